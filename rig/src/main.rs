@@ -1,0 +1,3 @@
+mod protocol;
+
+fn main() {}

@@ -1,0 +1,1 @@
+"""Samples, summaries, comparisons, steady state; pure."""

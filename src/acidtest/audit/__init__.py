@@ -1,0 +1,1 @@
+"""Doubts about a recording, one small function each."""

@@ -1,0 +1,1 @@
+"""One module an engine: install, create, configure, read back."""

@@ -1,0 +1,1 @@
+"""The TOML file as typed models."""

@@ -1,0 +1,1 @@
+"""Recordings: models, writer, reader, export. Imports nothing of ours."""

@@ -1,0 +1,130 @@
+"""What a journal holds: one header, then one recording a cell.
+
+``docs/FORMAT.md`` describes the same for readers of the file. ``FORMAT`` rises when a field changes meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from acidtest.journal.protocol import Checked, RunResult
+
+FORMAT = 1
+
+Scalar = str | int | float | bool | None
+
+
+class Record(BaseModel):
+    """A part of the journal; unknown fields are refused so that a newer format is noticed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Warning(Record):  # noqa: A001 - the word of the design
+    """A doubt about one number of a recording or of a table."""
+
+    code: str  # stable, kebab-case: "generator-bound", "not-steady", ...
+    about: str  # the number it concerns: "goodput_per_s", "latency", "settings", ...
+    text: str  # one plain sentence, with the remedy if there is one
+
+
+class SettingInForce(Record):
+    """One setting: what the experiment asked for, what the engine answered, and whether they agree.
+
+    ``asked`` is None when nothing was asked and the engine's value is only recorded.
+    """
+
+    name: str
+    asked: str | None
+    in_force: str | None
+    agrees: bool
+    source: str  # where it was read: "MON$DATABASE", "header page", "PRAGMA", "RDB$CONFIG", "firebird.conf"
+
+
+class EngineFacts(Record):
+    id: str  # "firebird-5.0", "sqlite"
+    version: str  # as the engine reports it: "5.0.4.1812"
+    architecture: str  # "x86-64"
+    source: str  # where it came from: "PyPI firebird-embedded 5.0.4.4", "built into acidtest-rig"
+    mode: str  # "embedded", "SuperServer", ...
+
+
+class Machine(Record):
+    cpu_model: str
+    cpu_count: int
+    memory_bytes: int
+    kernel: str
+    os: str
+    virtualization: str  # "kvm", "none", "unknown"
+
+
+class PlaceFacts(Record):
+    """The storage as read back from mountinfo and sysfs; a fact that could not be read is "unknown"."""
+
+    kind: str  # "directory"
+    path: str
+    filesystem: str
+    mount_point: str
+    mount_options: str
+    device: str
+    device_model: str
+    rotational: str  # "yes", "no", "unknown"
+    write_cache: str  # "write back", "write through", "unknown"
+    fua: str  # "yes", "no", "unknown"
+    scheduler: str
+    read_ahead_kb: str
+    free_bytes: int
+
+
+class Recording(Record):
+    """All that one cell produced."""
+
+    kind: Literal["recording"] = "recording"
+    cell: str  # stable id, unique in the journal
+    levels: dict[str, str]  # factor -> level name, in the experiment's order
+    repetition: int  # 1-based
+    order: int  # 1-based position in the plan's order
+    seed: int
+    status: Literal["done", "invalid", "failed"]
+    reason: str | None  # why it is invalid or failed; None when done
+    started_at: str  # ISO 8601, UTC
+    ended_at: str
+    acidtest_version: str
+    workload: dict[str, Any]  # the parameters in force: name, scale, terminals, pacing, warmup_s, ...
+    durability: str
+    durability_means: str  # one line: which engine settings this level stands for
+    engine: EngineFacts | None
+    settings: list[SettingInForce]
+    machine: Machine
+    place: PlaceFacts
+    database_bytes: int  # size of the database's files when the run began
+    checks_before: Checked | None
+    checks_after: Checked | None
+    result: RunResult | None  # None when failed before the run ended
+    warnings: list[Warning]
+    engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
+
+
+class Header(Record):
+    """First line of a journal."""
+
+    kind: Literal["header"] = "header"
+    format: int = FORMAT
+    acidtest_version: str
+    created_at: str
+    experiment: dict[str, Any]  # the experiment as validated, every default filled in
+    digest: str  # of the above; a journal takes cells of this experiment only
+    factors: dict[str, list[str]]  # factor -> level names, in order
+    base: dict[str, str]  # factor -> level whose result is 100; may name some factors only
+    cells: int  # planned cells, repetitions included
+
+
+class Journal(Record):
+    """A journal read into memory."""
+
+    path: str
+    header: Header
+    recordings: list[Recording]
+    torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole

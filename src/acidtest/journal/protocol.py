@@ -1,0 +1,272 @@
+"""The JSON both halves speak: the twin of ``rig/src/protocol.rs``, which is the specification.
+
+The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
+A test feeds the rig's own samples of every type through these models, field by field.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+PROTOCOL = 1
+
+
+class Message(BaseModel):
+    """A part of the protocol: unknown fields are refused, values never change once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# ------------------------------------------------------------------------------------------------ lab -> rig
+
+
+class SqliteTarget(Message):
+    engine: Literal["sqlite"] = "sqlite"
+    path: str
+    setup: list[str]
+    busy_timeout_ms: int
+
+
+class FirebirdRemote(Message):
+    host: str
+    port: int
+    password: str
+
+
+class FirebirdTarget(Message):
+    engine: Literal["firebird"] = "firebird"
+    library: str
+    database: str
+    user: str
+    remote: FirebirdRemote | None
+    isolation: Literal["read_committed", "snapshot"]
+    lock_resolution: Literal["wait", "no_wait"]
+    lock_timeout_s: int | None
+
+
+Target = Annotated[SqliteTarget | FirebirdTarget, Field(discriminator="engine")]
+
+
+class CommitsWorkload(Message):
+    name: Literal["commits"] = "commits"
+    row_bytes: int
+
+
+class TpcbWorkload(Message):
+    name: Literal["tpcb"] = "tpcb"
+    scale: int
+
+
+Workload = Annotated[CommitsWorkload | TpcbWorkload, Field(discriminator="name")]
+
+
+class Inspection(Message):
+    name: str
+    sql: str
+
+
+class ClosedLoop(Message):
+    kind: Literal["closed"] = "closed"
+    think_ms: float
+
+
+class OpenLoop(Message):
+    kind: Literal["open"] = "open"
+    rate_per_s: float
+    arrivals: Literal["fixed", "poisson"]
+
+
+Pacing = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
+
+
+class Duration(Message):
+    kind: Literal["duration"] = "duration"
+    seconds: float
+
+
+class Count(Message):
+    kind: Literal["count"] = "count"
+    transactions: int
+
+
+Extent = Annotated[Duration | Count, Field(discriminator="kind")]
+
+
+class LoadPhase(Message):
+    phase: Literal["load"] = "load"
+
+
+class CheckPhase(Message):
+    phase: Literal["check"] = "check"
+
+
+class RunPhase(Message):
+    phase: Literal["run"] = "run"
+    terminals: int
+    pacing: Pacing
+    warmup_s: float
+    extent: Extent
+    retries: int
+
+
+Phase = Annotated[LoadPhase | CheckPhase | RunPhase, Field(discriminator="phase")]
+
+
+class Job(Message):
+    protocol: int = PROTOCOL
+    seed: int
+    target: Target
+    workload: Workload
+    inspect: list[Inspection]
+    phases: list[Phase]
+
+
+# ------------------------------------------------------------------------------------------------ rig -> lab
+
+
+class Setting(Message):
+    name: str
+    value: str | None
+
+
+class Condition(Message):
+    name: str
+    holds: bool
+    detail: str
+
+
+class ClassCount(Message):
+    class_: str = Field(alias="class")
+    count: int
+
+
+class ErrorSample(Message):
+    class_: str = Field(alias="class")
+    message: str
+
+
+class Counts(Message):
+    committed: int
+    rolled_back: int
+    conflicts: int
+    retries: int
+    given_up: int
+    errors: int
+    classes: list[ClassCount]
+
+
+class ArrivalCounts(Message):
+    scheduled: int
+    late: int
+    unfinished: int
+    unfinished_wait_ms_max: float
+
+
+class Histogram(Message):
+    """HDR histogram, three significant figures, no upper clamp; values in nanoseconds.
+
+    ``buckets`` holds ``(value, count)`` ascending, ``value`` the highest that the bucket holds.
+    """
+
+    count: int
+    min_ns: int
+    max_ns: int
+    mean_ns: float
+    buckets: list[tuple[int, int]]
+
+
+class Second(Message):
+    at_s: float
+    length_s: float
+    committed: int
+    conflicts: int
+    errors: int
+    latency_ns_p50: int
+    latency_ns_p99: int
+    latency_ns_max: int
+
+
+class Cpu(Message):
+    process_user_s: float
+    process_system_s: float
+    sampled_transactions: int
+    generator_us_per_transaction: float
+    session_us_per_transaction: float
+    clock_read_ns: float
+
+
+class RunResult(Message):
+    """What one run phase measured; see ``protocol.rs`` for each field."""
+
+    terminals: int
+    warmup_s: float
+    measured_s: float
+    counts: Counts
+    arrivals: ArrivalCounts | None
+    throughput_per_s: float
+    goodput_per_s: float
+    latency: Histogram
+    service: Histogram
+    series: list[Second]
+    cpu: Cpu
+    error_samples: list[ErrorSample]
+
+
+class Hello(Message):
+    event: Literal["hello"] = "hello"
+    protocol: int
+    rig_version: str
+    pid: int
+    engine_version: str
+
+
+class Settings(Message):
+    event: Literal["settings"] = "settings"
+    terminal: int | None
+    values: list[Setting]
+
+
+class Progress(Message):
+    event: Literal["progress"] = "progress"
+    phase: Literal["load", "check", "warmup", "run"]
+    fraction: float | None
+    elapsed_s: float
+    done: int
+    rate_per_s: float
+
+
+class Loaded(Message):
+    event: Literal["loaded"] = "loaded"
+    rows: int
+    seconds: float
+
+
+class Checked(Message):
+    event: Literal["checked"] = "checked"
+    conditions: list[Condition]
+    seconds: float
+
+
+class Result(RunResult):
+    event: Literal["result"] = "result"
+
+
+class Failed(Message):
+    event: Literal["failed"] = "failed"
+    doing: str
+    message: str
+
+
+class Done(Message):
+    event: Literal["done"] = "done"
+
+
+Event = Annotated[
+    Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done, Field(discriminator="event")
+]
+
+EVENT: TypeAdapter[
+    Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done
+] = TypeAdapter(Event)

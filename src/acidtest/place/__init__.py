@@ -1,0 +1,1 @@
+"""Where the database lives, and the ledger of what was made."""

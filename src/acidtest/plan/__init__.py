@@ -1,0 +1,1 @@
+"""An experiment becomes ordered cells with ids and seeds; pure."""

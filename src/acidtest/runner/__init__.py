@@ -1,0 +1,1 @@
+"""Runs one cell; the only package that knows place, engine and plan."""
