@@ -1,0 +1,105 @@
+"""What every engine module provides. The runner speaks to these two classes and names no engine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings, Target
+
+DURABILITY_LEVELS = ("none", "os", "drive")
+
+
+@dataclass(frozen=True)
+class SettingSpec:
+    """One setting of an engine that an experiment may vary or fix."""
+
+    name: str  # without the family: "page_size"
+    doc: str  # one line, with the unit
+    allowed: tuple[Scalar, ...] | None  # exact values, or None for a range
+    minimum: int | None = None
+    maximum: int | None = None
+    default: Scalar = None  # None: the engine's own default, only recorded
+    shapes_files: bool = False  # part of the loaded template (page size), not of the running instance
+
+
+@dataclass(frozen=True)
+class Durability:
+    """One durability level of an engine."""
+
+    level: str
+    means: str  # one line: the engine settings behind it, and what a power cut or OS crash may lose
+
+
+class Engine(ABC):
+    """One engine version on this machine. ``settings`` arguments are by bare name, values as the user wrote them."""
+
+    id: str  # "firebird-5.0"
+    family: str  # "firebird": the prefix of its settings in an experiment
+
+    @abstractmethod
+    def facts(self) -> EngineFacts:
+        """Version, architecture and origin, read from the installed files."""
+
+    @abstractmethod
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        """Settings that this version has, by bare name."""
+
+    @abstractmethod
+    def durability_levels(self) -> tuple[str, ...]:
+        """The levels this engine has under some settings, weakest first."""
+
+    @abstractmethod
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
+
+    @abstractmethod
+    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
+        """A new, empty database in the existing, empty ``directory``, set up for a fast bulk load."""
+
+    @abstractmethod
+    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
+        """An instance over database files that were copied into ``directory`` from a sealed template,
+        with these settings and this durability applied and everything written to the drive."""
+
+
+class Instance(ABC):
+    """One private database with its own configuration."""
+
+    directory: Path
+
+    @abstractmethod
+    def database_files(self) -> list[Path]:
+        """Files that hold the database, in a fixed order; what a template consists of."""
+
+    @abstractmethod
+    def target(self) -> Target:
+        """Where the rig opens its sessions."""
+
+    @abstractmethod
+    def environment(self) -> dict[str, str]:
+        """Variables the rig's process needs, beside the lab's own."""
+
+    @abstractmethod
+    def inspections(self) -> list[Inspection]:
+        """Questions whose answers are the settings in force."""
+
+    @abstractmethod
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        """Each setting asked for, and each worth recording, with what is really in force. ``answers`` are the
+        rig's: the first of the job's own session, others of terminals that answered otherwise."""
+
+    @abstractmethod
+    def seal(self) -> None:
+        """After a load: leave ``database_files()`` complete, closed and on the drive."""
+
+    @abstractmethod
+    def log(self) -> str:
+        """What the engine wrote to its log since the instance was made, at most 16 KiB, "" when it has none."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of everything outside ``directory``. The directory itself belongs to the place."""

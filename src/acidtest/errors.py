@@ -1,0 +1,55 @@
+"""The errors a user may meet. Each is one or two plain lines: what, where, what to do.
+
+Exit codes are published in the README; anything else that reaches the top is a bug.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AcidtestError(Exception):
+    """An error for the user's eyes.
+
+    ``message`` says what was being done, to what, and what went wrong; ``remedy`` what to do now.
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class BadInput(AcidtestError):
+    """The user's words cannot be followed (exit code 2)."""
+
+    exit_code = 2
+
+
+class CellFailed(AcidtestError):
+    """A cell could not run (exit code 3)."""
+
+    exit_code = 3
+
+
+class MachineLacks(AcidtestError):
+    """The machine lacks what was asked for (exit code 4)."""
+
+    exit_code = 4
+
+
+def nearest(found: str, allowed: Iterable[str]) -> str:
+    """The allowed word most like ``found``, or "" when none is near."""
+    close = difflib.get_close_matches(found.lower(), list(allowed), n=1, cutoff=0.6)
+    return close[0] if close else ""
+
+
+def not_among(what: str, found: str, allowed: Iterable[str]) -> str:
+    """One line: ``what`` is ``found``; what is allowed; the nearest right word when there is one."""
+    words = list(allowed)
+    near = nearest(found, words)
+    meant = f' (did you mean "{near}"?)' if near else ""
+    return f'{what} "{found}" is not known{meant}; allowed: {", ".join(words)}'
