@@ -1,0 +1,128 @@
+"""``acidtest doctor``: what this machine can and cannot do, and what to install."""
+
+from __future__ import annotations
+
+import json as json_
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from acidtest import __version__
+from acidtest.engine import catalogue
+from acidtest.errors import AcidtestError
+from acidtest.files import state_directory
+from acidtest.place import leftovers, machine_facts, place_facts
+from acidtest.runner import find_rig
+
+Finding = dict[str, str]
+
+
+def doctor(
+    directory: Annotated[Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)] = Path(),
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Say what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
+    findings = [*_rig(), *_engines(), *_storage(directory), *_machine(), *_leftovers()]
+    if json:
+        print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
+    else:
+        _show(findings)
+    if any(finding["state"] == "missing" and finding["what"] == "rig" for finding in findings):
+        raise typer.Exit(4)
+
+
+def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
+    return {"what": what, "state": state, "detail": detail, "remedy": remedy}
+
+
+def _rig() -> list[Finding]:
+    try:
+        rig = find_rig()
+        said = subprocess.run([rig, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    except AcidtestError as error:
+        return [_finding("rig", "missing", error.message, error.remedy)]
+    except (OSError, subprocess.SubprocessError) as error:
+        return [_finding("rig", "missing", f"does not start: {error}", "install acidtest again")]
+    return [_finding("rig", "ok", f"{said} ({rig})")]
+
+
+def _engines() -> list[Finding]:
+    findings = []
+    for offer in catalogue.offers():
+        if offer.missing_libraries:
+            packages = ", ".join(f"{name} (Debian: {package})" for name, package in offer.missing_libraries)
+            install = " ".join(package for _, package in offer.missing_libraries)
+            findings.append(_finding(offer.id, "missing", f"needs {packages}", f"apt-get install {install}"))
+        elif offer.installed:
+            findings.append(_finding(offer.id, "ok", f"{offer.version or 'built in'} {offer.architecture}, {offer.source}"))
+        else:
+            findings.append(_finding(offer.id, "absent", "not installed", f"acidtest engines install {offer.id}"))
+    return findings
+
+
+def _storage(directory: Path) -> list[Finding]:
+    facts = place_facts(directory)
+    where = f"{facts.path} on {facts.filesystem} ({facts.device}, {facts.mount_options})"
+    findings = [_finding("storage", "ok", f"{where}, {facts.free_bytes / 1e9:.1f} GB free")]
+    if facts.filesystem in ("tmpfs", "ramfs"):
+        findings[0] |= {
+            "state": "doubtful",
+            "remedy": "this is memory: flushes cost nothing here; name a directory on the drive you want to know about",
+        }
+    cache = {"write back": "volatile, flushes matter", "write through": "none reported, flushes may cost nothing"}
+    findings.append(
+        _finding(
+            "drive",
+            "ok" if facts.write_cache != "unknown" else "unknown",
+            f"model {facts.device_model}, rotational {facts.rotational}, scheduler {facts.scheduler}, "
+            f"write cache {facts.write_cache} ({cache.get(facts.write_cache, 'cannot be told')}), FUA {facts.fua}",
+        )
+    )
+    return findings
+
+
+def _machine() -> list[Finding]:
+    facts = machine_facts()
+    findings = [
+        _finding(
+            "machine",
+            "ok",
+            f"{facts.cpu_model}, {facts.cpu_count} cores, {facts.memory_bytes / 2**30:.0f} GiB, {facts.kernel}, {facts.os}",
+        )
+    ]
+    if facts.virtualization not in ("none", "unknown"):
+        findings.append(
+            _finding(
+                "virtualization",
+                "doubtful",
+                f"{facts.virtualization}: the host decides what a flush does and who shares the cores",
+                "compare ratios from one machine, not absolute figures; repeat at another hour",
+            )
+        )
+    if shutil.which("strace"):
+        findings.append(_finding("strace", "ok", "there, to watch an engine's system calls"))
+    return findings
+
+
+def _leftovers() -> list[Finding]:
+    left = leftovers()
+    if not left:
+        return [_finding("left behind", "ok", f"nothing (ledger in {state_directory() / 'ledger'})")]
+    return [_finding("left behind", "doubtful", f"{len(left)} things of a killed run", "acidtest clean")]
+
+
+def _show(findings: list[Finding]) -> None:
+    marks = {"ok": "[green]ok[/]", "absent": "[dim]absent[/]", "missing": "[red]missing[/]"}
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        remedy = f"\n[bold]→ {finding['remedy']}[/]" if finding["remedy"] else ""
+        table.add_row(finding["what"], marks.get(finding["state"], f"[yellow]{finding['state']}[/]"), finding["detail"] + remedy)
+    Console(highlight=False).print(table)

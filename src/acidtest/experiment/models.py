@@ -1,0 +1,80 @@
+"""An experiment as typed models: what the user wrote, with every default filled in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Scalar = str | int | float | bool
+NOT_APPLICABLE = "–"  # level name of a factor that a cell's engine or workload does not have
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Level(Model):
+    """One value of a factor. ``set`` holds settings by dotted name; a plain value sets the factor itself."""
+
+    name: str = Field(min_length=1, max_length=80)
+    set: dict[str, Scalar] = {}
+
+
+class WorkloadSpec(Model):
+    """How one workload is driven. Without ``rate_per_s`` the loop is closed, with it open."""
+
+    kind: Literal["commits", "tpcb"]
+    terminals: int = Field(default=1, ge=1, le=10_000)
+    warmup_s: float = Field(default=0.0, ge=0, le=86_400)
+    duration_s: float | None = Field(default=None, gt=0, le=604_800)
+    count: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    think_ms: float = Field(default=0.0, ge=0, le=3_600_000)
+    rate_per_s: float | None = Field(default=None, gt=0, le=10_000_000)
+    arrivals: Literal["fixed", "poisson"] = "poisson"
+    retries: int = Field(default=10, ge=0, le=1_000_000)
+    scale: int = Field(default=1, ge=1, le=20_000, description="tpcb: branches")
+    row_bytes: int = Field(default=100, ge=0, le=8_000, description="commits: text in each row")
+
+    @model_validator(mode="after")
+    def _one_extent(self) -> WorkloadSpec:
+        if (self.duration_s is None) == (self.count is None):
+            raise ValueError('give either "duration_s" or "count"')
+        if self.rate_per_s is not None and self.think_ms:
+            raise ValueError('"think_ms" belongs to a closed loop and "rate_per_s" to an open one: give one of them')
+        return self
+
+
+# A factor may carry the name of any of these; those of the other workload do not apply.
+WORKLOAD_PARAMETERS = tuple(name for name in WorkloadSpec.model_fields if name != "kind")
+PARAMETERS_OF_ONE = {"scale": "tpcb", "row_bytes": "commits"}
+
+
+class PlaceSpec(Model):
+    """Where the databases live: a directory on a mounted file system."""
+
+    kind: Literal["directory"] = "directory"
+    path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
+
+
+class Experiment(Model):
+    """One experiment. Every factor is listed here, also those with one level."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    title: str = ""
+    question: str = ""
+    seed: int = Field(default=1, ge=0, le=2**53)
+    repetitions: int = Field(default=5, ge=1, le=1000)
+    base: dict[str, str] = {}
+    factors: dict[str, list[Level]]
+    exclude: list[dict[str, list[str]]] = []
+    workload: dict[str, WorkloadSpec]
+    settings: dict[str, dict[str, Scalar]] = {}
+    place: PlaceSpec = PlaceSpec()
+
+    def digest(self) -> str:
+        """Tells experiments apart: SHA-256 over everything that shapes a result (not title and question)."""
+        shaping: dict[str, Any] = self.model_dump(mode="json", exclude={"title", "question"})
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

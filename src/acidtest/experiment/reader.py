@@ -1,0 +1,278 @@
+"""Reads an experiment's TOML. Every error names the file, the key, what was found and what is allowed."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from acidtest.errors import BadInput, nearest, not_among
+from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, PlaceSpec, WorkloadSpec
+
+TOP_KEYS = (
+    "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
+    "factors", "exclude", "workload", "settings", "place", "quick",
+)  # fmt: skip
+FAMILIES = ("sqlite", "firebird")
+WORKLOAD_KINDS = ("commits", "tpcb")
+ALWAYS_FACTORS = ("workload", "engine", "durability")
+
+
+def read(path: Path, *, quick: bool = False) -> Experiment:
+    """Read and validate ``path``. With ``quick``, the file's ``[quick]`` table is laid over it."""
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file", "give the path of an experiment (.toml)") from None
+    except IsADirectoryError:
+        raise BadInput(f"{path}: is a directory", "give the path of an experiment (.toml)") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 text (byte {error.start})", "save it as UTF-8") from None
+    return parse(text, str(path), quick=quick)
+
+
+def parse(text: str, where: str, *, quick: bool = False) -> Experiment:
+    """Validate the TOML ``text``; ``where`` stands for the file in errors."""
+    try:
+        written = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{where}: not TOML: {error}", "mend that line") from None
+    _known_keys(where, "", written, TOP_KEYS)
+    small = written.pop("quick", None)
+    if quick:
+        if small is None:
+            raise BadInput(f"{where}: has no small size", 'leave out --quick, or add a [quick] table')
+        if not isinstance(small, dict):
+            raise BadInput(f"{where}: quick: found {_shown(small)}, must be a table")
+        _known_keys(where, "quick", small, [k for k in TOP_KEYS if k != "quick"])
+        written = _overlay(written, small)
+    return _validate(where, _normalise(where, written))
+
+
+def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = _overlay(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
+    """The short forms of the file become the long forms of the model."""
+    plain = dict(written)
+    workloads = _table(where, "workload", plain.get("workload", {}))
+    if not workloads:
+        raise BadInput(f"{where}: no workload", f"add a table [workload.{WORKLOAD_KINDS[0]}]")
+    for name, parameters in workloads.items():
+        key = f"workload.{name}"
+        table = _table(where, key, parameters, hint=f'write [workload.commits] or [workload.tpcb] tables, one a workload')
+        kind = table.setdefault("kind", name)
+        if kind not in WORKLOAD_KINDS:
+            raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), WORKLOAD_KINDS)}")
+        _known_keys(where, key, table, tuple(WorkloadSpec.model_fields))
+        _extent_overlay(table)
+        workloads[name] = table
+    plain["workload"] = workloads
+    settings = _table(where, "settings", plain.get("settings", {}))
+    _known_keys(where, "settings", settings, FAMILIES)
+    for family, table in settings.items():
+        _table(where, f"settings.{family}", table)
+    place = _table(where, "place", plain.get("place", {}))
+    _known_keys(where, "place", place, tuple(PlaceSpec.model_fields))
+
+    given = _table(where, "factors", plain.get("factors", {}))
+    factors: dict[str, Any] = {}
+    for name in ALWAYS_FACTORS:
+        fixed = plain.pop(name, None) if name != "workload" else None
+        if name in given and fixed is not None:
+            raise BadInput(f"{where}: {name} is both fixed and a factor", f"keep one: {name} = ... or factors.{name}")
+        if name in given:
+            factors[name] = given[name]
+        elif fixed is not None:
+            factors[name] = [fixed]
+        elif name == "workload":
+            factors[name] = list(workloads)
+        else:
+            raise BadInput(f'{where}: no {name}', f'add {name} = "..." or a factor of that name')
+    factors.update({name: levels for name, levels in given.items() if name not in factors})
+    plain["factors"] = {name: _levels(where, name, levels, workloads) for name, levels in factors.items()}
+    plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
+    plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
+    return plain
+
+
+def _extent_overlay(table: dict[str, Any]) -> None:
+    # A [quick] table that shortens a run by the other measure replaces it: 0 means "not this one".
+    for key in ("duration_s", "count"):
+        if table.get(key) == 0 and any(table.get(other) for other in ("duration_s", "count") if other != key):
+            del table[key]
+
+
+def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> list[dict[str, Any]]:
+    key = f"factors.{factor}"
+    if not isinstance(levels, list) or not levels:
+        raise BadInput(f"{where}: {key}: found {_shown(levels)}, must be a list of at least one level")
+    family, _, setting = factor.partition(".")
+    dotted = bool(setting)
+    if dotted and family not in FAMILIES:
+        raise BadInput(f"{where}: {not_among(f'{key}: engine family', family, FAMILIES)}")
+    known = factor in ALWAYS_FACTORS or factor in WORKLOAD_PARAMETERS or dotted
+    result: list[dict[str, Any]] = []
+    for position, level in enumerate(levels, start=1):
+        at = f"{key}, level {position}"
+        if isinstance(level, dict):
+            _known_keys(where, at, level, ("name", "set", "value"))
+            if not isinstance(level.get("name"), str) or not level["name"]:
+                raise BadInput(f"{where}: {at}: a level written as a table needs a name", 'write { name = "...", ... }')
+            settings = dict(_table(where, f"{at}.set", level.get("set", {})))
+            settings = {name: value for name, value in _flat(settings)}
+            if "value" in level:
+                if not known:
+                    raise _unknown_factor(where, factor)
+                settings[factor] = level["value"]
+            elif known and factor not in settings:
+                raise BadInput(f"{where}: {at}: has a name but no value", "write { name = ..., value = ... }")
+            name = level["name"]
+        else:
+            if not known:
+                raise _unknown_factor(where, factor)
+            name, settings = _shown(level) if not isinstance(level, str) else level, {factor: level}
+        for target, value in settings.items():
+            _settable(where, at, target)
+            if not isinstance(value, str | int | float | bool):
+                raise BadInput(f"{where}: {at}: {target}: found {_shown(value)}, must be a single value")
+        if "workload" in settings and settings["workload"] not in workloads:
+            raise BadInput(
+                f"{where}: {not_among(f'{at}: workload', str(settings['workload']), workloads)}",
+                f"add a table [workload.{settings['workload']}] or mend the name",
+            )
+        result.append({"name": name, "set": settings})
+    names = [level["name"] for level in result]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadInput(f'{where}: {key}: level "{twice}" stands twice', "name each level differently")
+    return result
+
+
+def _unknown_factor(where: str, factor: str) -> BadInput:
+    allowed = (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS)
+    near = nearest(factor, allowed)
+    meant = f' (did you mean "{near}"?)' if near else ""
+    return BadInput(
+        f'{where}: factors.{factor}: no such factor{meant}; allowed: {", ".join(allowed)}, or FAMILY.SETTING',
+        'for a factor with a name of your own write its levels as { name = "...", set = { ... } }',
+    )
+
+
+def _settable(where: str, at: str, target: str) -> None:
+    family, _, setting = target.partition(".")
+    if setting:
+        if family not in FAMILIES:
+            raise BadInput(f"{where}: {not_among(f'{at}: engine family', family, FAMILIES)}")
+    elif target not in ALWAYS_FACTORS and target not in WORKLOAD_PARAMETERS:
+        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS))}")
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """``{firebird = {page_size = 1}}`` and ``{"firebird.page_size" = 1}`` say the same."""
+    flat: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        flat += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
+    return flat
+
+
+def _excludes(where: str, excludes: Any, factors: dict[str, list[dict[str, Any]]]) -> list[dict[str, list[str]]]:
+    if not isinstance(excludes, list):
+        raise BadInput(f"{where}: exclude: found {_shown(excludes)}, must be [[exclude]] tables")
+    result = []
+    for position, entry in enumerate(excludes, start=1):
+        table = _table(where, f"exclude {position}", entry)
+        if not table:
+            raise BadInput(f"{where}: exclude {position}: is empty", "name the factors and levels to leave out")
+        result.append(
+            {
+                factor: [_level_name(where, f"exclude {position}", factor, one, factors) for one in _listed(levels)]
+                for factor, levels in _flat(table)
+            }
+        )
+    return result
+
+
+def _base(where: str, base: Any, factors: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    return {
+        factor: _level_name(where, "base", factor, level, factors)
+        for factor, level in _flat(_table(where, "base", base))
+    }
+
+
+def _level_name(where: str, at: str, factor: str, level: Any, factors: dict[str, list[dict[str, Any]]]) -> str:
+    if factor not in factors:
+        raise BadInput(f"{where}: {not_among(f'{at}: factor', factor, factors)}")
+    names = [known["name"] for known in factors[factor]]
+    name = level if isinstance(level, str) else _shown(level)
+    if name not in names:
+        raise BadInput(f"{where}: {not_among(f'{at}: {factor}', name, names)}")
+    return name
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _table(where: str, key: str, value: Any, hint: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(f"{where}: {key}: found {_shown(value)}, must be a table", hint)
+    return dict(value)
+
+
+def _known_keys(where: str, prefix: str, table: dict[str, Any], allowed: tuple[str, ...] | list[str]) -> None:
+    for key in table:
+        if key not in allowed:
+            at = f"{prefix}: key" if prefix else "key"
+            raise BadInput(f"{where}: {not_among(at, key, allowed)}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _validate(where: str, plain: dict[str, Any]) -> Experiment:
+    try:
+        return Experiment.model_validate(plain, strict=True)
+    except ValidationError as error:
+        raise BadInput(f"{where}: {_said(error.errors()[0])}") from None
+
+
+def _said(error: ErrorDetails) -> str:
+    """One of pydantic's findings in our words."""
+    key = ".".join(str(part) for part in error["loc"])
+    found = _shown(error["input"])
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return f'{key}: is missing; add {key} = ...'
+        case "greater_than_equal":
+            return f"{key}: found {found}, must be at least {context['ge']}"
+        case "greater_than":
+            return f"{key}: found {found}, must be above {context['gt']}"
+        case "less_than_equal":
+            return f"{key}: found {found}, must be at most {context['le']}"
+        case "literal_error":
+            return not_among(f"{key}:", str(error["input"]), [w.strip(" '") for w in context["expected"].replace(" or ", ",").split(",")])
+        case "string_pattern_mismatch":
+            return f"{key}: found {found}, must be lower-case letters, digits, - and _"
+        case "value_error":
+            return f"{key}: {context['error']}"
+        case _:
+            return f"{key}: found {found}: {error['msg'][0].lower()}{error['msg'][1:]}"

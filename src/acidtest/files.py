@@ -1,0 +1,23 @@
+"""Where acidtest keeps its own files, and what it takes for a file to be on the drive."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def state_directory() -> Path:
+    """Engines and ledgers: ``$ACIDTEST_HOME``, else ``$XDG_DATA_HOME/acidtest``, else ``~/.local/share/acidtest``."""
+    if home := os.environ.get("ACIDTEST_HOME"):
+        return Path(home)
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "acidtest"
+
+
+def fsync_path(path: Path) -> None:
+    """Flush a file, or the names in a directory, to the drive; see fsync(2)."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

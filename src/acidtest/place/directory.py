@@ -1,0 +1,71 @@
+"""The place ``directory``: a directory of our own on a file system that is already mounted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from acidtest.errors import BadInput
+from acidtest.files import fsync_path
+from acidtest.place.ledger import Ledger
+
+
+class DirectoryPlace:
+    """A directory made under ``parent`` and removed with everything in it when released.
+
+    Raises BadInput when ``parent`` is missing, cannot be written to, or has less than ``needed_bytes`` free.
+    """
+
+    def __init__(self, parent: Path, ledger: Ledger, *, needed_bytes: int) -> None:
+        self._ledger = ledger
+        if not parent.is_dir():
+            raise BadInput(f"{parent}: no such directory", "make it, or name another place")
+        free = shutil.disk_usage(parent).free
+        if free < needed_bytes:
+            raise BadInput(
+                f"{parent}: needs about {needed_bytes / 1e6:,.0f} MB for the databases, has {free / 1e6:,.0f} MB free",
+                "free some space, or name another place",
+            )
+        self.path = (parent / f"acidtest-{uuid.uuid4().hex[:8]}").absolute()
+        try:
+            self._id = ledger.make_directory(self.path)
+        except OSError as error:
+            raise BadInput(
+                f"{parent}: cannot be written to: {error.strerror}", "name another place, or allow writing there"
+            ) from None
+
+    def subdirectory(self, name: str) -> Path:
+        """A new, empty directory inside the place."""
+        path = self.path / name
+        path.mkdir()
+        return path
+
+    def copy(self, files: Sequence[Path], directory: Path) -> None:
+        """Copy ``files`` into ``directory``, sharing blocks where the file system can, and flush them to the drive."""
+        for source in files:
+            target = directory / source.name
+            shutil.copyfile(source, target)
+            fsync_path(target)
+        fsync_path(directory)
+
+    def remove(self, directory: Path) -> None:
+        """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next."""
+        shutil.rmtree(directory)
+        self.settle()
+
+    def settle(self) -> None:
+        """Write back what the file system still holds (syncfs)."""
+        os.sync()
+
+    def release(self) -> None:
+        self._ledger.remove_directory(self._id)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether ``error`` means that the disk, or the quota, is used up."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+

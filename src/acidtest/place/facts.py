@@ -1,0 +1,152 @@
+"""What machine and what storage this is, read from procfs, mountinfo and sysfs. What cannot be read is "unknown"."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.journal.models import Machine, PlaceFacts
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of ``/proc/self/mountinfo``; see proc_pid_mountinfo(5)."""
+
+    device_number: str  # "254:0"
+    root: str
+    point: str
+    options: str  # the mount's own, then the file system's
+    filesystem: str
+    source: str
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
+    """Parse mountinfo; lines that do not parse are left out."""
+    mounts = []
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        head, tail = before.split(" "), after.split(" ")
+        if len(head) < 6 or len(tail) < 3:
+            continue
+        options = dict.fromkeys(head[5].split(",") + tail[2].split(","))
+        mounts.append(
+            Mount(head[2], _unescape(head[3]), _unescape(head[4]), ",".join(options), tail[0], _unescape(tail[1]))
+        )
+    return mounts
+
+
+def _unescape(text: str) -> str:
+    # mountinfo writes space, tab, newline and backslash as octal.
+    for octal, plain in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(octal, plain)
+    return text
+
+
+def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
+    """The mount that ``path`` (absolute, resolved) lies on: the last one mounted at its longest mount point."""
+    best: Mount | None = None
+    for mount in mounts:
+        covers = path == Path(mount.point) or Path(mount.point) in path.parents
+        if covers and (best is None or len(mount.point) >= len(best.point)):
+            best = mount
+    return best
+
+
+def place_facts(path: Path) -> PlaceFacts:
+    """The storage beneath the existing directory ``path``."""
+    resolved = path.resolve()
+    mount = mount_of(resolved, parse_mountinfo(_read(Path("/proc/self/mountinfo"))))
+    queue = _queue(mount.device_number) if mount else None
+    block = queue.parent if queue else None
+    return PlaceFacts(
+        kind="directory",
+        path=str(resolved),
+        filesystem=mount.filesystem if mount else UNKNOWN,
+        mount_point=mount.point if mount else UNKNOWN,
+        mount_options=mount.options if mount else UNKNOWN,
+        device=mount.source if mount else UNKNOWN,
+        device_model=_fact(block / "device" / "model") if block else UNKNOWN,
+        rotational={"1": "yes", "0": "no"}.get(_fact(queue / "rotational"), UNKNOWN) if queue else UNKNOWN,
+        write_cache=_fact(queue / "write_cache") if queue else UNKNOWN,
+        fua={"1": "yes", "0": "no"}.get(_fact(queue / "fua"), UNKNOWN) if queue else UNKNOWN,
+        scheduler=_chosen(_fact(queue / "scheduler")) if queue else UNKNOWN,
+        read_ahead_kb=_fact(queue / "read_ahead_kb") if queue else UNKNOWN,
+        free_bytes=shutil.disk_usage(resolved).free,
+    )
+
+
+def _queue(device_number: str) -> Path | None:
+    """The block queue behind a device number; a partition has none of its own, its disk does."""
+    device = Path("/sys/dev/block") / device_number
+    try:
+        device = device.resolve(strict=True)
+    except OSError:
+        return None  # no block device: tmpfs, overlay, network, btrfs's anonymous numbers
+    for candidate in (device, device.parent):
+        if (candidate / "queue").is_dir():
+            return candidate / "queue"
+    return None
+
+
+def _chosen(schedulers: str) -> str:
+    # "none [mq-deadline] kyber": the one in brackets is in force.
+    inside = schedulers.partition("[")[2].partition("]")[0]
+    return inside or schedulers
+
+
+def machine_facts() -> Machine:
+    """Processor, memory and kernel of this machine."""
+    cpuinfo = _read(Path("/proc/cpuinfo"))
+    memory_kb = next(
+        (int(line.split()[1]) for line in _read(Path("/proc/meminfo")).splitlines() if line.startswith("MemTotal:")), 0
+    )
+    return Machine(
+        cpu_model=_field(cpuinfo, "model name") or platform.processor() or UNKNOWN,
+        cpu_count=len(os.sched_getaffinity(0)),
+        memory_bytes=memory_kb * 1024,
+        kernel=f"{platform.system()} {platform.release()}",
+        os=_os_name(),
+        virtualization=_virtualization(cpuinfo),
+    )
+
+
+def _os_name() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", UNKNOWN)
+    except OSError:
+        return UNKNOWN
+
+
+def _virtualization(cpuinfo: str) -> str:
+    for name in ("sys_vendor", "product_name"):
+        vendor = _fact(Path("/sys/class/dmi/id") / name)
+        if any(word in vendor for word in ("QEMU", "KVM", "VMware", "VirtualBox", "Xen", "Virtual Machine", "EC2")):
+            return vendor
+    flags = _field(cpuinfo, "flags").split()
+    if not flags:
+        return UNKNOWN
+    return "virtual machine" if "hypervisor" in flags else "none"
+
+
+def _field(text: str, name: str) -> str:
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""
+
+
+def _fact(path: Path) -> str:
+    return _read(path).strip() or UNKNOWN
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,150 @@
+"""The cells of an experiment and the order in which they run."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from acidtest.errors import BadInput
+from acidtest.experiment import NOT_APPLICABLE, PARAMETERS_OF_ONE, Experiment, Level, WorkloadSpec
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of levels, one repetition: the unit that runs, fails and resumes."""
+
+    id: str  # "commits/sqlite/drive#1"
+    levels: Mapping[str, str]  # factor -> level name
+    repetition: int  # 1-based
+    order: int  # 1-based position in the run
+    seed: int  # the same for all cells of one repetition, so that they are asked the same
+    engine: str
+    durability: str
+    workload_name: str
+    workload: WorkloadSpec
+    settings: Mapping[str, Scalar]  # of the cell's engine, by bare name
+
+    @property
+    def combination(self) -> str:
+        """The id without the repetition."""
+        return self.id.rpartition("#")[0]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of an experiment, in the order in which they run."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+
+    def combinations(self) -> list[Cell]:
+        """The first repetition of each combination, in the experiment's own order of levels."""
+        names = {factor: [level.name for level in levels] for factor, levels in self.experiment.factors.items()}
+
+        def place(cell: Cell) -> list[int]:
+            return [names[f].index(level) if level in names[f] else -1 for f, level in cell.levels.items()]
+
+        return sorted((cell for cell in self.cells if cell.repetition == 1), key=place)
+
+
+def make(experiment: Experiment) -> Plan:
+    """Cross the factors, leave out what is excluded or does not apply, repeat, and shuffle each repetition.
+
+    Repetitions are interleaved: every combination once, then every combination again in another order drawn from
+    the experiment's seed, so that a drift of the machine falls on all levels alike. A factor that a combination's
+    engine or workload does not have gets the level "–" there, and combinations that become equal are kept once.
+
+    Raises BadInput when nothing is left or a level does not fit its workload.
+    """
+    combinations: dict[str, tuple[dict[str, str], dict[str, Scalar]]] = {}
+    for chosen in itertools.product(*experiment.factors.values()):
+        levels, sets = _applicable(experiment, dict(zip(experiment.factors, chosen, strict=True)))
+        if any(all(levels[factor] in names for factor, names in entry.items()) for entry in experiment.exclude):
+            continue
+        combinations.setdefault("/".join(levels.values()), (levels, sets))
+    if not combinations:
+        raise BadInput(f"{experiment.name}: no cell is left to run", "every combination is excluded: loosen [[exclude]]")
+    cells: list[Cell] = []
+    for repetition in range(1, experiment.repetitions + 1):
+        shuffled = list(combinations)
+        random.Random(f"{experiment.seed}:{repetition}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+        for name in shuffled:
+            levels, sets = combinations[name]
+            cells.append(_cell(experiment, name, levels, sets, repetition, len(cells) + 1))
+    return Plan(experiment, tuple(cells))
+
+
+def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[dict[str, str], dict[str, Scalar]]:
+    sets: dict[str, Scalar] = {}
+    for level in chosen.values():
+        sets.update(level.set)
+    family = str(sets["engine"]).partition("-")[0]
+    kind = experiment.workload[str(sets["workload"])].kind
+    levels: dict[str, str] = {}
+    for factor, level in chosen.items():
+        reaches = [target for target in level.set if _reaches(target, family, kind)]
+        levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
+    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind)}
+
+
+def _reaches(target: str, family: str, kind: str) -> bool:
+    owner, _, setting = target.partition(".")
+    if setting:
+        return owner == family
+    return PARAMETERS_OF_ONE.get(target, kind) == kind
+
+
+def _cell(
+    experiment: Experiment,
+    name: str,
+    levels: Mapping[str, str],
+    sets: Mapping[str, Scalar],
+    repetition: int,
+    order: int,
+) -> Cell:
+    engine = str(sets["engine"])
+    family = engine.partition("-")[0]
+    workload_name = str(sets["workload"])
+    settings = dict(experiment.settings.get(family, {}))
+    parameters: dict[str, Scalar] = {}
+    for target, value in sets.items():
+        _, _, setting = target.partition(".")
+        if setting:
+            settings[setting] = value
+        elif target not in ("engine", "durability", "workload"):
+            parameters[target] = value
+    return Cell(
+        id=f"{name}#{repetition}",
+        levels=levels,
+        repetition=repetition,
+        order=order,
+        seed=_seed(experiment.seed, repetition),
+        engine=engine,
+        durability=str(sets["durability"]),
+        workload_name=workload_name,
+        workload=_workload(experiment.workload[workload_name], workload_name, parameters),
+        settings=settings,
+    )
+
+
+def _workload(spec: WorkloadSpec, name: str, parameters: Mapping[str, Scalar]) -> WorkloadSpec:
+    if not parameters:
+        return spec
+    try:
+        return WorkloadSpec.model_validate(spec.model_dump() | dict(parameters), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or name
+        raise BadInput(f"factors.{key}, with workload {name}: found {first['input']}: {first['msg']}") from None
+
+
+def _seed(seed: int, repetition: int) -> int:
+    digest = hashlib.sha256(f"{seed}:{repetition}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")  # 48 bits: exact in JSON

@@ -1,0 +1,44 @@
+"""How long cells take: before the first has run an assumption, afterwards what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from acidtest.plan.cells import Cell
+
+# Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
+ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
+ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
+ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0}  # tpcb: for each branch
+
+
+def cell_seconds(cell: Cell) -> float:
+    """Seconds that ``cell`` is assumed to take."""
+    workload = cell.workload
+    if workload.duration_s is not None:
+        run = workload.duration_s
+    else:
+        rate = workload.rate_per_s or ASSUMED_COMMITS_PER_S[cell.durability]
+        run = (workload.count or 0) / rate
+    return run + workload.warmup_s + ASSUMED_OVERHEAD_S
+
+
+def load_seconds(cell: Cell) -> float:
+    """Seconds that loading the cell's template database is assumed to take."""
+    return ASSUMED_LOAD_S[cell.workload.kind] * (cell.workload.scale if cell.workload.kind == "tpcb" else 1)
+
+
+def time_left(remaining: Sequence[Cell], seen: Mapping[str, Sequence[float]]) -> float:
+    """Seconds left. ``seen`` holds the seconds of finished cells by combination.
+
+    A combination that has run takes the median of its own times; another one the assumption, scaled by how far
+    the assumption was off for those that have run.
+    """
+    assumed = {cell.combination: cell_seconds(cell) for cell in remaining}
+    ratios = [median(times) / assumed[name] for name, times in seen.items() if name in assumed and times]
+    scale = median(ratios) if ratios else 1.0
+    return sum(
+        median(seen[cell.combination]) if seen.get(cell.combination) else assumed[cell.combination] * scale
+        for cell in remaining
+    )

@@ -1,0 +1,253 @@
+"""Runs one cell: a fresh copy of the loaded template, the settings read back, the load, the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from acidtest import __version__
+from acidtest.engine import Engine, Instance
+from acidtest.errors import CellFailed
+from acidtest.experiment import WorkloadSpec
+from acidtest.journal.models import EngineFacts, Machine, PlaceFacts, Recording, SettingInForce, Warning
+from acidtest.journal.protocol import (
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Count,
+    Duration,
+    Hello,
+    Job,
+    LoadPhase,
+    OpenLoop,
+    Pacing,
+    Progress,
+    Result,
+    RunPhase,
+    RunResult,
+    Settings,
+    TpcbWorkload,
+    Workload,
+)
+from acidtest.place import DirectoryPlace, Ledger
+from acidtest.plan import Cell
+from acidtest.runner.rig import DiskFull, converse
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass
+class Templates:
+    """Loaded databases, one for each engine, file-shaping setting and size; made when first needed."""
+
+    place: DirectoryPlace
+    ledger: Ledger
+    _made: dict[str, tuple[Path, list[Path]]] = field(default_factory=dict)
+
+    def files(self, cell: Cell, engine: Engine, watch: Watch) -> list[Path]:
+        """The sealed database files that ``cell`` starts from."""
+        key = template_key(cell, engine)
+        if key not in self._made:
+            directory = self.place.subdirectory(f"template-{len(self._made) + 1}")
+            instance = engine.create(directory, cell.settings)
+            try:
+                job = Job(
+                    seed=cell.seed,
+                    target=instance.target(),
+                    workload=_workload(cell.workload),
+                    inspect=[],
+                    phases=[LoadPhase()],
+                )
+                for event in converse(job, self.ledger, instance.environment()):
+                    if isinstance(event, Progress):
+                        watch(event)
+                instance.seal()
+                self._made[key] = (directory, instance.database_files())
+            finally:
+                instance.release()
+                if key not in self._made:
+                    self.place.remove(directory)
+        return self._made[key][1]
+
+
+def template_key(cell: Cell, engine: Engine) -> str:
+    """Cells with the same key start from the same loaded database."""
+    shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
+    return f"{engine.id} {sorted(shaping.items())} {_workload(cell.workload).model_dump_json()}"
+
+
+def run_cell(
+    cell: Cell,
+    engine: Engine,
+    place: DirectoryPlace,
+    templates: Templates,
+    ledger: Ledger,
+    machine: Machine,
+    place_read: PlaceFacts,
+    watch: Watch,
+) -> Recording:
+    """Run ``cell`` and return its recording, whatever became of it; only DiskFull and bugs are raised."""
+    seen = _Seen()
+    started_at = _now()
+    reason: str | None = None
+    try:
+        files = templates.files(cell, engine, watch)
+        directory = place.subdirectory("cell")
+        try:
+            place.copy(files, directory)
+            instance = engine.adopt(directory, cell.settings, cell.durability)
+            try:
+                place.settle()
+                seen.database_bytes = sum(file.stat().st_size for file in instance.database_files())
+                _converse(cell, instance, ledger, watch, seen)
+            finally:
+                seen.log = instance.log()
+                instance.release()
+        finally:
+            place.remove(directory)
+    except DiskFull:
+        raise
+    except CellFailed as error:
+        reason = error.message
+    status: Any = "failed" if reason else "done"
+    if not reason and (wrong := _invalid(seen)):
+        status, reason = "invalid", wrong
+    return Recording(
+        cell=cell.id,
+        levels=dict(cell.levels),
+        repetition=cell.repetition,
+        order=cell.order,
+        seed=cell.seed,
+        status=status,
+        reason=reason,
+        started_at=started_at,
+        ended_at=_now(),
+        acidtest_version=__version__,
+        workload={"name": cell.workload_name, **cell.workload.model_dump()},
+        durability=cell.durability,
+        durability_means=engine.durability(cell.durability, cell.settings).means,
+        engine=_facts(engine, seen),
+        settings=seen.settings,
+        machine=machine,
+        place=place_read,
+        database_bytes=seen.database_bytes,
+        checks_before=seen.checks[0] if seen.checks else None,
+        checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
+        result=seen.result,
+        warnings=_warnings(seen),
+        engine_log=seen.log,
+    )
+
+
+@dataclass
+class _Seen:
+    """What a cell has shown so far."""
+
+    engine_version: str = ""
+    answers: list[Settings] = field(default_factory=list)
+    settings: list[SettingInForce] = field(default_factory=list)
+    checks: list[Checked] = field(default_factory=list)
+    result: RunResult | None = None
+    database_bytes: int = 0
+    log: str = ""
+
+
+def _converse(cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen) -> None:
+    job = Job(
+        seed=cell.seed,
+        target=instance.target(),
+        workload=_workload(cell.workload),
+        inspect=instance.inspections(),
+        phases=[CheckPhase(), run_phase(cell.workload), CheckPhase()],
+    )
+    try:
+        for event in converse(job, ledger, instance.environment()):
+            match event:
+                case Hello():
+                    seen.engine_version = event.engine_version
+                case Settings():
+                    seen.answers.append(event)
+                case Checked():
+                    seen.checks.append(event)
+                case Result():
+                    seen.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                case Progress():
+                    watch(event)
+    finally:
+        if seen.answers:
+            seen.settings = instance.settings_in_force(seen.answers)
+
+
+def _invalid(seen: _Seen) -> str | None:
+    """Why the numbers of a finished cell must not be used, or None."""
+    if not seen.settings:
+        return "the engine did not answer which settings are in force"
+    wrong = [s for s in seen.settings if not s.agrees]
+    if wrong:
+        first = wrong[0]
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
+    for when, checked in zip(("before", "after"), seen.checks, strict=False):
+        broken = next((c for c in checked.conditions if not c.holds), None)
+        if broken:
+            return f"consistency {when} the run: {broken.name} does not hold: {broken.detail}"
+    if seen.result is None or len(seen.checks) < 2:
+        return "the rig ended without a result or a consistency check"
+    if seen.result.counts.committed == 0:
+        return "no transaction was committed"
+    return None
+
+
+def _warnings(seen: _Seen) -> list[Warning]:
+    if not seen.log.strip():
+        return []
+    return [
+        Warning(
+            code="engine-log",
+            about="settings",
+            text=f"The engine wrote to its log: {seen.log.strip().splitlines()[-1][:200]}",
+        )
+    ]
+
+
+def _facts(engine: Engine, seen: _Seen) -> EngineFacts:
+    facts = engine.facts()
+    return facts.model_copy(update={"version": seen.engine_version}) if seen.engine_version else facts
+
+
+def _workload(spec: WorkloadSpec) -> Workload:
+    if spec.kind == "tpcb":
+        return TpcbWorkload(scale=spec.scale)
+    return CommitsWorkload(row_bytes=spec.row_bytes)
+
+
+def run_phase(spec: WorkloadSpec) -> RunPhase:
+    """The workload's parameters in the rig's words."""
+    pacing: Pacing = (
+        ClosedLoop(think_ms=spec.think_ms)
+        if spec.rate_per_s is None
+        else OpenLoop(rate_per_s=spec.rate_per_s, arrivals=spec.arrivals)
+    )
+    return RunPhase(
+        terminals=spec.terminals,
+        pacing=pacing,
+        warmup_s=spec.warmup_s,
+        extent=Count(transactions=spec.count) if spec.count else Duration(seconds=spec.duration_s or 0),
+        retries=spec.retries,
+    )
+
+
+def template_bytes(spec: WorkloadSpec) -> int:
+    """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
+    transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
+    history = int(transactions * (spec.row_bytes + 100 if spec.kind == "commits" else 120))
+    rows = spec.scale * 20_000_000 if spec.kind == "tpcb" else 0
+    return 4_000_000 + rows + history
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

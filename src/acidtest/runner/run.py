@@ -1,0 +1,160 @@
+"""Runs every cell that the journal does not hold yet."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from acidtest import __version__
+from acidtest.engine import Engine
+from acidtest.errors import BadInput
+from acidtest.journal.models import Header, Journal, Recording
+from acidtest.journal.protocol import Progress
+from acidtest.journal.writer import JournalWriter
+from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
+from acidtest.place.directory import is_full
+from acidtest.plan import Cell, Plan, time_left
+from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
+from acidtest.runner.rig import DiskFull
+from acidtest.runner.verify import engines_of, verify
+
+MARGIN_BYTES = 32_000_000  # the engines' lock, sort and log files, and the journal
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes."""
+
+    def begins(self, done: int, total: int, place: str) -> None: ...
+    def released(self, lines: list[str]) -> None: ...
+    def cell_begins(self, cell: Cell, left_s: float) -> None: ...
+    def progress(self, cell: Cell, event: Progress) -> None: ...
+    def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left in the journal."""
+
+    journal: Journal
+    ran: int  # cells run now
+
+
+def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool = False) -> Outcome:
+    """Run the cells of ``plan`` missing from ``out``'s journal; with ``retry_failed`` also those that failed.
+
+    Each recording is on the drive before the next cell starts. Raises BadInput (bad output directory, another
+    experiment's journal, no space), MachineLacks (an engine is missing), CellFailed never: a cell that cannot
+    run is a recording with status ``failed``.
+    """
+    verify(plan, where)
+    engines = engines_of(plan)
+    released = release_leftovers()
+    _make(out)
+    try:
+        with JournalWriter(out, _header(plan)) as writer, _ledger() as ledger:
+            if released:
+                watcher.released(released)
+            remaining = _remaining(plan, writer.journal, retry_failed)
+            parent = Path(plan.experiment.place.path or out)
+            watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
+            if remaining:
+                keys = {template_key(cell, engines[cell.engine]): template_bytes(cell.workload) for cell in remaining}
+                needed = sum(keys.values()) + max(keys.values()) + MARGIN_BYTES
+                place = DirectoryPlace(parent, ledger, needed_bytes=needed)
+                try:
+                    _run_cells(remaining, writer, watcher, place, ledger, engines)
+                finally:
+                    place.release()
+            return Outcome(writer.journal, len(remaining))
+    except DiskFull as error:
+        raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
+    except OSError as error:
+        if is_full(error):
+            raise BadInput(
+                f"{error.filename or out}: the disk is full", "free some space and run the same command again"
+            ) from None
+        raise
+
+
+def _run_cells(
+    remaining: list[Cell],
+    writer: JournalWriter,
+    watcher: Watcher,
+    place: DirectoryPlace,
+    ledger: Ledger,
+    engines: dict[str, Engine],
+) -> None:
+    machine, facts = machine_facts(), place_facts(place.path)
+    templates = Templates(place, ledger)
+    seen: dict[str, list[float]] = defaultdict(list)
+    for position, cell in enumerate(remaining):
+        watcher.cell_begins(cell, time_left(remaining[position:], seen))
+        began = time.monotonic()
+        recording = run_cell(
+            cell,
+            engines[cell.engine],
+            place,
+            templates,
+            ledger,
+            machine,
+            facts,
+            lambda event, cell=cell: watcher.progress(cell, event),
+        )
+        writer.append(recording)
+        seen[cell.combination].append(time.monotonic() - began)
+        watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+
+
+@contextmanager
+def _ledger() -> Iterator[Ledger]:
+    ledger = Ledger()
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _remaining(plan: Plan, journal: Journal, retry_failed: bool) -> list[Cell]:
+    held = {r.cell for r in journal.recordings if not (retry_failed and r.status == "failed")}
+    return [cell for cell in plan.cells if cell.id not in held]
+
+
+def _header(plan: Plan) -> Header:
+    experiment = plan.experiment
+    return Header(
+        acidtest_version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        experiment=experiment.model_dump(mode="json"),
+        digest=experiment.digest(),
+        factors={factor: [level.name for level in levels] for factor, levels in experiment.factors.items()},
+        base=experiment.base,
+        cells=len(plan.cells),
+    )
+
+
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".acidtest-can-write"
+        probe.write_bytes(b"1")
+        probe.unlink()
+    except FileExistsError:
+        raise BadInput(f"{out}: is a file, not a directory", "give another --out") from None
+    except OSError as error:
+        if is_full(error):
+            raise BadInput(f"{out}: the disk is full", "free some space, or give another --out") from None
+        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+    stranger = next((p for p in out.iterdir() if not _is_ours(p)), None)
+    if stranger and not (out / "journal.jsonl").exists():
+        raise BadInput(f"{out}: holds files that are not acidtest's ({stranger.name})", "give a new or empty --out")
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name in ("journal.jsonl", "report.html", "lost+found") or path.name.startswith("acidtest-")
+
