@@ -23,7 +23,9 @@ Finding = dict[str, str]
 
 
 def doctor(
-    directory: Annotated[Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)] = Path(),
+    directory: Annotated[
+        Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)
+    ] = Path(),
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
@@ -59,7 +61,9 @@ def _engines() -> list[Finding]:
             install = " ".join(package for _, package in offer.missing_libraries)
             findings.append(_finding(offer.id, "missing", f"needs {packages}", f"apt-get install {install}"))
         elif offer.installed:
-            findings.append(_finding(offer.id, "ok", f"{offer.version or 'built in'} {offer.architecture}, {offer.source}"))
+            findings.append(
+                _finding(offer.id, "ok", f"{offer.version or 'built in'} {offer.architecture}, {offer.source}")
+            )
         else:
             findings.append(_finding(offer.id, "absent", "not installed", f"acidtest engines install {offer.id}"))
     return findings
@@ -92,7 +96,8 @@ def _machine() -> list[Finding]:
         _finding(
             "machine",
             "ok",
-            f"{facts.cpu_model}, {facts.cpu_count} cores, {facts.memory_bytes / 2**30:.0f} GiB, {facts.kernel}, {facts.os}",
+            f"{facts.cpu_model}, {facts.cpu_count} cores, {facts.memory_bytes / 2**30:.0f} GiB, "
+            f"{facts.kernel}, {facts.os}",
         )
     ]
     if facts.virtualization not in ("none", "unknown"):
@@ -124,5 +129,7 @@ def _show(findings: list[Finding]) -> None:
     table.add_column(overflow="fold")
     for finding in findings:
         remedy = f"\n[bold]→ {finding['remedy']}[/]" if finding["remedy"] else ""
-        table.add_row(finding["what"], marks.get(finding["state"], f"[yellow]{finding['state']}[/]"), finding["detail"] + remedy)
+        table.add_row(
+            finding["what"], marks.get(finding["state"], f"[yellow]{finding['state']}[/]"), finding["detail"] + remedy
+        )
     Console(highlight=False).print(table)

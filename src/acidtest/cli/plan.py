@@ -34,7 +34,13 @@ def plan(
                     "experiment": planned.experiment.name,
                     "seconds_assumed": round(seconds, 1),
                     "cells": [
-                        {"id": c.id, "order": c.order, "levels": dict(c.levels), "repetition": c.repetition, "seed": c.seed}
+                        {
+                            "id": c.id,
+                            "order": c.order,
+                            "levels": dict(c.levels),
+                            "repetition": c.repetition,
+                            "seed": c.seed,
+                        }
                         for c in planned.cells
                     ],
                 },
@@ -44,7 +50,9 @@ def plan(
         return
     console = Console(highlight=False)
     heading = planned.experiment.title or planned.experiment.name
-    table = Table(title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for factor in planned.experiment.factors:
         table.add_column(factor)
     for name in ("terminals", "lasts"):

@@ -23,7 +23,9 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where journal and page go. A second run resumes.")],
     quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that could not run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
+    ] = False,
 ) -> None:
     """Run an experiment; resume it when DIR holds a part of it."""
     planned = plan.make(experiment.read(file, quick=quick))

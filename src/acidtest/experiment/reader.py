@@ -46,7 +46,7 @@ def parse(text: str, where: str, *, quick: bool = False) -> Experiment:
     small = written.pop("quick", None)
     if quick:
         if small is None:
-            raise BadInput(f"{where}: has no small size", 'leave out --quick, or add a [quick] table')
+            raise BadInput(f"{where}: has no small size", "leave out --quick, or add a [quick] table")
         if not isinstance(small, dict):
             raise BadInput(f"{where}: quick: found {_shown(small)}, must be a table")
         _known_keys(where, "quick", small, [k for k in TOP_KEYS if k != "quick"])
@@ -70,7 +70,9 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
         raise BadInput(f"{where}: no workload", f"add a table [workload.{WORKLOAD_KINDS[0]}]")
     for name, parameters in workloads.items():
         key = f"workload.{name}"
-        table = _table(where, key, parameters, hint=f'write [workload.commits] or [workload.tpcb] tables, one a workload')
+        table = _table(
+            where, key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload"
+        )
         kind = table.setdefault("kind", name)
         if kind not in WORKLOAD_KINDS:
             raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), WORKLOAD_KINDS)}")
@@ -98,7 +100,7 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
         elif name == "workload":
             factors[name] = list(workloads)
         else:
-            raise BadInput(f'{where}: no {name}', f'add {name} = "..." or a factor of that name')
+            raise BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name')
     factors.update({name: levels for name, levels in given.items() if name not in factors})
     plain["factors"] = {name: _levels(where, name, levels, workloads) for name, levels in factors.items()}
     plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
@@ -129,8 +131,7 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
             _known_keys(where, at, level, ("name", "set", "value"))
             if not isinstance(level.get("name"), str) or not level["name"]:
                 raise BadInput(f"{where}: {at}: a level written as a table needs a name", 'write { name = "...", ... }')
-            settings = dict(_table(where, f"{at}.set", level.get("set", {})))
-            settings = {name: value for name, value in _flat(settings)}
+            settings = dict(_flat(_table(where, f"{at}.set", level.get("set", {}))))
             if "value" in level:
                 if not known:
                     raise _unknown_factor(where, factor)
@@ -164,7 +165,7 @@ def _unknown_factor(where: str, factor: str) -> BadInput:
     near = nearest(factor, allowed)
     meant = f' (did you mean "{near}"?)' if near else ""
     return BadInput(
-        f'{where}: factors.{factor}: no such factor{meant}; allowed: {", ".join(allowed)}, or FAMILY.SETTING',
+        f"{where}: factors.{factor}: no such factor{meant}; allowed: {', '.join(allowed)}, or FAMILY.SETTING",
         'for a factor with a name of your own write its levels as { name = "...", set = { ... } }',
     )
 
@@ -261,7 +262,7 @@ def _said(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     match error["type"]:
         case "missing":
-            return f'{key}: is missing; add {key} = ...'
+            return f"{key}: is missing; add {key} = ..."
         case "greater_than_equal":
             return f"{key}: found {found}, must be at least {context['ge']}"
         case "greater_than":
@@ -269,7 +270,11 @@ def _said(error: ErrorDetails) -> str:
         case "less_than_equal":
             return f"{key}: found {found}, must be at most {context['le']}"
         case "literal_error":
-            return not_among(f"{key}:", str(error["input"]), [w.strip(" '") for w in context["expected"].replace(" or ", ",").split(",")])
+            return not_among(
+                f"{key}:",
+                str(error["input"]),
+                [w.strip(" '") for w in context["expected"].replace(" or ", ",").split(",")],
+            )
         case "string_pattern_mismatch":
             return f"{key}: found {found}, must be lower-case letters, digits, - and _"
         case "value_error":

@@ -263,10 +263,6 @@ class Done(Message):
     event: Literal["done"] = "done"
 
 
-Event = Annotated[
-    Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done, Field(discriminator="event")
-]
+Event = Annotated[Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done, Field(discriminator="event")]
 
-EVENT: TypeAdapter[
-    Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done
-] = TypeAdapter(Event)
+EVENT: TypeAdapter[Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done] = TypeAdapter(Event)

@@ -27,7 +27,9 @@ class JournalWriter:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._file.close()
-            raise BadInput(f"{directory}: another acidtest is writing here", "wait for it, or give another --out") from None
+            raise BadInput(
+                f"{directory}: another acidtest is writing here", "wait for it, or give another --out"
+            ) from None
         try:
             self.journal = self._open(header)
         except BaseException:
@@ -73,4 +75,3 @@ class JournalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-

@@ -68,4 +68,3 @@ class DirectoryPlace:
 def is_full(error: OSError) -> bool:
     """Whether ``error`` means that the disk, or the quota, is used up."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
-

@@ -166,7 +166,7 @@ def release_leftovers() -> list[str]:
 
 def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:
     """Ledgers whose lab is gone, open and locked against other labs that clean at the same time."""
-    dead = []
+    dead: list[tuple[Path, IO[bytes]]] = []
     directory = state_directory() / "ledger"
     for path in sorted(directory.glob("*.jsonl")) if directory.is_dir() else []:
         try:
@@ -280,4 +280,3 @@ def _boot_id() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return "unknown"
-

@@ -70,11 +70,13 @@ def make(experiment: Experiment) -> Plan:
             continue
         combinations.setdefault("/".join(levels.values()), (levels, sets))
     if not combinations:
-        raise BadInput(f"{experiment.name}: no cell is left to run", "every combination is excluded: loosen [[exclude]]")
+        raise BadInput(
+            f"{experiment.name}: no cell is left to run", "every combination is excluded: loosen [[exclude]]"
+        )
     cells: list[Cell] = []
     for repetition in range(1, experiment.repetitions + 1):
         shuffled = list(combinations)
-        random.Random(f"{experiment.seed}:{repetition}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+        random.Random(f"{experiment.seed}:{repetition}").shuffle(shuffled)
         for name in shuffled:
             levels, sets = combinations[name]
             cells.append(_cell(experiment, name, levels, sets, repetition, len(cells) + 1))

@@ -79,7 +79,9 @@ def _events(job: Job, process: subprocess.Popen[bytes]) -> Iterator[Event]:
         try:
             event = EVENT.validate_json(line)
         except ValidationError:
-            raise CellFailed(f"the rig said something that is no event: {line[:200].decode(errors='replace')}") from None
+            raise CellFailed(
+                f"the rig said something that is no event: {line[:200].decode(errors='replace')}"
+            ) from None
         if number == 0 and (not isinstance(event, Hello) or event.protocol != PROTOCOL):
             raise CellFailed("the rig and this acidtest are of different versions; install acidtest again")
         if isinstance(event, Failed):

@@ -157,4 +157,3 @@ def _make(out: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     return path.name in ("journal.jsonl", "report.html", "lost+found") or path.name.startswith("acidtest-")
-

@@ -32,7 +32,9 @@ def verify(plan: Plan, where: Path) -> None:
 
 
 def _leave_out(cell: Cell) -> str:
-    return f'to leave it out: [[exclude]] engine = "{cell.levels["engine"]}", durability = "{cell.levels["durability"]}"'
+    return (
+        f'to leave it out: [[exclude]] engine = "{cell.levels["engine"]}", durability = "{cell.levels["durability"]}"'
+    )
 
 
 def engines_of(plan: Plan) -> dict[str, Engine]:

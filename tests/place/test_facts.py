@@ -1,0 +1,38 @@
+"""Mountinfo and the place read back."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidtest.place import place_facts
+from acidtest.place.facts import mount_of, parse_mountinfo
+
+MOUNTINFO = r"""
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+30 22 0:26 / /mnt/with\040space rw,noatime - tmpfs tmpfs rw,size=10240k
+31 22 254:16 /sub /mnt rw - xfs /dev/vdb rw
+"""
+
+
+def test_the_longest_mount_point_wins() -> None:
+    mounts = parse_mountinfo(MOUNTINFO)
+    found = [mount_of(Path(p), mounts) for p in ("/mnt/with space/db", "/mnt/x", "/mntx", "/")]
+    assert [m.filesystem for m in found if m] == ["tmpfs", "xfs", "ext4", "ext4"]
+    assert found[0] is not None
+    assert found[0].options == "rw,noatime,size=10240k"
+
+
+@given(st.text())
+def test_any_text_parses(text: str) -> None:
+    parse_mountinfo(text)
+
+
+def test_this_machine(tmp_path: Path) -> None:
+    facts = place_facts(tmp_path)
+    seen = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", tmp_path], capture_output=True, text=True, check=True)
+    assert facts.filesystem == seen.stdout.strip()
+    assert facts.free_bytes > 0

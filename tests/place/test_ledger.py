@@ -1,0 +1,135 @@
+"""The ledger: what a killed lab made is released, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from acidtest.errors import BadInput
+from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def killed_lab(body: str) -> None:
+    """Run ``body`` in a lab of its own that ends by SIGKILL."""
+    script = textwrap.dedent(
+        """
+        import os, signal, sys, tempfile
+        from pathlib import Path
+        from acidtest.place import Ledger
+        ledger = Ledger()
+        """
+    ) + textwrap.dedent(body)
+    script += "\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    ended = subprocess.run([sys.executable, "-c", script], check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_killed_labs_directory_and_process_are_released(tmp_path: Path) -> None:
+    killed_lab(f"""
+        ledger.make_directory(Path({str(tmp_path / "db")!r}))
+        Path({str(tmp_path / "db" / "x")!r}).mkdir()
+        Path({str(tmp_path / "db" / "x" / "file")!r}).write_text("data")
+        _, process = ledger.start_process(["sleep", "1000"], environment=os.environ, stderr=tempfile.TemporaryFile())
+        Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
+    """)
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    assert {(left.kind) for left in leftovers()} == {"directory", "process"}
+    said = release_leftovers()
+    assert len(said) == 2
+    assert not alive(pid)
+    assert not (tmp_path / "db").exists()
+    assert leftovers() == [] == release_leftovers()
+
+
+def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
+    killed_lab(f"""
+        import subprocess
+        from acidtest.place.ledger import TOKEN
+        ledger._made("process", command=["sleep", "1000"], token="secret-token")
+        process = subprocess.Popen(["sleep", "1000"], env={{**os.environ, TOKEN: "secret-token"}})
+        Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
+    """)
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    release_leftovers()
+    assert not alive(pid)
+
+
+def test_a_recycled_pid_is_not_signalled(tmp_path: Path) -> None:
+    stranger = subprocess.Popen(["sleep", "1000"])
+    try:
+        killed_lab(f"""
+            id = ledger._made("process", command=["sleep"], token="t")
+            ledger._write({{"started": id, "pid": {stranger.pid}, "start_time": "1"}})
+        """)
+        assert release_leftovers() == []
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "data").write_text("precious")
+    killed_lab(f'ledger._made("directory", path={str(tmp_path / "theirs")!r})')
+    assert release_leftovers() == []
+    assert (tmp_path / "theirs" / "data").read_text() == "precious"
+
+
+def test_a_living_lab_is_left_alone(tmp_path: Path) -> None:
+    ledger = Ledger()
+    ledger.make_directory(tmp_path / "mine")
+    assert leftovers() == []
+    assert release_leftovers() == []
+    assert (tmp_path / "mine").exists()
+    ledger.close()
+    assert not (tmp_path / "mine").exists()
+    assert not ledger.path.exists()
+
+
+def test_a_torn_ledger_line_is_ignored(tmp_path: Path, home: Path) -> None:
+    killed_lab(f"ledger.make_directory(Path({str(tmp_path / 'db')!r}))")
+    (ledger,) = (home / "ledger").glob("*.jsonl")
+    with ledger.open("ab") as file:
+        file.write(b'{"made": "torn", "ki')
+    release_leftovers()
+    assert not (tmp_path / "db").exists()
+
+
+def test_places_refuse_what_they_cannot_use(tmp_path: Path) -> None:
+    ledger = Ledger()
+    with pytest.raises(BadInput, match="no such directory"):
+        DirectoryPlace(tmp_path / "missing", ledger, needed_bytes=0)
+    with pytest.raises(BadInput, match="needs about"):
+        DirectoryPlace(tmp_path, ledger, needed_bytes=1 << 60)
+    place = DirectoryPlace(tmp_path, ledger, needed_bytes=0)
+    source = tmp_path / "template.db"
+    source.write_bytes(os.urandom(10_000))
+    cell = place.subdirectory("cell")
+    place.copy([source], cell)
+    assert (cell / "template.db").read_bytes() == source.read_bytes()
+    place.remove(cell)
+    place.release()
+    assert not place.path.exists()
+    ledger.close()

@@ -1,0 +1,98 @@
+"""Plans: which cells, in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidtest import plan
+from acidtest.errors import BadInput
+from acidtest.experiment import parse
+
+TEXT = """
+name = "t"
+repetitions = 3
+seed = {seed}
+[factors]
+workload = ["commits", "tpcb"]
+engine = ["sqlite", "firebird-5.0"]
+durability = ["os", "drive"]
+"firebird.page_buffers" = [100, 200]
+scale = [1, 2]
+[[exclude]]
+engine = "sqlite"
+durability = "os"
+[workload.commits]
+count = 10
+[workload.tpcb]
+duration_s = 1
+"""
+
+
+def make(seed: int = 1, text: str = TEXT) -> plan.Plan:
+    return plan.make(parse(text.replace("{seed}", str(seed)), "t.toml"))
+
+
+def test_factors_that_do_not_apply_collapse() -> None:
+    names = [cell.combination for cell in make().combinations()]
+    assert names == [
+        "commits/sqlite/drive/–/–",
+        "commits/firebird-5.0/os/100/–",
+        "commits/firebird-5.0/os/200/–",
+        "commits/firebird-5.0/drive/100/–",
+        "commits/firebird-5.0/drive/200/–",
+        "tpcb/sqlite/drive/–/1",
+        "tpcb/sqlite/drive/–/2",
+        "tpcb/firebird-5.0/os/100/1",
+        "tpcb/firebird-5.0/os/100/2",
+        "tpcb/firebird-5.0/os/200/1",
+        "tpcb/firebird-5.0/os/200/2",
+        "tpcb/firebird-5.0/drive/100/1",
+        "tpcb/firebird-5.0/drive/100/2",
+        "tpcb/firebird-5.0/drive/200/1",
+        "tpcb/firebird-5.0/drive/200/2",
+    ]
+
+
+def test_levels_reach_workload_and_settings() -> None:
+    cell = next(c for c in make().cells if c.combination == "tpcb/firebird-5.0/drive/200/2")
+    assert (cell.workload.scale, cell.settings) == (2, {"page_buffers": 200})
+
+
+@given(st.integers(0, 2**53))
+def test_repetitions_are_interleaved_and_complete(seed: int) -> None:
+    cells = make(seed).cells
+    assert Counter(c.id for c in cells) == Counter({c.id: 1 for c in cells})
+    per_round = len(cells) // 3
+    for number in range(3):
+        block = cells[number * per_round : (number + 1) * per_round]
+        assert {c.repetition for c in block} == {number + 1}
+        assert len({c.seed for c in block}) == 1
+    assert [c.order for c in cells] == list(range(1, len(cells) + 1))
+
+
+def test_same_seed_same_order_other_seed_another() -> None:
+    assert [c.id for c in make(1).cells] == [c.id for c in make(1).cells]
+    assert [c.id for c in make(1).cells] != [c.id for c in make(2).cells]
+
+
+def test_nothing_left_is_refused() -> None:
+    with pytest.raises(BadInput, match="no cell is left"):
+        make(text=TEXT + '[[exclude]]\ndurability = ["os", "drive"]\n'.replace("[workload", "[workload"))
+
+
+def test_a_level_that_its_workload_cannot_take_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"factors.terminals, with workload commits: found 0"):
+        make(text=TEXT.replace("scale = [1, 2]", "terminals = [0]"))
+
+
+def test_time_left_learns_from_what_was_seen() -> None:
+    cells = [c for c in make().cells if c.repetition < 3]
+    first = cells[0].combination
+    unseen = plan.time_left(cells, {})
+    assumed = plan.cell_seconds(cells[0])
+    assert plan.time_left(cells, {first: [assumed * 2]}) == pytest.approx(unseen * 2)
+    assert plan.time_left([], {first: [1.0]}) == 0
