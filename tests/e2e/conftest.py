@@ -1,0 +1,63 @@
+"""The command as a user runs it, with a home of its own and the engines installed once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
+ENGINES = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def engines() -> None:
+    """The engines that these tests run, installed as a user would, where they are missing."""
+    subprocess.run([ACIDTEST, "engines", "install", *ENGINES], check=True, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def acidtest() -> Run:
+    def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "COLUMNS": "120", **more.pop("environment", {})}
+        return subprocess.run(
+            [ACIDTEST, *map(str, arguments)],
+            env=environment, capture_output=True, text=True, timeout=300, check=False, **more,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a small experiment; keyword arguments replace parts of it."""
+
+    def write(
+        engine: str = '["sqlite"]',
+        durability: str = '["drive"]',
+        repetitions: int = 1,
+        count: int = 30,
+        extra: str = "",
+        name: str = "small",
+    ) -> Path:
+        path = tmp_path / f"{name}.toml"
+        path.write_text(
+            f'name = "{name}"\nrepetitions = {repetitions}\n'
+            f"[factors]\nengine = {engine}\ndurability = {durability}\n[workload.commits]\ncount = {count}\n{extra}"
+        )
+        return path
+
+    return write
+
+
+def journal(directory: Path) -> list[dict[str, Any]]:
+    """The recordings as they stand in the file, none folded together."""
+    lines = (directory / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines[1:]]

@@ -1,0 +1,176 @@
+"""Whole runs on real engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ACIDTEST, ENGINES, journal
+
+ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
+NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
+
+
+def test_every_engine_and_level_runs_and_shows_its_settings(acidtest, experiment, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    file = experiment(ALL, '["none", "os", "drive"]', extra=NO_NONE)
+    ran = acidtest("run", file, "--out", out)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    found = {tuple(r["levels"].values())[1:]: r for r in journal(out)}
+    assert len(found) == 9
+    for (engine, level), recording in found.items():
+        assert recording["status"] == "done", recording["reason"]
+        assert recording["result"]["counts"]["committed"] == 30
+        assert all(s["agrees"] for s in recording["settings"])
+        assert all(c["holds"] for c in recording["checks_after"]["conditions"])
+        in_force = {s["name"]: s["in_force"] for s in recording["settings"]}
+        if engine == "sqlite":
+            assert in_force["synchronous"] == {"none": "off", "os": "normal", "drive": "full"}[level]
+        else:
+            assert in_force["forced_writes"] == {"os": "false", "drive": "true"}[level]
+            assert recording["engine"]["version"].startswith(engine.removeprefix("firebird-"))
+    assert (out / "report.html").stat().st_size > 100_000
+    assert sorted(p.name for p in out.iterdir()) == ["journal.jsonl", "report.html"]
+
+
+def test_tpcb_on_every_engine_keeps_its_balances(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "tpcb.toml"
+    file.write_text(
+        f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {ALL}\nterminals = [1, 3]\n'
+        "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    recordings = journal(tmp_path / "out")
+    assert len(recordings) == 8
+    for recording in recordings:
+        assert recording["status"] == "done", recording["reason"]
+        assert recording["checks_before"]["conditions"]
+        assert all(c["holds"] for c in recording["checks_after"]["conditions"])
+
+
+@pytest.mark.parametrize("arrivals", ["fixed", "poisson"])
+def test_open_loop_counts_every_arrival(acidtest, tmp_path: Path, arrivals: str) -> None:
+    file = tmp_path / "open.toml"
+    file.write_text(
+        'name = "open"\nrepetitions = 1\nengine = "sqlite"\ndurability = "none"\n'
+        f'[workload.commits]\nduration_s = 2\nrate_per_s = 200\narrivals = "{arrivals}"\n'
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out", "--json")
+    assert ran.returncode == 0, ran.stderr
+    json.loads(ran.stdout)
+    (recording,) = journal(tmp_path / "out")
+    arrived = recording["result"]["arrivals"]
+    committed = recording["result"]["counts"]["committed"]
+    assert arrived["scheduled"] > 300
+    assert abs(committed + arrived["unfinished"] - arrived["scheduled"]) <= 1
+
+
+def test_identical_levels_show_no_difference(acidtest, experiment, tmp_path: Path) -> None:
+    file = experiment(repetitions=6, count=50, durability='["none"]').read_text()
+    path = tmp_path / "same.toml"
+    path.write_text(file.replace("[factors]", '[factors]\nvariant = [{ name = "first" }, { name = "second" }]'))
+    ran = acidtest("run", path, "--out", tmp_path / "out", "--json")
+    assert ran.returncode == 0, ran.stderr
+    verdicts = [c["verdict"] for c in json.loads(ran.stdout)["comparisons"]]
+    assert verdicts == ["no difference shown"]
+
+
+def test_a_second_call_runs_nothing_and_report_needs_no_engine(acidtest, experiment, tmp_path: Path) -> None:
+    file, out = experiment(), tmp_path / "out"
+    assert acidtest("run", file, "--out", out).returncode == 0
+    before = (out / "journal.jsonl").read_bytes()
+    again = acidtest("run", file, "--out", out)
+    assert again.returncode == 0
+    assert (out / "journal.jsonl").read_bytes() == before
+    (out / "report.html").unlink()
+    bare = {"ACIDTEST_HOME": str(tmp_path / "empty")}
+    csv, parquet = tmp_path / "a.csv", tmp_path / "a.parquet"
+    drawn = acidtest("report", out, "--csv", csv, "--parquet", parquet, environment=bare)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (out / "report.html").exists()
+    assert len(csv.read_text().splitlines()) == 2
+    assert parquet.read_bytes()[:4] == b"PAR1"
+
+
+def test_killed_at_ten_random_moments_nothing_is_lost(acidtest, experiment, tmp_path: Path) -> None:
+    seed = int.from_bytes(os.urandom(4), "big")
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    file = experiment('["sqlite", "firebird-5.0"]', '["os", "drive"]', repetitions=3, count=60)
+    out = tmp_path / "out"
+    home = {"ACIDTEST_HOME": os.environ.get("ACIDTEST_HOME", str(Path.home() / ".local/share/acidtest"))}
+    kills = 0
+    for _ in range(10):
+        lab = subprocess.Popen(
+            [ACIDTEST, "run", file, "--out", out],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **home},
+        )  # fmt: skip
+        time.sleep(rng.uniform(0.3, 3.0))
+        if lab.poll() is None:
+            kills += 1
+            lab.send_signal(signal.SIGKILL)
+        lab.wait()
+    assert kills > 0
+    end = acidtest("run", file, "--out", out)
+    assert end.returncode == 0, end.stderr
+    cells = [r["cell"] for r in journal(out)]
+    assert sorted(cells) == sorted(set(cells))
+    assert len(cells) == 12
+    assert all(r["status"] == "done" for r in journal(out))
+    assert sorted(p.name for p in out.iterdir()) == ["journal.jsonl", "report.html"]
+    assert acidtest("clean").stdout.strip() == "Nothing was left behind."
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "acidtest-rig job" not in running
+
+
+def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> int:
+    """What strace saw the rig ask for in ``commits`` commits: flush calls, and writes through O_SYNC or O_DSYNC."""
+    file = tmp_path / f"{engine}-{level}.toml"
+    file.write_text(
+        f'name = "strace"\nrepetitions = 1\nengine = "{engine}"\ndurability = "{level}"\n'
+        f"[workload.commits]\ncount = {commits}\n"
+    )
+    trace = tmp_path / f"{engine}-{level}.strace"
+    rig = tmp_path / "rig"
+    real = Path(ACIDTEST).with_name("acidtest-rig")
+    calls = "openat,fcntl,fsync,fdatasync,sync_file_range,msync,write,pwrite64,pwritev,close"
+    # Template loads are separate rig processes: strace's -A and one file keep them all, the last process is the cell's.
+    rig.write_text(
+        f'#!/bin/sh\n[ "$1" = job ] || exec {real} "$@"\nexec strace -f -qq -o {trace} -e trace={calls} {real} job\n'
+    )
+    rig.chmod(0o755)
+    ran = acidtest("run", file, "--out", tmp_path / f"out-{engine}-{level}", environment={"ACIDTEST_RIG": str(rig)})
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    synced: set[str] = set()
+    asked = 0
+    for line in trace.read_text().splitlines():
+        if found := re.search(r"openat\(.*(O_SYNC|O_DSYNC).*= (\d+)$", line):
+            synced.add(found[2])
+        elif found := re.search(r"fcntl\((\d+), F_SETFL, .*(O_SYNC|O_DSYNC)", line):
+            synced.add(found[1])
+        elif found := re.search(r"close\((\d+)\)", line):
+            synced.discard(found[1])
+        elif re.search(r"\b(fsync|fdatasync|sync_file_range)\(", line) or (
+            (found := re.search(r"\bpwritev?(?:64)?\((\d+),", line)) and found[1] in synced
+        ):
+            asked += 1
+    return asked
+
+
+@pytest.mark.parametrize("engine", ["sqlite", *ENGINES])
+def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path: Path, engine: str) -> None:
+    assert flushes(acidtest, tmp_path, engine, "drive", 100) >= 100
+
+
+@pytest.mark.parametrize(("engine", "level"), [("sqlite", "none"), *((engine, "os") for engine in ENGINES)])
+def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
+    # Closing the database may flush once or twice; commits do not.
+    assert flushes(acidtest, tmp_path, engine, level, 100) < 10

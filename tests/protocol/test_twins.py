@@ -1,0 +1,101 @@
+"""The protocol has two texts, one a language. The rig's samples must pass the lab's models field by field."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import typing
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+from acidtest.journal import protocol
+from acidtest.runner import find_rig
+
+
+def rig(*arguments: str, given: str = "") -> str:
+    return subprocess.run(
+        [find_rig(), *arguments], input=given, capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+
+
+SAMPLES: dict[str, list[Any]] = json.loads(rig("protocol"))
+
+
+def models(annotation: Any) -> list[type[BaseModel]]:
+    """Every model that an annotation of ours can hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for part in typing.get_args(annotation) for m in models(part)]
+
+
+def twin(name: str) -> Any:
+    """The Python type of a Rust type's name."""
+    renamed = {"RunPlan": "RunPhase"}
+    return getattr(protocol, renamed.get(name, name), None)
+
+
+def reached(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
+    if model not in seen:
+        seen.add(model)
+        for field in model.model_fields.values():
+            for inner in models(field.annotation):
+                reached(inner, seen)
+    return seen
+
+
+def keys(model: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
+    kind = twin(name)
+    if kind is None:
+        assert all(isinstance(sample, str) for sample in SAMPLES[name]), f"{name} has no twin"
+        return
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    for sample in SAMPLES[name]:
+        if name == "RunPlan":
+            sample = {"phase": "run", **sample}
+        assert adapter.dump_python(adapter.validate_python(sample), mode="json", by_alias=True) == sample
+
+
+@pytest.mark.parametrize("name", ["Job", "Event"])
+def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(twin(name))
+    for sample in SAMPLES[name]:
+        ours = adapter.dump_json(adapter.validate_python(sample), by_alias=True).decode()
+        assert json.loads(rig("protocol", "--read", name, given=ours)) == sample
+
+
+def test_the_samples_show_every_model_and_every_field_of_ours() -> None:
+    ours: set[type[BaseModel]] = set()
+    for kind in (protocol.Job, protocol.Event):
+        for model in models(kind):
+            reached(model, ours)
+    shown = [sample for samples in SAMPLES.values() for sample in samples]
+    objects: list[dict[str, Any]] = []
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict):
+            objects.append(value)
+            value = list(value.values())
+        if isinstance(value, list):
+            for one in value:
+                collect(one)
+
+    collect(shown)
+    seen = {frozenset(one) for one in objects}
+    missing = [m.__name__ for m in ours if frozenset(keys(m)) not in seen]
+    assert not missing, f"no sample of the rig has exactly the fields of {missing}"
+
+
+def test_both_sides_name_the_same_protocol_number() -> None:
+    job = next(iter(SAMPLES["Job"]))
+    assert job["protocol"] == protocol.PROTOCOL
+    wrong = json.dumps({**job, "protocol": protocol.PROTOCOL + 1})
+    refused = subprocess.run([find_rig(), "job"], input=wrong, capture_output=True, text=True, timeout=30, check=False)
+    assert refused.returncode == 2
+    assert len(refused.stderr.strip().splitlines()) == 1
