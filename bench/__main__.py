@@ -28,13 +28,13 @@ from acidtest.place import Ledger
 from acidtest.runner.rig import converse
 
 ROUNDS = 5
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - each run makes its own directory
 WORKLOADS: dict[str, Workload] = {"commits": CommitsWorkload(row_bytes=100), "tpcb": TpcbWorkload(scale=1)}
 
 
 def one(engine_id: str, workload: Workload, ledger: Ledger) -> Result:
     """One run of three seconds with one terminal, without flushes."""
-    memory = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as directory:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
         engine = catalogue.find(engine_id)
         template, cell = Path(directory) / "template", Path(directory) / "cell"
         template.mkdir()
@@ -73,7 +73,8 @@ def main() -> None:
                 seen.setdefault((name, engine), []).append(one(engine, workload, ledger))
     ledger.close()
     print(
-        f"{'workload':<10}{'engine':<14}{'commits/s':>12}  {'generator µs/tx':>22}  {'driver+engine µs/tx':>22}  {'share':>7}"
+        f"{'workload':<10}{'engine':<14}{'commits/s':>12}  "
+        f"{'generator µs/tx':>22}  {'driver+engine µs/tx':>22}  {'share':>7}"
     )
     for (name, engine), results in seen.items():
         generator = [r.cpu.generator_us_per_transaction for r in results]

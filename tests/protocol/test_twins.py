@@ -57,9 +57,8 @@ def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
         return
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     for sample in SAMPLES[name]:
-        if name == "RunPlan":
-            sample = {"phase": "run", **sample}
-        assert adapter.dump_python(adapter.validate_python(sample), mode="json", by_alias=True) == sample
+        whole = {"phase": "run", **sample} if name == "RunPlan" else sample
+        assert adapter.dump_python(adapter.validate_python(whole), mode="json", by_alias=True) == whole
 
 
 @pytest.mark.parametrize("name", ["Job", "Event"])
