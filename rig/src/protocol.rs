@@ -146,9 +146,13 @@ pub enum Arrivals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Extent {
-    Duration { seconds: f64 },
+    Duration {
+        seconds: f64,
+    },
     /// So many transactions over all terminals together.
-    Count { transactions: u64 },
+    Count {
+        transactions: u64,
+    },
 }
 
 // ---------------------------------------------------------------------------------------------- rig -> lab

@@ -1,0 +1,270 @@
+//! Firebird through a client library loaded at run time; embedded when the target names no remote.
+//!
+//! The low-level half of `rsfbclient` is used as it is: one attachment a session, statements prepared once and kept
+//! across transactions, one transaction at a time.
+
+use super::{Class, Dialect, Outcome, Session, SessionError, Statement, Value};
+use crate::protocol::{FirebirdIsolation, FirebirdLockResolution, Target};
+use rsfbclient_core::{
+    charset::UTF_8, Column, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, FreeStmtOp,
+    SqlType, StmtType, TrDataAccessMode, TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion,
+    TransactionConfiguration,
+};
+use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
+
+type Client = NativeFbClient<DynLoad>;
+type Handle = <Client as FirebirdClientDbOps>::DbHandle;
+type Transaction = <Client as FirebirdClientSqlOps>::TrHandle;
+type Prepared = <Client as FirebirdClientSqlOps>::StmtHandle;
+
+pub struct Firebird {
+    client: Client,
+    database: Handle,
+    transaction: Option<Transaction>,
+    statements: Vec<(StmtType, Prepared)>,
+    kind: TransactionConfiguration,
+}
+
+impl Firebird {
+    pub fn open(target: &Target) -> Outcome<Firebird> {
+        let Target::Firebird { library, database, user, remote, isolation, lock_resolution, lock_timeout_s } = target
+        else {
+            unreachable!("session::open matches the target");
+        };
+        let load = DynLoad { charset: UTF_8, lib_path: library.clone() };
+        let mut client = load
+            .try_to_client()
+            .map_err(|error| SessionError { class: Class::Connection, message: format!("{library}: {error}") })?;
+        let attachment = NativeFbAttachmentConfig {
+            db_name: database.clone(),
+            user: user.clone(),
+            role_name: None,
+            remote: remote.as_ref().map(|remote| RemoteConfig {
+                host: remote.host.clone(),
+                port: remote.port,
+                pass: remote.password.clone(),
+            }),
+        };
+        let kind = TransactionConfiguration {
+            data_access: TrDataAccessMode::ReadWrite,
+            isolation: match isolation {
+                FirebirdIsolation::ReadCommitted => TrIsolationLevel::ReadCommited(TrRecordVersion::RecordVersion),
+                FirebirdIsolation::Snapshot => TrIsolationLevel::Concurrency,
+            },
+            lock_resolution: match lock_resolution {
+                FirebirdLockResolution::Wait => TrLockResolution::Wait(*lock_timeout_s),
+                FirebirdLockResolution::NoWait => TrLockResolution::NoWait,
+            },
+        };
+        let database = client
+            .attach_database(&attachment, SqlDialect::D3, false)
+            .map_err(|error| SessionError { class: Class::Connection, message: said(error).message })?;
+        Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind })
+    }
+
+    fn open_transaction(&mut self) -> Outcome<&mut Transaction> {
+        self.transaction
+            .as_mut()
+            .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })
+    }
+
+    /// Runs `work` in a transaction of its own, committed when it succeeds.
+    fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        self.begin()?;
+        match work(self).and_then(|found| self.commit().map(|()| found)) {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                self.rollback().ok();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Session for Firebird {
+    fn dialect(&self) -> Dialect {
+        Dialect::Firebird
+    }
+
+    fn engine_version(&mut self) -> Outcome<String> {
+        let rows = self.rows("select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database")?;
+        Ok(rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default())
+    }
+
+    fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
+        // A statement is prepared inside a transaction but outlives it.
+        self.apart(|session| {
+            let transaction = session.transaction.as_mut().expect("apart began one");
+            let prepared = session
+                .client
+                .prepare_statement(&mut session.database, transaction, SqlDialect::D3, sql)
+                .map_err(said)?;
+            session.statements.push(prepared);
+            Ok(Statement(session.statements.len() - 1))
+        })
+    }
+
+    fn begin(&mut self) -> Outcome<()> {
+        let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
+        self.transaction = Some(transaction);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Outcome<()> {
+        // A commit that fails leaves the transaction open: the caller rolls it back.
+        let transaction = self
+            .transaction
+            .as_mut()
+            .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })?;
+        self.client.transaction_operation(transaction, TrOp::Commit).map_err(said)?;
+        self.transaction = None;
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Outcome<()> {
+        match self.transaction.take() {
+            Some(mut transaction) => self.client.transaction_operation(&mut transaction, TrOp::Rollback).map_err(said),
+            None => Ok(()),
+        }
+    }
+
+    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+        self.open_transaction()?;
+        let transaction = self.transaction.as_mut().expect("checked above");
+        let (_, prepared) = &mut self.statements[statement.0];
+        self.client
+            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
+            .map_err(said)?;
+        Ok(())
+    }
+
+    fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {
+        self.open_transaction()?;
+        let transaction = self.transaction.as_mut().expect("checked above");
+        let (_, prepared) = &mut self.statements[statement.0];
+        self.client
+            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
+            .map_err(said)?;
+        let fetched = loop {
+            match self.client.fetch(&mut self.database, transaction, prepared) {
+                Ok(Some(columns)) => row(&columns.into_iter().map(value).collect::<Vec<_>>()),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(said(error)),
+            }
+        };
+        // The cursor is closed in any case, or the statement could not run again.
+        let closed = self.client.free_statement(prepared, FreeStmtOp::Close).map_err(said);
+        fetched.and(closed)
+    }
+
+    fn batch(&mut self, sql: &str) -> Outcome<()> {
+        self.apart(|session| {
+            let transaction = session.transaction.as_mut().expect("apart began one");
+            session.client.exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql).map_err(said)
+        })
+    }
+
+    fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
+        let statement = self.prepare(sql)?;
+        let mut found = Vec::new();
+        let ran = self.apart(|session| session.query(statement, &[], &mut |row| found.push(row.to_vec())));
+        if let Some((_, mut prepared)) = self.statements.pop() {
+            self.client.free_statement(&mut prepared, FreeStmtOp::Drop).map_err(said)?;
+        }
+        ran.map(|()| found)
+    }
+}
+
+impl Drop for Firebird {
+    fn drop(&mut self) {
+        // Nobody is left to hear of an error here; what matters, the commits, was acknowledged before.
+        self.rollback().ok();
+        for (_, mut prepared) in self.statements.drain(..) {
+            self.client.free_statement(&mut prepared, FreeStmtOp::Drop).ok();
+        }
+        self.client.detach_database(&mut self.database).ok();
+    }
+}
+
+fn parameter(value: &Value) -> SqlType {
+    match value {
+        Value::Null => SqlType::Null,
+        Value::Int(n) => SqlType::Integer(*n),
+        Value::Real(x) => SqlType::Floating(*x),
+        Value::Text(s) => SqlType::Text(s.clone()),
+    }
+}
+
+fn value(column: Column) -> Value {
+    match column.value {
+        SqlType::Null => Value::Null,
+        SqlType::Integer(n) => Value::Int(n),
+        // SUM over BIGINT is INT128 from Firebird 4 on.
+        SqlType::Int128(n) => i64::try_from(n).map_or_else(|_| Value::Text(n.to_string()), Value::Int),
+        SqlType::Floating(x) => Value::Real(x),
+        SqlType::Text(s) => Value::Text(s),
+        SqlType::Boolean(b) => Value::Text(b.to_string()),
+        SqlType::Timestamp(at) => Value::Text(at.to_string()),
+        SqlType::Binary(bytes) => Value::Text(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+fn said(error: FbError) -> SessionError {
+    match error {
+        FbError::Sql { msg, code } => {
+            let message = msg.split_whitespace().collect::<Vec<_>>().join(" ");
+            SessionError { class: classify(code, &message), message }
+        }
+        other => SessionError { class: Class::Other, message: other.to_string() },
+    }
+}
+
+/// SQL codes as in Firebird's `sqlerr` table; the words tell apart what shares a code.
+/// -913 covers a deadlock and an update conflict, -901 a lock conflict and a lock time-out among others.
+fn classify(code: i32, message: &str) -> Class {
+    let lower = message.to_lowercase();
+    let says = |words: &str| lower.contains(words);
+    if says("no space left") || says("disk full") {
+        Class::DiskFull
+    } else if says("lock time-out") {
+        Class::LockTimeout
+    } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
+        Class::UpdateConflict
+    } else if says("deadlock") {
+        Class::Deadlock
+    } else if says("lock conflict") {
+        Class::LockConflict
+    } else if code == -803 || code == -530 || says("violation of") {
+        Class::Constraint
+    } else if code == -902 || code == -904 || says("connection") {
+        Class::Connection
+    } else {
+        Class::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn firebirds_words_become_classes() {
+        for (code, message, class) in [
+            (
+                -913,
+                "deadlock -update conflicts with concurrent update -concurrent transaction number is 7",
+                Class::UpdateConflict,
+            ),
+            (-913, "deadlock", Class::Deadlock),
+            (-901, "lock conflict on no wait transaction -deadlock", Class::Deadlock),
+            (-901, "lock conflict on no wait transaction", Class::LockConflict),
+            (-901, "lock time-out on wait transaction", Class::LockTimeout),
+            (-803, "violation of PRIMARY or UNIQUE KEY constraint", Class::Constraint),
+            (-902, "I/O error during \"write\" operation -No space left on device", Class::DiskFull),
+            (-902, "Error writing data to the connection.", Class::Connection),
+            (-204, "Table unknown", Class::Other),
+        ] {
+            assert_eq!(classify(code, message), class, "{message}");
+        }
+    }
+}

@@ -1,0 +1,517 @@
+//! Terminals: threads that submit transactions, each on a session of its own, and what they measure.
+//!
+//! What belongs to the measurement:
+//! - closed loop by duration: every transaction that ends after the warm-up. Terminals start none after the planned end;
+//!   the measurement lasts until the last one in flight has ended, so that a stall at the end is not hidden.
+//! - open loop: every arrival whose scheduled time lies inside the measurement, whenever it is served. Those that no
+//!   terminal could start before the planned end are counted as unfinished.
+//! - by count: after the warm-up, exactly that many commits.
+
+mod cpu;
+mod histogram;
+mod pacing;
+mod series;
+
+use crate::protocol::{
+    ArrivalCounts, ClassCount, Counts, Cpu, ErrorSample, Extent, Pacing, PhaseName, RunPlan, RunResult,
+};
+use crate::session::{Class, Session};
+use crate::workload::{Acknowledged, Ended, Refused, Rng, Script};
+use cpu::{Metered, Sampled};
+use histogram::Latencies;
+use pacing::Schedule;
+use rand::SeedableRng;
+use series::{Collector, Happened, Part, Series};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+/// One transaction in so many has its processor time sampled.
+const SAMPLE_EVERY: u64 = 64;
+/// An arrival taken later than this was late.
+const LATE_NS: u64 = 1_000_000;
+/// A terminal that fails so often in a row without a commit will not succeed any more.
+const HOPELESS: u64 = 100;
+
+/// A terminal ready to start.
+pub struct Ready {
+    pub session: Box<dyn Session>,
+    pub script: Box<dyn Script>,
+}
+
+/// News of a run, for people.
+pub struct News {
+    pub phase: PhaseName,
+    pub fraction: Option<f64>,
+    pub elapsed_s: f64,
+    pub committed: u64,
+    pub rate_per_s: f64,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub String);
+
+/// What all terminals of a run share. Nothing here is locked on the path of a closed loop.
+struct Shared<'a> {
+    plan: &'a RunPlan,
+    began: Instant,
+    warmup_ns: u64,
+    /// When no further transaction starts; `u64::MAX` for a run by count.
+    end_ns: u64,
+    tickets: AtomicI64,
+    schedule: Option<Mutex<Schedule>>,
+    committed: AtomicU64,
+    stop: AtomicBool,
+    stopped: Mutex<Option<Stopped>>,
+}
+
+impl Shared<'_> {
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn stop(&self, why: Stopped) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.stopped.lock().expect("no panic under this lock").get_or_insert(why);
+    }
+}
+
+/// What one terminal brings back.
+struct Record {
+    counts: Counts,
+    classes: BTreeMap<Class, u64>,
+    samples: BTreeMap<Class, String>,
+    latency: Latencies,
+    service: Latencies,
+    arrivals: ArrivalCounts,
+    acknowledged: Acknowledged,
+    sampled: Sampled,
+    last_end_ns: u64,
+}
+
+/// Runs `plan` over the terminals. `news` is called about once a second from the calling thread.
+///
+/// Answers the result and what the engine acknowledged, warm-up included.
+pub fn run(
+    plan: &RunPlan,
+    seed: u64,
+    terminals: Vec<Ready>,
+    news: &mut dyn FnMut(News),
+) -> Result<(RunResult, Acknowledged), Stopped> {
+    let warmup_ns = (plan.warmup_s * 1e9) as u64;
+    let (end_ns, tickets) = match plan.extent {
+        Extent::Duration { seconds } => (warmup_ns + (seconds * 1e9) as u64, 0),
+        Extent::Count { transactions } => (u64::MAX, transactions as i64),
+    };
+    let schedule = match plan.pacing {
+        Pacing::Closed { .. } => None,
+        Pacing::Open { rate_per_s, arrivals } => Some(Mutex::new(Schedule::new(rate_per_s, arrivals, seed))),
+    };
+    let open = schedule.is_some();
+    let clock_read_ns = cpu::clock_read_ns();
+    let shared = Shared {
+        plan,
+        began: Instant::now(),
+        warmup_ns,
+        end_ns,
+        tickets: AtomicI64::new(tickets),
+        schedule,
+        committed: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        stopped: Mutex::new(None),
+    };
+    let barrier = Barrier::new(terminals.len());
+    let (parts, arriving) = mpsc::channel::<Part>();
+    let mut series = Series::default();
+    let mut cpu_before = cpu::process_s();
+    let records: Vec<Record> = std::thread::scope(|scope| {
+        let handles: Vec<_> = terminals
+            .into_iter()
+            .enumerate()
+            .map(|(index, ready)| {
+                let (shared, barrier, parts) = (&shared, &barrier, parts.clone());
+                scope.spawn(move || {
+                    let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                    barrier.wait();
+                    Terminal::new(shared, ready, rng, clock_read_ns, parts).run()
+                })
+            })
+            .collect();
+        drop(parts);
+        let mut warming = warmup_ns > 0;
+        let (mut told_ns, mut told) = (0u64, 0u64);
+        loop {
+            // The processor time of the warm-up is not the measurement's: the mark is set on time, not at the next news.
+            let now_ns = shared.now_ns();
+            let until_mark = if warming { warmup_ns.saturating_sub(now_ns) } else { u64::MAX };
+            let until_news = (told_ns + 1_000_000_000).saturating_sub(now_ns);
+            match arriving.recv_timeout(Duration::from_nanos(until_mark.min(until_news).max(1))) {
+                Ok(part) => series.add(part),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now_ns = shared.now_ns();
+            if warming && now_ns >= warmup_ns {
+                warming = false;
+                cpu_before = cpu::process_s();
+            }
+            if now_ns >= told_ns + 1_000_000_000 {
+                let committed = shared.committed.load(Ordering::Relaxed);
+                news(News {
+                    phase: if warming { PhaseName::Warmup } else { PhaseName::Run },
+                    fraction: fraction(&shared, now_ns, tickets),
+                    elapsed_s: now_ns as f64 / 1e9,
+                    committed,
+                    rate_per_s: (committed - told) as f64 / ((now_ns - told_ns) as f64 / 1e9),
+                });
+                (told_ns, told) = (now_ns, committed);
+            }
+        }
+        handles.into_iter().map(|handle| handle.join().expect("a terminal does not panic")).collect()
+    });
+    let cpu_after = cpu::process_s();
+    if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
+        return Err(stopped);
+    }
+    Ok(summarise(plan, warmup_ns, open, clock_read_ns, records, series, cpu_before, cpu_after))
+}
+
+fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
+    let part = if shared.end_ns == u64::MAX {
+        1.0 - shared.tickets.load(Ordering::Relaxed).max(0) as f64 / tickets.max(1) as f64
+    } else {
+        now_ns as f64 / shared.end_ns.max(1) as f64
+    };
+    Some(part.clamp(0.0, 1.0))
+}
+
+#[allow(clippy::too_many_arguments, reason = "called once, with what the run left")]
+fn summarise(
+    plan: &RunPlan,
+    warmup_ns: u64,
+    open: bool,
+    clock_read_ns: f64,
+    records: Vec<Record>,
+    series: Series,
+    cpu_before: (f64, f64),
+    cpu_after: (f64, f64),
+) -> (RunResult, Acknowledged) {
+    let mut counts = Counts::default();
+    let mut classes: BTreeMap<Class, u64> = BTreeMap::new();
+    let mut samples: BTreeMap<Class, String> = BTreeMap::new();
+    let (mut latency, mut service) = (Latencies::new(), Latencies::new());
+    let mut arrivals = ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 };
+    let mut acknowledged = Acknowledged::default();
+    let mut sampled = Sampled::default();
+    let mut last_end_ns = warmup_ns;
+    for record in records {
+        counts.committed += record.counts.committed;
+        counts.rolled_back += record.counts.rolled_back;
+        counts.conflicts += record.counts.conflicts;
+        counts.retries += record.counts.retries;
+        counts.given_up += record.counts.given_up;
+        counts.errors += record.counts.errors;
+        for (class, count) in record.classes {
+            *classes.entry(class).or_default() += count;
+        }
+        for (class, message) in record.samples {
+            samples.entry(class).or_insert(message);
+        }
+        latency.add(&record.latency);
+        service.add(&record.service);
+        arrivals.scheduled += record.arrivals.scheduled;
+        arrivals.late += record.arrivals.late;
+        arrivals.unfinished += record.arrivals.unfinished;
+        arrivals.unfinished_wait_ms_max = arrivals.unfinished_wait_ms_max.max(record.arrivals.unfinished_wait_ms_max);
+        acknowledged.committed += record.acknowledged.committed;
+        acknowledged.unknown += record.acknowledged.unknown;
+        sampled.add(record.sampled);
+        last_end_ns = last_end_ns.max(record.last_end_ns);
+    }
+    counts.classes =
+        classes.into_iter().map(|(class, count)| ClassCount { class: class.name().to_string(), count }).collect();
+    // A run by duration lasts at least that long, also when its last transaction ended early (open loop, think time).
+    let planned_s = match plan.extent {
+        Extent::Duration { seconds } => seconds,
+        Extent::Count { .. } => 0.0,
+    };
+    let measured_s = ((last_end_ns - warmup_ns) as f64 / 1e9).max(planned_s).max(1e-9);
+    let finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors;
+    let per_transaction = |ns: f64| ns / 1e3 / sampled.transactions.max(1) as f64;
+    let result = RunResult {
+        terminals: plan.terminals,
+        warmup_s: plan.warmup_s,
+        measured_s,
+        throughput_per_s: finished as f64 / measured_s,
+        goodput_per_s: counts.committed as f64 / measured_s,
+        counts,
+        arrivals: open.then_some(arrivals),
+        latency: latency.to_protocol(),
+        service: service.to_protocol(),
+        series: series.finish(plan.warmup_s, measured_s),
+        cpu: Cpu {
+            process_user_s: cpu_after.0 - cpu_before.0,
+            process_system_s: cpu_after.1 - cpu_before.1,
+            sampled_transactions: sampled.transactions,
+            generator_us_per_transaction: per_transaction(sampled.generator_ns),
+            session_us_per_transaction: per_transaction(sampled.session_ns),
+            clock_read_ns,
+        },
+        error_samples: samples
+            .into_iter()
+            .map(|(class, message)| ErrorSample { class: class.name().to_string(), message })
+            .collect(),
+    };
+    (result, acknowledged)
+}
+
+struct Terminal<'a> {
+    shared: &'a Shared<'a>,
+    session: Metered,
+    script: Box<dyn Script>,
+    rng: Rng,
+    parts: Sender<Part>,
+    collector: Collector,
+    record: Record,
+    in_vain: u64,
+}
+
+/// When a transaction was due and whether it belongs to the measurement for that.
+struct Due {
+    scheduled_ns: Option<u64>,
+    ticket: bool,
+}
+
+impl<'a> Terminal<'a> {
+    fn new(shared: &'a Shared<'a>, ready: Ready, rng: Rng, clock_read_ns: f64, parts: Sender<Part>) -> Terminal<'a> {
+        Terminal {
+            shared,
+            session: Metered::new(ready.session, clock_read_ns),
+            script: ready.script,
+            rng,
+            parts,
+            collector: Collector::new(),
+            record: Record {
+                counts: Counts::default(),
+                classes: BTreeMap::new(),
+                samples: BTreeMap::new(),
+                latency: Latencies::new(),
+                service: Latencies::new(),
+                arrivals: ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 },
+                acknowledged: Acknowledged::default(),
+                sampled: Sampled::default(),
+                last_end_ns: 0,
+            },
+            in_vain: 0,
+        }
+    }
+
+    fn run(mut self) -> Record {
+        let think = match self.shared.plan.pacing {
+            Pacing::Closed { think_ms } if think_ms > 0.0 => Some(Duration::from_secs_f64(think_ms / 1e3)),
+            _ => None,
+        };
+        let mut number = 0u64;
+        while let Some(due) = self.next() {
+            let sampling = number % SAMPLE_EVERY == 0 && self.shared.now_ns() >= self.shared.warmup_ns;
+            number += 1;
+            if sampling {
+                self.session.start();
+            }
+            self.transaction(&due);
+            self.session.end();
+            if let Some(think) = think {
+                std::thread::sleep(think);
+            }
+        }
+        if let Some(part) = self.collector.take() {
+            self.hand_on(part);
+        }
+        self.record.sampled = self.session.sampled;
+        self.record
+    }
+
+    /// Waits for the next transaction to be due; `None` when there is none any more.
+    fn next(&mut self) -> Option<Due> {
+        let shared = self.shared;
+        if shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let scheduled_ns = match &shared.schedule {
+            None => None,
+            Some(schedule) => {
+                let time_ns = schedule.lock().expect("no panic under this lock").take();
+                if time_ns >= shared.end_ns {
+                    return None;
+                }
+                self.await_arrival(time_ns)?;
+                Some(time_ns)
+            }
+        };
+        let now_ns = shared.now_ns();
+        if scheduled_ns.is_none() && now_ns >= shared.end_ns {
+            return None;
+        }
+        let ticket = shared.end_ns == u64::MAX && now_ns >= shared.warmup_ns;
+        if ticket && shared.tickets.fetch_sub(1, Ordering::Relaxed) <= 0 {
+            shared.tickets.fetch_add(1, Ordering::Relaxed);
+            // This arrival comes after the last transaction asked for.
+            self.record.arrivals.scheduled -= u64::from(scheduled_ns.is_some_and(|ns| ns >= shared.warmup_ns));
+            return None;
+        }
+        Some(Due { scheduled_ns, ticket })
+    }
+
+    /// Sleeps until an arrival is due, and counts it. `None` if it was taken only after the end: then it is unfinished.
+    fn await_arrival(&mut self, time_ns: u64) -> Option<()> {
+        let shared = self.shared;
+        let measured = time_ns >= shared.warmup_ns;
+        if measured {
+            self.record.arrivals.scheduled += 1;
+        }
+        let now_ns = shared.now_ns();
+        if now_ns < time_ns {
+            std::thread::sleep(Duration::from_nanos(time_ns - now_ns));
+        } else if now_ns >= shared.end_ns {
+            self.leave_unfinished(time_ns);
+            return None;
+        } else if measured && now_ns - time_ns > LATE_NS {
+            self.record.arrivals.late += 1;
+        }
+        Some(())
+    }
+
+    /// This arrival, and every further one of the schedule before the end, was never started.
+    fn leave_unfinished(&mut self, first_ns: u64) {
+        let shared = self.shared;
+        let mut time_ns = first_ns;
+        let mut counted = true;
+        loop {
+            if time_ns >= shared.warmup_ns {
+                if !counted {
+                    self.record.arrivals.scheduled += 1;
+                }
+                self.record.arrivals.unfinished += 1;
+                let waited_ms = (shared.end_ns - time_ns) as f64 / 1e6;
+                let longest = &mut self.record.arrivals.unfinished_wait_ms_max;
+                *longest = longest.max(waited_ms);
+            }
+            counted = false;
+            let Some(schedule) = &shared.schedule else { return };
+            time_ns = schedule.lock().expect("no panic under this lock").take();
+            if time_ns >= shared.end_ns {
+                return;
+            }
+        }
+    }
+
+    /// One transaction with its retries.
+    fn transaction(&mut self, due: &Due) {
+        let shared = self.shared;
+        let started_ns = shared.now_ns();
+        self.script.draw(&mut self.rng);
+        let mut tries_left = shared.plan.retries;
+        loop {
+            match self.script.attempt(&mut self.session) {
+                Ok(Ended::Committed) => {
+                    let ended_ns = shared.now_ns();
+                    self.in_vain = 0;
+                    self.record.acknowledged.committed += 1;
+                    shared.committed.fetch_add(1, Ordering::Relaxed);
+                    let latency_ns = ended_ns - due.scheduled_ns.unwrap_or(started_ns);
+                    if self.belongs(due, ended_ns) {
+                        self.record.counts.committed += 1;
+                        self.record.latency.record(latency_ns);
+                        self.record.service.record(ended_ns - started_ns);
+                        self.record.last_end_ns = ended_ns;
+                    }
+                    self.note(ended_ns, &Happened::Committed { latency_ns });
+                    return;
+                }
+                Ok(Ended::RolledBack) => {
+                    let ended_ns = shared.now_ns();
+                    if self.belongs(due, ended_ns) {
+                        self.record.counts.rolled_back += 1;
+                        self.record.last_end_ns = ended_ns;
+                    }
+                    self.give_back(due);
+                    return;
+                }
+                Err(refused) => {
+                    let again = self.refused(due, &refused, tries_left > 0);
+                    if !again {
+                        self.give_back(due);
+                        return;
+                    }
+                    tries_left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Books a refusal; answers whether the transaction is to be tried again.
+    fn refused(&mut self, due: &Due, refused: &Refused, may_retry: bool) -> bool {
+        let shared = self.shared;
+        let ended_ns = shared.now_ns();
+        let class = refused.error.class;
+        let conflict = class.is_conflict();
+        let rolled_back = self.session.rollback();
+        if refused.at_commit && !conflict {
+            self.record.acknowledged.unknown += 1;
+        }
+        let stopping = shared.stop.load(Ordering::Relaxed);
+        let past_end = ended_ns >= shared.end_ns && due.scheduled_ns.is_none();
+        let again = conflict && may_retry && !stopping && !past_end;
+        if self.belongs(due, ended_ns) {
+            *self.record.classes.entry(class).or_default() += 1;
+            let counts = &mut self.record.counts;
+            if conflict {
+                counts.conflicts += 1;
+                counts.retries += u64::from(again);
+                counts.given_up += u64::from(!again);
+            } else {
+                counts.errors += 1;
+            }
+            self.record.last_end_ns = ended_ns;
+        }
+        self.record.samples.entry(class).or_insert_with(|| refused.error.message.clone());
+        self.note(ended_ns, if conflict { &Happened::Conflict } else { &Happened::Error });
+        self.in_vain += 1;
+        if class.is_final() || (!conflict && self.in_vain >= HOPELESS) {
+            shared.stop(Stopped(refused.error.message.clone()));
+        } else if let Err(error) = rolled_back {
+            shared.stop(Stopped(format!("rolling back: {}", error.message)));
+        }
+        again
+    }
+
+    fn belongs(&self, due: &Due, ended_ns: u64) -> bool {
+        match due.scheduled_ns {
+            Some(time_ns) if self.shared.end_ns != u64::MAX => time_ns >= self.shared.warmup_ns,
+            _ if self.shared.end_ns == u64::MAX => due.ticket,
+            _ => ended_ns >= self.shared.warmup_ns,
+        }
+    }
+
+    /// A ticket that did not become a commit goes back, so that the run ends with the number asked for.
+    fn give_back(&self, due: &Due) {
+        if due.ticket {
+            self.shared.tickets.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn note(&mut self, at_ns: u64, what: &Happened) {
+        if let Some(part) = self.collector.note(at_ns as i64 - self.shared.warmup_ns as i64, what) {
+            self.hand_on(part);
+        }
+    }
+
+    fn hand_on(&self, part: Part) {
+        // The receiver lives until every terminal has ended.
+        self.parts.send(part).ok();
+    }
+}

@@ -1,0 +1,94 @@
+//! `commits`: one row inserted, one commit, over and over: what a commit costs and nothing else.
+//!
+//! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
+
+use super::{commit, condition, number, Acknowledged, Ended, Refused, Rng, Script, Seat, Workload};
+use crate::protocol::Condition;
+use crate::session::{Dialect, Outcome, Session, Statement, Value};
+use rand::Rng as _;
+
+pub struct Commits {
+    pub row_bytes: u32,
+}
+
+impl Workload for Commits {
+    fn load(&self, session: &mut dyn Session, progress: &mut dyn FnMut(u64, u64)) -> Outcome<u64> {
+        let id = match session.dialect() {
+            // SQLite's rowid: "bigint" would add an index of its own beside it.
+            Dialect::Sqlite => "integer primary key",
+            Dialect::Firebird => "bigint not null primary key",
+        };
+        let width = self.row_bytes.max(1);
+        session.batch(&format!("create table commits (id {id}, terminal integer, payload varchar({width}))"))?;
+        progress(0, 0);
+        Ok(0)
+    }
+
+    fn check(&self, session: &mut dyn Session, acknowledged: Acknowledged) -> Outcome<Vec<Condition>> {
+        let rows = number(session, "select count(*) from commits")?;
+        let length = match session.dialect() {
+            Dialect::Sqlite => "length",
+            Dialect::Firebird => "char_length",
+        };
+        let sql = format!("select count(*) from commits where {length}(payload) <> {}", self.row_bytes);
+        let short = number(session, &sql)?;
+        Ok(vec![
+            condition(
+                "rows_match_acknowledged",
+                acknowledged.agrees(rows),
+                format!(
+                    "{rows} rows, {} commits acknowledged, {} unknown",
+                    acknowledged.committed, acknowledged.unknown
+                ),
+            ),
+            condition(
+                "payloads_are_whole",
+                short == 0,
+                format!("{short} rows of another length than {}", self.row_bytes),
+            ),
+        ])
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        let insert = session.prepare("insert into commits (id, terminal, payload) values (?, ?, ?)")?;
+        Ok(Box::new(Insert {
+            insert,
+            // Ids of different runs and terminals never meet, and rise together.
+            next_id: (seat.run << 40) as i64 + 1 + seat.terminal as i64,
+            step: seat.terminals as i64,
+            row: [Value::Int(0), Value::Int(seat.terminal as i64), Value::Text("x".repeat(self.row_bytes as usize))],
+        }))
+    }
+}
+
+struct Insert {
+    insert: Statement,
+    next_id: i64,
+    step: i64,
+    row: [Value; 3],
+}
+
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+impl Script for Insert {
+    fn draw(&mut self, rng: &mut Rng) {
+        self.row[0] = Value::Int(self.next_id);
+        self.next_id += self.step;
+        let Value::Text(payload) = &mut self.row[2] else { unreachable!("made as text") };
+        let mut bytes = std::mem::take(payload).into_bytes();
+        for chunk in bytes.chunks_mut(10) {
+            let mut bits = rng.next_u64();
+            for byte in chunk {
+                *byte = LETTERS[(bits & 63) as usize];
+                bits >>= 6;
+            }
+        }
+        *payload = String::from_utf8(bytes).expect("letters only");
+    }
+
+    fn attempt(&mut self, session: &mut dyn Session) -> Result<Ended, Refused> {
+        session.begin()?;
+        session.execute(self.insert, &self.row)?;
+        commit(session)
+    }
+}
