@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         ["protocol"] => samples().map(|()| ExitCode::SUCCESS),
         ["protocol", "--read", kind] => echo(kind).map(|()| ExitCode::SUCCESS),
         ["--version"] => {
-            println!("acidtest-rig {}", env!("CARGO_PKG_VERSION"));
+            println!("acidtest-rig {} (SQLite {})", env!("CARGO_PKG_VERSION"), rusqlite::version());
             Ok(ExitCode::SUCCESS)
         }
         [] | ["--help" | "-h"] => {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.errors import BadInput, not_among
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
@@ -24,6 +25,24 @@ class SettingSpec:
     maximum: int | None = None
     default: Scalar = None  # None: the engine's own default, only recorded
     shapes_files: bool = False  # part of the loaded template (page size), not of the running instance
+
+    def complaint(self, value: Scalar) -> str:
+        """What ``value`` must be instead, or "" when it is right."""
+        if self.allowed is not None:
+            words = [a for a in self.allowed if type(a) is type(value) and a == value]
+            return "" if words else "one of " + ", ".join(map(shown, self.allowed))
+        if isinstance(value, int) and not isinstance(value, bool):
+            low, high = self.minimum, self.maximum
+            if (low is None or value >= low) and (high is None or value <= high):
+                return ""
+        return f"a whole number from {self.minimum} to {self.maximum}"
+
+
+def shown(value: Scalar) -> str:
+    """As TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,15 @@ class Engine(ABC):
     @abstractmethod
     def setting_specs(self) -> Mapping[str, SettingSpec]:
         """Settings that this version has, by bare name."""
+
+    def check_settings(self, settings: Mapping[str, Scalar]) -> None:
+        """Raise BadInput for a setting this engine does not have or a value that it does not take."""
+        specs = self.setting_specs()
+        for name, value in settings.items():
+            if name not in specs:
+                raise BadInput(not_among(f"{self.id}: setting", name, specs))
+            if complaint := specs[name].complaint(value):
+                raise BadInput(f"{self.id}: {self.family}.{name}: found {shown(value)}, must be {complaint}")
 
     @abstractmethod
     def durability_levels(self) -> tuple[str, ...]:

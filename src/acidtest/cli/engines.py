@@ -1,0 +1,94 @@
+"""``acidtest engines``: what is here, and bringing or removing one."""
+
+from __future__ import annotations
+
+import json as json_
+import subprocess
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from acidtest.engine import catalogue
+from acidtest.engine import install as install_
+from acidtest.engine.base import shown
+from acidtest.errors import AcidtestError
+from acidtest.runner import find_rig
+
+app = typer.Typer(help="List, install and remove engines.", invoke_without_command=True)
+
+Ids = Annotated[list[str], typer.Argument(help="Engines, as acidtest engines lists them.", metavar="ENGINE...")]
+
+
+@app.callback()
+def engines(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the engines: what is here, its version and architecture, where it comes from, what it lacks."""
+    if context.invoked_subcommand:
+        return
+    offers = [asdict(offer) for offer in catalogue.offers()]
+    for offer in offers:
+        if offer["id"] == "sqlite":
+            offer["version"] = _sqlite_version()
+    if json:
+        print(json_.dumps(offers, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("engine", "version", "architecture", "from", "state"):
+        table.add_column(heading)
+    for offer in offers:
+        table.add_row(offer["id"], offer["version"], offer["architecture"] or "–", offer["source"], _state(offer))
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def install(ids: Ids) -> None:
+    """Bring engines, each version into a folder of its own."""
+    for id in ids:  # noqa: A001
+        install_.install(id, print)
+        catalogue.find(id)
+
+
+@app.command()
+def remove(ids: Ids) -> None:
+    """Remove installed engines."""
+    for id in ids:  # noqa: A001
+        install_.remove(id, print)
+
+
+@app.command()
+def settings(id: Annotated[str, typer.Argument(metavar="ENGINE")]) -> None:  # noqa: A002
+    """Show the settings that an experiment may vary, and what each durability level means."""
+    engine = catalogue.describe(id)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("setting", "values", "default", "what"):
+        table.add_column(heading, overflow="fold")
+    for spec in engine.setting_specs().values():
+        values = ", ".join(map(shown, spec.allowed)) if spec.allowed else f"{spec.minimum} to {spec.maximum}"
+        default = "the engine's" if spec.default is None else shown(spec.default)
+        table.add_row(f"{engine.family}.{spec.name}", values, default, spec.doc)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print()
+    for level in engine.durability_levels():
+        console.print(f"durability {level}: {engine.durability(level, {}).means}")
+
+
+def _state(offer: dict[str, object]) -> str:
+    missing = offer["missing_libraries"]
+    if missing:
+        return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"  # type: ignore[attr-defined]
+    return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"
+
+
+def _sqlite_version() -> str:
+    """As the rig says: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``."""
+    try:
+        said = subprocess.run([find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
+    except (OSError, subprocess.SubprocessError, AcidtestError):
+        return "unknown"
+    return said.partition("SQLite ")[2].partition(")")[0] or "unknown"

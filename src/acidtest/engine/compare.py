@@ -1,0 +1,41 @@
+"""Setting by setting: what was asked for against what every session answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from acidtest.journal.models import SettingInForce
+from acidtest.journal.protocol import Settings
+
+
+class Answers:
+    """The rig's answers: the first of the job's own session, the others of terminals that answered otherwise."""
+
+    def __init__(self, answers: Sequence[Settings]) -> None:
+        self._sessions = [(a.terminal, {s.name: s.value for s in a.values}) for a in answers]
+
+    def compare(
+        self,
+        name: str,
+        asked: str | None,
+        source: str,
+        *,
+        answer: str | None = None,
+        said: Callable[[str], str] = str,
+    ) -> SettingInForce:
+        """One setting. ``answer`` is the name that the engine's answer goes by, ``said`` turns it into our words.
+
+        A setting that was asked for agrees only if every session answers with it; one that was not asked for is
+        recorded.
+        """
+        key = answer or name
+        found = [(t, None if (v := values.get(key)) is None else said(v)) for t, values in self._sessions]
+        in_force = found[0][1] if found else None
+        agrees = True
+        if asked is not None:
+            for terminal, value in found or [(None, None)]:
+                if value != asked:
+                    in_force = value if terminal is None else f"{value} on terminal {terminal}"
+                    agrees = False
+                    break
+        return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source=source)

@@ -1,0 +1,79 @@
+"""What an ELF file says of itself: word size, machine, and the libraries that it needs. Reads any bytes safely."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+MACHINES = {3: "x86", 62: "x86-64", 183: "aarch64", 40: "arm", 243: "riscv", 21: "ppc64", 22: "s390x"}
+PT_LOAD, PT_DYNAMIC = 1, 2
+DT_NEEDED, DT_STRTAB = 1, 5
+
+
+class NotElf(ValueError):
+    """The bytes are no ELF file, or one that is cut off or broken."""
+
+
+@dataclass(frozen=True)
+class Elf:
+    """See elf(5)."""
+
+    bits: int  # 32 or 64
+    machine: str
+    needed: tuple[str, ...]  # DT_NEEDED, in order
+
+
+def parse(raw: bytes) -> Elf:
+    """Read the headers of ``raw``. Raises NotElf."""
+    try:
+        return _parse(raw)
+    except (struct.error, IndexError, OverflowError) as error:
+        raise NotElf(f"cut off or broken: {error}") from None
+
+
+def _parse(raw: bytes) -> Elf:
+    if raw[:4] != b"\x7fELF" or raw[4] not in (1, 2) or raw[5] not in (1, 2):
+        raise NotElf("no ELF header")
+    bits = 64 if raw[4] == 2 else 32
+    order = "<" if raw[5] == 1 else ">"
+    (machine,) = struct.unpack_from(order + "H", raw, 18)
+    if bits == 64:
+        (phoff,) = struct.unpack_from(order + "Q", raw, 32)
+        size, count = struct.unpack_from(order + "HH", raw, 54)
+    else:
+        (phoff,) = struct.unpack_from(order + "I", raw, 28)
+        size, count = struct.unpack_from(order + "HH", raw, 42)
+    loads: list[tuple[int, int, int]] = []  # virtual address, file offset, length in the file
+    dynamic: tuple[int, int] | None = None
+    for number in range(count):
+        at = phoff + number * size
+        if bits == 64:
+            kind, _, offset, address, _, length = struct.unpack_from(order + "IIQQQQ", raw, at)
+        else:
+            kind, offset, address, _, length = struct.unpack_from(order + "IIIII", raw, at)
+        if kind == PT_LOAD:
+            loads.append((address, offset, length))
+        elif kind == PT_DYNAMIC:
+            dynamic = (offset, length)
+    needed: list[int] = []
+    strings = 0
+    if dynamic:
+        entry = order + ("qQ" if bits == 64 else "iI")
+        step = struct.calcsize(entry)
+        for at in range(dynamic[0], min(dynamic[0] + dynamic[1], len(raw) - step + 1), step):
+            tag, value = struct.unpack_from(entry, raw, at)
+            if tag == 0:
+                break
+            if tag == DT_NEEDED:
+                needed.append(value)
+            elif tag == DT_STRTAB:
+                strings = value
+    base = next((strings - a + o for a, o, n in loads if a <= strings < a + n), 0)
+    return Elf(bits, MACHINES.get(machine, f"machine {machine}"), tuple(_text(raw, base + name) for name in needed))
+
+
+def _text(raw: bytes, at: int) -> str:
+    end = raw.find(b"\0", at, at + 4096)
+    if at < 0 or at >= len(raw) or end < 0:
+        raise NotElf("a name lies outside the file")
+    return raw[at:end].decode(errors="replace")

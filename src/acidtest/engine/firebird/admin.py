@@ -1,0 +1,52 @@
+"""Creates and configures Firebird databases with firebird-driver, in a process of its own.
+
+A process can load one Firebird version, and the lab must stay free of all of them: ``python -m
+acidtest.engine.firebird.admin`` reads one JSON request on standard input and answers with exit code 0, or 1 and the
+engine's words on standard error. The instance's environment (FIREBIRD and so on) is set by the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from firebird.driver import DatabaseError, connect_server, create_database, driver_config
+from firebird.driver.types import DbWriteMode
+
+USER = "SYSDBA"
+
+
+def main() -> int:
+    request: dict[str, Any] = json.load(sys.stdin)
+    driver_config.fb_client_library.value = request["library"]
+    try:
+        _create(request) if request["do"] == "create" else _configure(request)
+    except DatabaseError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _create(request: dict[str, Any]) -> None:
+    """A new database with this page size, without forced writes: the load that follows need not survive anything."""
+    database = driver_config.register_database("new")
+    database.database.value = request["database"]
+    database.user.value = USER
+    database.page_size.value = request["page_size"]
+    database.forced_writes.value = False
+    database.db_charset.value = "NONE"
+    create_database("new").close()
+
+
+def _configure(request: dict[str, Any]) -> None:
+    """Header properties, through the services of the embedded engine."""
+    with connect_server("", user=USER) as server:
+        mode = DbWriteMode.SYNC if request["forced_writes"] else DbWriteMode.ASYNC
+        server.database.set_write_mode(database=request["database"], mode=mode)
+        if request["page_buffers"] is not None:
+            server.database.set_default_cache_size(database=request["database"], size=request["page_buffers"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""SQLite, built into the rig. Settings are pragmas, set on every session and asked for again on every session."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from acidtest.engine.base import Durability, Engine, Instance, SettingSpec
+from acidtest.engine.compare import Answers
+from acidtest.errors import BadInput
+from acidtest.files import fsync_path
+from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings, SqliteTarget
+
+FILE = "database.db"
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        SettingSpec(
+            "page_size", "bytes", (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536), default=4096, shapes_files=True
+        ),
+        SettingSpec(
+            "journal_mode",
+            "how a commit is made atomic",
+            ("delete", "truncate", "persist", "memory", "wal", "off"),
+            default="wal",
+        ),
+        SettingSpec(
+            "synchronous",
+            "when SQLite flushes; follows from the durability level",
+            ("off", "normal", "full", "extra"),
+        ),
+        SettingSpec("cache_size_kb", "page cache of each session, KiB", None, 1, 1 << 30),
+        SettingSpec("mmap_size_mb", "part of the file read through a memory map, MiB", None, 0, 1 << 20),
+        SettingSpec("wal_autocheckpoint_pages", "pages in the log before a checkpoint", None, 0, 2_000_000_000),
+        SettingSpec("busy_timeout_ms", "how long a session waits for a lock", None, 0, 3_600_000, default=60_000),
+        SettingSpec("locking_mode", "exclusive keeps the file's locks", ("normal", "exclusive"), default="normal"),
+    )
+}
+SYNCHRONOUS = ("off", "normal", "full", "extra")  # the pragma answers with the position
+
+
+class Sqlite(Engine):
+    """The SQLite that the rig was built with."""
+
+    id = "sqlite"
+    family = "sqlite"
+
+    def facts(self) -> EngineFacts:
+        return EngineFacts(
+            id=self.id,
+            version="",
+            architecture=platform.machine().replace("_", "-"),
+            source="built into acidtest-rig",
+            mode="embedded",
+        )
+
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return SPECS
+
+    def durability_levels(self) -> tuple[str, ...]:
+        return ("none", "os", "drive")
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        """The level as a pair of journal_mode and synchronous; see https://sqlite.org/pragma.html#pragma_synchronous."""
+        mode = str(settings.get("journal_mode", SPECS["journal_mode"].default))
+        if level == "os" and mode != "wal":
+            raise BadInput(
+                f'sqlite: has no durability level os with journal_mode = "{mode}"',
+                "with a rollback journal every setting but off flushes at each commit: use wal, or none or drive",
+            )
+        if level == "drive" and mode in ("memory", "off"):
+            raise BadInput(
+                f'sqlite: has no durability level drive with journal_mode = "{mode}"',
+                "a power cut in a commit breaks such a database: use wal, delete, truncate or persist",
+            )
+        synchronous = synchronous_of(level, mode)
+        asked = settings.get("synchronous")
+        if asked is not None and asked != synchronous:
+            raise BadInput(
+                f'sqlite: synchronous = "{asked}" contradicts durability {level}, which means "{synchronous}" '
+                f'with journal_mode = "{mode}"',
+                "leave synchronous out, or ask for the level that it means",
+            )
+        loses = {
+            "none": "never flushed: an OS crash or power cut may lose commits and break the database",
+            "os": "handed to the OS at commit, flushed at checkpoints only: an OS crash or power cut may lose the last "
+            "commits, the database stays whole",
+            "drive": "flushed to the drive at each commit",
+        }[level]
+        return Durability(level, f"journal_mode={mode}, synchronous={synchronous}: {loses}")
+
+    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
+        return SqliteInstance(directory, settings, "none")
+
+    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
+        return SqliteInstance(directory, settings, durability)
+
+
+def synchronous_of(level: str, journal_mode: str) -> str:
+    """The ``synchronous`` that a level means.
+
+    EXTRA with journal_mode=delete: the commit is the journal's removal from its directory, which FULL does not flush.
+    """
+    if level == "none":
+        return "off"
+    if level == "os":
+        return "normal"
+    return "extra" if journal_mode == "delete" else "full"
+
+
+class SqliteInstance(Instance):
+    def __init__(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+        self.directory = directory
+        defaults = {name: spec.default for name, spec in SPECS.items() if spec.default is not None}
+        self._settings: dict[str, Scalar] = {**defaults, **settings}
+        self._settings["synchronous"] = synchronous_of(durability, str(self._settings["journal_mode"]))
+
+    def database_files(self) -> list[Path]:
+        return [self.directory / FILE]
+
+    def target(self) -> SqliteTarget:
+        asked = self._settings
+        setup = [f"pragma page_size = {asked['page_size']}"]  # before the first table, and before wal
+        if "wal_autocheckpoint_pages" in asked:
+            setup.append(f"pragma wal_autocheckpoint = {asked['wal_autocheckpoint_pages']}")
+        if "cache_size_kb" in asked:
+            setup.append(f"pragma cache_size = -{asked['cache_size_kb']}")  # negative: KiB instead of pages
+        if "mmap_size_mb" in asked:
+            setup.append(f"pragma mmap_size = {int(str(asked['mmap_size_mb'])) << 20}")
+        setup += [f"pragma {name} = {asked[name]}" for name in ("locking_mode", "journal_mode", "synchronous")]
+        return SqliteTarget(
+            path=str(self.directory / FILE), setup=setup, busy_timeout_ms=int(str(asked["busy_timeout_ms"]))
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {"SQLITE_TMPDIR": str(self.directory)}
+
+    def inspections(self) -> list[Inspection]:
+        names = (
+            "page_size", "journal_mode", "synchronous", "cache_size", "mmap_size", "wal_autocheckpoint", "busy_timeout",
+            "locking_mode", "fullfsync", "checkpoint_fullfsync", "auto_vacuum", "temp_store",
+        )  # fmt: skip
+        return [Inspection(name=name, sql=f"pragma {name}") for name in names]
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        given = Answers(answers)
+        asked = {name: str(value) for name, value in self._settings.items()}
+
+        def pragma(name: str, answer: str | None = None, said: object = str) -> SettingInForce:
+            return given.compare(
+                name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, said=said  # type: ignore[arg-type]
+            )  # fmt: skip
+
+        return [
+            pragma("page_size"),
+            pragma("journal_mode"),
+            pragma("synchronous", said=lambda v: SYNCHRONOUS[int(v)] if v in ("0", "1", "2", "3") else v),
+            pragma("cache_size_kb", "cache_size", lambda v: v[1:] if v.startswith("-") else f"{v} pages"),
+            pragma("mmap_size_mb", "mmap_size", lambda v: str(int(v) >> 20)),
+            pragma("wal_autocheckpoint_pages", "wal_autocheckpoint"),
+            pragma("busy_timeout_ms", "busy_timeout"),
+            pragma("locking_mode"),
+            pragma("fullfsync"),
+            pragma("checkpoint_fullfsync"),
+            pragma("auto_vacuum"),
+            pragma("temp_store"),
+        ]
+
+    def seal(self) -> None:
+        database = sqlite3.connect(self.directory / FILE)
+        try:
+            database.execute("pragma wal_checkpoint(truncate)")
+            database.execute("pragma journal_mode = delete")
+        finally:
+            database.close()
+        fsync_path(self.directory / FILE)
+        fsync_path(self.directory)
+
+    def log(self) -> str:
+        return ""
+
+    def release(self) -> None:
+        pass
