@@ -8,7 +8,11 @@ pub struct Latencies(Histogram<u64>);
 
 impl Latencies {
     pub fn new() -> Latencies {
-        Latencies(Histogram::new(3).expect("three figures are allowed"))
+        let mut histogram = Histogram::new(3).expect("three figures are allowed");
+        // Grown now, so that no transaction up to ten seconds pays for it; longer ones still make it grow.
+        histogram.record(10_000_000_000).expect("the histogram resizes");
+        histogram.reset();
+        Latencies(histogram)
     }
 
     /// `ns` up to `u64::MAX / 2`, some 290 years.

@@ -46,32 +46,34 @@ class Templates:
 
     place: DirectoryPlace
     ledger: Ledger
-    _made: dict[str, tuple[Path, list[Path]]] = field(default_factory=dict)
+    _made: dict[str, list[Path]] = field(default_factory=dict)
 
     def files(self, cell: Cell, engine: Engine, watch: Watch) -> list[Path]:
         """The sealed database files that ``cell`` starts from."""
         key = template_key(cell, engine)
         if key not in self._made:
-            directory = self.place.subdirectory(f"template-{len(self._made) + 1}")
-            instance = engine.create(directory, cell.settings)
+            directory = self.place.subdirectory("template")
             try:
-                job = Job(
-                    seed=cell.seed,
-                    target=instance.target(),
-                    workload=_workload(cell.workload),
-                    inspect=[],
-                    phases=[LoadPhase()],
-                )
-                for event in converse(job, self.ledger, instance.environment()):
-                    if isinstance(event, Progress):
-                        watch(event)
-                instance.seal()
-                self._made[key] = (directory, instance.database_files())
-            finally:
-                instance.release()
-                if key not in self._made:
-                    self.place.remove(directory)
-        return self._made[key][1]
+                files = self._load(cell, engine, directory, watch)
+            except BaseException:
+                self.place.remove(directory)
+                raise
+            kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
+            self._made[key] = [kept / file.name for file in files]
+        return self._made[key]
+
+    def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> list[Path]:
+        instance = engine.create(directory, cell.settings)
+        try:
+            workload = _workload(cell.workload)
+            job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=[LoadPhase()])
+            for event in converse(job, self.ledger, instance.environment()):
+                if isinstance(event, Progress):
+                    watch(event)
+            instance.seal()
+            return instance.database_files()
+        finally:
+            instance.release()
 
 
 def template_key(cell: Cell, engine: Engine) -> str:

@@ -190,8 +190,8 @@ class FirebirdInstance(Instance):
                 (self._root / source.name).symlink_to(source)
         for source in (runtime / "plugins").iterdir():
             target = self._root / "plugins" / source.name
-            # The engine itself must really lie here, see above.
-            _link_or_copy(source, target) if source.name.startswith("libEngine") else target.symlink_to(source)
+            # A plugin must really lie here, see above.
+            _link_or_copy(source, target) if source.is_file() else target.symlink_to(source)
         if (library := self._engine.home / "lib").is_dir():
             for source in library.iterdir():
                 (self._root / source.name).symlink_to(source.resolve())
