@@ -1,1 +1,1 @@
-"""Samples, summaries, comparisons, steady state; pure."""
+"""Samples, summaries, comparisons, steady state. Pure: recordings in, figures out."""

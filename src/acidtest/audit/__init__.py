@@ -1,1 +1,1 @@
-"""Doubts about a recording, one small function each."""
+"""Doubts about results, one small function each."""

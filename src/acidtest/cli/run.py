@@ -16,6 +16,7 @@ from acidtest.cli import report
 from acidtest.cli.spans import span
 from acidtest.journal import protocol
 from acidtest.journal.models import Recording
+from acidtest.report import print_results
 
 
 def run(
@@ -36,12 +37,12 @@ def run(
     finally:
         if isinstance(watcher, _Bars):
             watcher.bars.stop()
-    found = report.render(out)
+    rendered = report.render(out)
     if json:
-        print(json_.dumps(found.as_json(), indent=2))
+        print(json_.dumps(rendered.results.as_json(), indent=2))
     else:
-        found.print(Console())
-        console.print(f"\nPage: {found.page}", soft_wrap=True)
+        print_results(rendered.results, console)
+        console.print(f"\nPage: {rendered.page}", soft_wrap=True)
     if any(recording.status == "failed" for recording in outcome.journal.recordings):
         if not json:
             print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -104,7 +105,7 @@ def _run_cells(
             ledger,
             machine,
             facts,
-            lambda event, cell=cell: watcher.progress(cell, event),
+            partial(watcher.progress, cell),
         )
         writer.append(recording)
         seen[cell.combination].append(time.monotonic() - began)

@@ -1,0 +1,190 @@
+"""Which rows differ: Mann-Whitney U, Holm's correction, Cliff's delta; the verdict claims no more than they bear."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from acidtest.analysis.samples import Row, base_of, by_workload
+from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
+
+ALPHA = 0.05
+EXACT_ARRANGEMENTS = 20_000  # up to here ties are met with every arrangement, beyond with the normal approximation
+
+Verdict = Literal["faster", "slower", "no difference shown", "too few repetitions"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``row`` read against ``against``: rates in commits a second, so "faster" is the higher rate."""
+
+    row: Row
+    against: Row
+    factors: tuple[str, ...]  # in which the two differ
+    is_base: bool  # ``against`` is ``row``'s base
+    n: tuple[int, int]
+    p: float | None  # two-sided, None when a side has no sample
+    p_corrected: float | None  # Holm, over ``family`` comparisons
+    family: int
+    cliffs_delta: float | None  # -1 .. 1; 1: every run of ``row`` beats every run of ``against``
+    ratio: Summary
+    verdict: Verdict
+    reason: str  # the verdict in one sentence
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The numbers behind one verdict."""
+
+    p: float | None
+    p_corrected: float | None
+    cliffs_delta: float | None
+    verdict: Verdict
+    reason: str
+
+
+def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison]:
+    """Compare rows of the same workload: each with its base, and pairs that differ in exactly one factor.
+
+    Of a factor that the base names, levels are compared with the base's level only; of another factor, all pairs.
+    A pair is compared once. The family of Holm's correction is: the comparisons of one workload in which the same
+    factors differ, because a reader asks about one factor at a time. Five runs against five can at best give
+    p = 0.0079, which bears a family of six; where the family is too large for the repetitions the verdict is
+    "too few repetitions" and never "no difference shown".
+    """
+    found: list[Comparison] = []
+    for table in by_workload(rows).values():
+        families: dict[tuple[str, ...], list[tuple[Row, Row, bool]]] = {}
+        for row, against, is_base in _pairs(table, base):
+            families.setdefault(_differing(row, against), []).append((row, against, is_base))
+        for factors, pairs in families.items():
+            samples = [(row.goodput_per_s(), against.goodput_per_s()) for row, against, _ in pairs]
+            for (row, against, is_base), (mine, theirs), judged in zip(pairs, samples, judge(samples), strict=True):
+                found.append(
+                    Comparison(
+                        row=row,
+                        against=against,
+                        factors=factors,
+                        is_base=is_base,
+                        n=(len(mine), len(theirs)),
+                        p=judged.p,
+                        p_corrected=judged.p_corrected,
+                        family=len(pairs),
+                        cliffs_delta=judged.cliffs_delta,
+                        ratio=ratio(mine, theirs),
+                        verdict=judged.verdict,
+                        reason=judged.reason,
+                    )
+                )
+    return found
+
+
+def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
+    """Judge one family of pairs of samples together; the first of a pair is "faster" when it is higher.
+
+    Both sides of a pair need five samples. A pair that could not become significant even if every run of one side
+    beat every run of the other, throughout the family, gets "too few repetitions".
+    """
+    tested = [(mine, theirs) for mine, theirs in pairs if mine and theirs]
+    corrected = iter(holm([mann_whitney_p(mine, theirs) for mine, theirs in tested]))
+    reachable = iter(holm([smallest_p(len(mine), len(theirs)) for mine, theirs in tested]))
+    judged: list[Judged] = []
+    for mine, theirs in pairs:
+        if not mine or not theirs:
+            judged.append(Judged(None, None, None, "too few repetitions", "one side has no run that counts"))
+            continue
+        p, p_corrected, best = mann_whitney_p(mine, theirs), next(corrected), next(reachable)
+        delta = cliffs_delta(mine, theirs)
+        verdict, reason = _verdict(len(mine), len(theirs), p_corrected, best, delta, len(tested))
+        judged.append(Judged(p, p_corrected, delta, verdict, reason))
+    return judged
+
+
+def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
+    """Two-sided p of the Mann-Whitney U test: exact without ties; with ties over every arrangement while they are few.
+
+    Source: Mann and Whitney, Ann. Math. Statist. 18 (1947) 50; p is twice the smaller tail, at most 1.
+    """
+    if len(set(a) | set(b)) == 1:
+        return 1.0
+    ties = len(set(a) | set(b)) < len(a) + len(b)
+    method: object = "exact"
+    if ties:
+        arrangements = math.comb(len(a) + len(b), len(a))
+        method = "asymptotic" if arrangements > EXACT_ARRANGEMENTS else stats.PermutationMethod(n_resamples=np.inf)
+    elif len(a) + len(b) > 100:
+        method = "asymptotic"
+    return min(1.0, float(stats.mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue))
+
+
+def smallest_p(n: int, m: int) -> float:
+    """The smallest two-sided exact p that ``n`` against ``m`` samples can give: two of all arrangements."""
+    return min(1.0, 2 / math.comb(n + m, n))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down corrected p values, in the order given.
+
+    Source: Holm, Scand. J. Statist. 6 (1979) 65: the k-th smallest of m is multiplied by m - k + 1, and no
+    corrected value is smaller than the one before it.
+    """
+    corrected = [0.0] * len(p)
+    running = 0.0
+    for rank, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        running = max(running, min(1.0, p[index] * (len(p) - rank)))
+        corrected[index] = running
+    return corrected
+
+
+def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
+    """How often a value of ``a`` is above one of ``b``, less how often below: -1 to 1.
+
+    Source: Cliff, Psychological Bulletin 114 (1993) 494.
+    """
+    difference = np.sign(np.subtract.outer(np.asarray(a, dtype=float), np.asarray(b, dtype=float)))
+    return float(difference.mean())
+
+
+def _verdict(n: int, m: int, p: float, best: float, delta: float, family: int) -> tuple[Verdict, str]:
+    if min(n, m) < REPETITIONS_FOR_INTERVAL:
+        return (
+            "too few repetitions",
+            f"{n} and {m} repetitions; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side",
+        )
+    if best > ALPHA:
+        return (
+            "too few repetitions",
+            f"{n} and {m} repetitions are too few to show a difference among {family} comparisons",
+        )
+    among = "" if family == 1 else f", corrected for {family} comparisons"
+    if p > ALPHA or delta == 0:
+        return "no difference shown", f"p = {p:.2g}{among}: a difference of this size is within the noise of the runs"
+    return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"
+
+
+def _differing(row: Row, against: Row) -> tuple[str, ...]:
+    return tuple(factor for factor, level in row.levels.items() if against.levels.get(factor) != level)
+
+
+def _pairs(table: Sequence[Row], base: Mapping[str, str]) -> list[tuple[Row, Row, bool]]:
+    pairs: dict[frozenset[tuple[str, ...]], tuple[Row, Row, bool]] = {}
+    for row in table:
+        against = base_of(row, table, base)
+        if against is not None and against.key != row.key:
+            pairs.setdefault(frozenset((row.key, against.key)), (row, against, True))
+    for position, row in enumerate(table):
+        for other in table[:position]:
+            differing = _differing(row, other)
+            if len(differing) != 1:
+                continue
+            (factor,) = differing
+            if factor not in base or other.levels[factor] == base[factor]:
+                pairs.setdefault(frozenset((row.key, other.key)), (row, other, False))
+            elif row.levels[factor] == base[factor]:
+                pairs.setdefault(frozenset((row.key, other.key)), (other, row, False))
+    return list(pairs.values())

@@ -1,0 +1,125 @@
+"""Recordings grouped into rows: one row a combination of levels, one sample a repetition that is ``done``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from acidtest.journal.models import Header, Recording
+from acidtest.journal.protocol import RunResult
+
+NOT_APPLICABLE = "–"  # level of a factor that the row's engine or workload does not have
+
+
+@dataclass(frozen=True)
+class Row:
+    """One combination of levels with everything that ran under it, by repetition."""
+
+    levels: Mapping[str, str]  # factor -> level
+    done: Sequence[Recording]
+    invalid: Sequence[Recording]
+    failed: Sequence[Recording]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return tuple(self.levels.values())
+
+    @property
+    def first(self) -> Recording:
+        """A recording to read facts from: of a run that counts, where there is one."""
+        return [*self.done, *self.invalid, *self.failed][0]
+
+    @property
+    def workload(self) -> str:
+        return str(self.levels.get("workload") or self.first.workload.get("name", ""))
+
+    @property
+    def engine(self) -> str:
+        facts = self.first.engine
+        return self.levels.get("engine") or (facts.id if facts else "unknown")
+
+    @property
+    def by_count(self) -> bool:
+        """Whether the run ends after so many transactions, so that its length is a result too."""
+        return self.first.workload.get("count") is not None
+
+    def results(self) -> list[RunResult]:
+        return [recording.result for recording in self.done if recording.result is not None]
+
+    def goodput_per_s(self) -> list[float]:
+        """Commits a second, one figure a repetition that is done."""
+        return [result.goodput_per_s for result in self.results()]
+
+    def seconds(self) -> list[float]:
+        """Length of the measurement, one figure a repetition that is done."""
+        return [result.measured_s for result in self.results()]
+
+
+def rows(header: Header, recordings: Sequence[Recording]) -> list[Row]:
+    """Group ``recordings`` by their levels, in the experiment's own order of levels.
+
+    Only ``done`` recordings with a result may enter a number; invalid and failed ones stay beside them with their
+    reason. A row none of whose cells is done is kept, so that what is missing is seen.
+    """
+    groups: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in sorted(recordings, key=lambda r: r.repetition):
+        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
+
+    def place(key: tuple[str, ...]) -> list[int]:
+        factors = groups[key][0].levels
+        order: list[int] = []
+        for factor, level in factors.items():
+            names = header.factors.get(factor, [])
+            order.append(names.index(level) if level in names else -1)
+        return order
+
+    return [
+        Row(
+            levels=dict(groups[key][0].levels),
+            done=[r for r in groups[key] if r.status == "done" and r.result is not None],
+            invalid=[r for r in groups[key] if r.status == "invalid"],
+            failed=[r for r in groups[key] if r.status == "failed" or (r.status == "done" and r.result is None)],
+        )
+        for key in sorted(groups, key=place)
+    ]
+
+
+def base_of(row: Row, among: Sequence[Row], base: Mapping[str, str]) -> Row | None:
+    """The row that ``row`` is read against: the base's levels for the factors it names, ``row``'s own for the others.
+
+    A factor that the base's engine does not have is "–" in the base row whatever it is in ``row``.
+    None when no base is named, or no such row was run, or ``row`` and the base have different workloads.
+    """
+    if not base:
+        return None
+    wanted = {**row.levels, **{factor: level for factor, level in base.items() if factor in row.levels}}
+    fitting = [
+        other
+        for other in among
+        if other.workload == row.workload
+        and all(
+            other.levels.get(factor) == level or (factor not in base and other.levels.get(factor) == NOT_APPLICABLE)
+            for factor, level in wanted.items()
+        )
+    ]
+    exact = [other for other in fitting if dict(other.levels) == wanted]
+    return (exact or fitting or [None])[0]
+
+
+def varying(rows_: Sequence[Row]) -> list[str]:
+    """Factors with more than one level among ``rows_``, in order; the workload is never one of them."""
+    if not rows_:
+        return []
+    return [
+        factor
+        for factor in rows_[0].levels
+        if factor != "workload" and len({row.levels.get(factor) for row in rows_}) > 1
+    ]
+
+
+def by_workload(rows_: Sequence[Row]) -> dict[str, list[Row]]:
+    """Rows by workload, in order: rates of different workloads are different quantities and share no table."""
+    tables: dict[str, list[Row]] = {}
+    for row in rows_:
+        tables.setdefault(row.workload, []).append(row)
+    return tables

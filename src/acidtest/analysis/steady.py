@@ -1,0 +1,93 @@
+"""Whether a run's commit rate stood still while it was measured.
+
+Two tests that ask nothing of the shape of the noise and work on a dozen points, each joined with a size, because
+a test alone calls a drift of one per cent "significant" in a long run:
+
+- drift: Kendall's tau of the rate over time (Mann, Econometrica 13 (1945) 245; Kendall, Rank Correlation Methods),
+  with the Theil-Sen slope (Sen, JASA 63 (1968) 1379) over the whole run as the size;
+- step: Pettitt's test for one change point (Applied Statistics 28 (1979) 126), with the medians on its two sides.
+
+Both need p < 0.05 and a size above 10 % of the run's median rate. Rates of neighbouring seconds are correlated, which
+makes small p values too frequent; the size guards against that too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from acidtest.journal.protocol import Second
+
+SECONDS_NEEDED = 8
+TOLERANCE = 0.10
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """``change`` is the size found, as a share of the median rate: -0.2 is a loss of a fifth. None when too short."""
+
+    state: Literal["steady", "drifts", "steps", "too short to tell"]
+    seconds: int  # whole seconds looked at
+    change: float | None
+    at_s: float | None  # of a step
+
+
+def rates_per_s(series: Sequence[Second]) -> list[tuple[float, float]]:
+    """``(start, commits a second)`` of the whole seconds of the measurement, without warm-up and a cut last second."""
+    return [
+        (second.at_s, second.committed / second.length_s)
+        for second in series
+        if second.at_s >= -1e-9 and second.length_s >= 0.999
+    ]
+
+
+def steadiness(series: Sequence[Second]) -> Steadiness:
+    """Judge one run's per-second series; fewer than eight whole seconds are "too short to tell", which is no pass."""
+    points = rates_per_s(series)
+    if len(points) < SECONDS_NEEDED:
+        return Steadiness("too short to tell", len(points), None, None)
+    at = np.array([start for start, _ in points])
+    rates = np.array([rate for _, rate in points])
+    middle = float(np.median(rates))
+    if middle == 0:
+        return Steadiness("steady" if not rates.any() else "drifts", len(points), 0.0, None)
+    if rates.min() == rates.max():
+        return Steadiness("steady", len(points), 0.0, None)
+    split, p_step = pettitt(rates)
+    step = float(np.median(rates[split:]) - np.median(rates[:split])) / middle
+    drift = float(stats.theilslopes(rates, at).slope) * float(at[-1] - at[0]) / middle
+    p_drift = float(stats.kendalltau(at, rates).pvalue)
+    drifts = p_drift < ALPHA and abs(drift) > TOLERANCE
+    steps = p_step < ALPHA and abs(step) > TOLERANCE
+    if steps and (not drifts or _step_fits_better(at, rates, split)):
+        return Steadiness("steps", len(points), step, float(at[split]))
+    if drifts:
+        return Steadiness("drifts", len(points), drift, None)
+    return Steadiness("steady", len(points), drift, None)
+
+
+def pettitt(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[int, float]:
+    """Index at which the second part begins, and the approximate two-sided p, of Pettitt's change-point test."""
+    n = len(values)
+    signs = np.sign(np.subtract.outer(values, values))
+    u = [float(signs[:t, t:].sum()) for t in range(1, n)]
+    split = int(np.argmax(np.abs(u))) + 1
+    return split, min(1.0, 2 * math.exp(-6 * u[split - 1] ** 2 / (n**3 + n**2)))
+
+
+def _step_fits_better(
+    at: np.ndarray[tuple[int], np.dtype[np.float64]],
+    rates: np.ndarray[tuple[int], np.dtype[np.float64]],
+    split: int,
+) -> bool:
+    line = stats.theilslopes(rates, at)
+    of_line = np.abs(rates - (line.intercept + line.slope * at)).sum()
+    parts = (rates[:split], rates[split:])
+    of_step = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
+    return bool(of_step < of_line)

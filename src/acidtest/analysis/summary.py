@@ -1,0 +1,91 @@
+"""Median, bootstrap interval, and what a row is relative to its base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+REPETITIONS_FOR_INTERVAL = 5
+CONFIDENCE = 0.95
+RESAMPLES = 9999
+SEED = 20071026  # of the resampling: the same journal gives the same interval
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A median with its interval; ``reason`` says why there is no interval."""
+
+    n: int
+    median: float | None  # None without a sample
+    interval: Interval | None
+    reason: str | None
+
+
+def summarise(samples: Sequence[float]) -> Summary:
+    """Median of ``samples`` (any unit) and the 95 % percentile-bootstrap interval of the median.
+
+    Under five samples there is no interval. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
+    chapter 13. With five samples the interval is their smallest and largest, which holds the true median in
+    1 - 2 * 0.5**5 = 94 % of experiments; docs/ANALYSIS.md has the coverage for other numbers.
+    """
+    n = len(samples)
+    if n == 0:
+        return Summary(0, None, None, "no repetition was done")
+    median = float(np.median(samples))
+    if n < REPETITIONS_FOR_INTERVAL:
+        return Summary(n, median, None, needs(n))
+    return Summary(n, median, _bootstrap([samples], _median), None)
+
+
+def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
+    """Ratio of the medians, ``samples`` over ``base``, with the percentile bootstrap of both sides resampled.
+
+    ``n`` is the smaller side's. Under five samples on either side there is no interval. A base whose median is
+    zero has no ratio.
+    """
+    n = min(len(samples), len(base))
+    if n == 0 or float(np.median(base)) == 0:
+        return Summary(n, None, None, "no repetition was done" if n == 0 else "the base is zero")
+    middle = float(np.median(samples)) / float(np.median(base))
+    if n < REPETITIONS_FOR_INTERVAL:
+        return Summary(n, middle, None, needs(n))
+    return Summary(n, middle, _bootstrap([samples, base], _ratio_of_medians), None)
+
+
+def needs(n: int) -> str:
+    return f"needs {REPETITIONS_FOR_INTERVAL} repetitions, has {n}"
+
+
+def _median(samples: Floats, axis: int) -> Floats:
+    return np.asarray(np.median(samples, axis=axis))
+
+
+def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
+    return np.asarray(np.median(samples, axis=axis) / np.median(base, axis=axis))
+
+
+def _bootstrap(groups: Sequence[Sequence[float]], statistic: object) -> Interval:
+    # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
+    found = stats.bootstrap(
+        tuple(np.asarray(group, dtype=float) for group in groups),
+        statistic,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        vectorized=True,
+        paired=False,
+        rng=np.random.default_rng(SEED),
+    ).confidence_interval
+    return Interval(float(found.low), float(found.high))

@@ -1,0 +1,183 @@
+"""Doubts about the numbers of a row, one small function each. Every doubt names the number that it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+
+from acidtest.analysis.latency import merge, percentile
+from acidtest.analysis.samples import Row
+from acidtest.analysis.steady import steadiness
+from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
+from acidtest.journal.models import PlaceFacts, Warning
+
+GENERATOR_SHARE_MAX = 0.20
+SPREAD_MAX = 0.30
+BUSY_MAX = 0.90
+FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capacitor-backed cache takes about as long
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+
+
+def of_row(row: Row) -> list[Warning]:
+    """Every doubt about ``row``, most general first; none when no repetition is done."""
+    return [doubt for rule in RULES for doubt in rule(row)] if row.done else []
+
+
+def too_few_repetitions(row: Row) -> Iterator[Warning]:
+    if len(row.done) < REPETITIONS_MIN:
+        yield Warning(
+            code="too-few-repetitions",
+            about="goodput_per_s",
+            text=f"An interval needs {REPETITIONS_MIN} repetitions; the median stands alone.",
+        )
+
+
+def wide_spread(row: Row) -> Iterator[Warning]:
+    values = row.goodput_per_s()
+    if len(values) > 1 and max(values) - min(values) > SPREAD_MAX * median(values):
+        yield Warning(
+            code="wide-spread",
+            about="goodput_per_s",
+            text=f"The repetitions lie more than {SPREAD_MAX:.0%} of their median apart: something else was at work on "
+            "this machine or drive, or the runs are too short. Repeat more often, or longer.",
+        )
+
+
+def generator_bound(row: Row) -> Iterator[Warning]:
+    shares = [
+        result.cpu.generator_us_per_transaction / (result.service.mean_ns / 1e3)
+        for result in row.results()
+        if result.service.mean_ns and result.cpu.sampled_transactions
+    ]
+    if shares and median(shares) > GENERATOR_SHARE_MAX:
+        yield Warning(
+            code="generator-bound",
+            about="goodput_per_s",
+            text=f"The load generator itself takes {median(shares):.0%} of a transaction's time: the engine can do "
+            "more.",
+        )
+
+
+def processor_bound(row: Row) -> Iterator[Warning]:
+    busy = [
+        (r.result.cpu.process_user_s + r.result.cpu.process_system_s) / (r.result.measured_s * r.machine.cpu_count)
+        for r in row.done
+        if r.result is not None and r.result.measured_s > 0
+    ]
+    if busy and median(busy) > BUSY_MAX:
+        yield Warning(
+            code="processor-bound",
+            about="goodput_per_s",
+            text="Engine and generator kept every core of this machine busy: this is a figure of the processor, not of "
+            "the storage.",
+        )
+
+
+def conflicts(row: Row) -> Iterator[Warning]:
+    tried_again = sum(result.counts.retries for result in row.results())
+    given_up = sum(result.counts.given_up for result in row.results())
+    if given_up:
+        yield Warning(
+            code="given-up",
+            about="goodput_per_s",
+            text="Transactions were given up after their last retry: they are missing from goodput and latency.",
+        )
+    elif tried_again:
+        yield Warning(
+            code="retries",
+            about="latency",
+            text="Transactions were refused for another's sake and tried again; latency includes the retries.",
+        )
+
+
+def errors(row: Row) -> Iterator[Warning]:
+    samples = [sample for result in row.results() for sample in result.error_samples if result.counts.errors]
+    if samples:
+        yield Warning(code="errors", about="goodput_per_s", text=f"Transactions failed: {samples[0].message[:160]}")
+
+
+def late_arrivals(row: Row) -> Iterator[Warning]:
+    arrivals = [result.arrivals for result in row.results() if result.arrivals]
+    scheduled = sum(a.scheduled for a in arrivals)
+    if any(a.unfinished for a in arrivals):
+        yield Warning(
+            code="unfinished-arrivals",
+            about="latency",
+            text="Arrivals were still waiting when the measurement ended: the engine cannot keep this rate, and the "
+            "latencies shown are too low.",
+        )
+    elif scheduled and sum(a.late for a in arrivals) > 0.01 * scheduled:
+        yield Warning(
+            code="late-arrivals",
+            about="latency",
+            text="More than 1 % of the arrivals found every terminal busy; their wait is part of the latency.",
+        )
+
+
+def not_steady(row: Row) -> Iterator[Warning]:
+    found = [] if row.by_count else [steadiness(result.series).state for result in row.results()]
+    if any(state in ("drifts", "steps") for state in found):
+        yield Warning(
+            code="not-steady",
+            about="goodput_per_s",
+            text="The rate still rose or fell through the measurement: lengthen warm-up and duration.",
+        )
+    elif found and all(state == "too short to tell" for state in found):
+        yield Warning(
+            code="too-short",
+            about="goodput_per_s",
+            text="The runs are too short to tell whether the rate was steady (8 whole seconds are needed).",
+        )
+
+
+def flush_costs_nothing(row: Row) -> Iterator[Warning]:
+    one_at_a_time = [r for r in row.done if r.durability == "drive" and r.result and r.result.terminals == 1]
+    fastest = percentile(merge([r.result.latency for r in one_at_a_time if r.result]), 0.5).value_ms
+    if fastest is not None and fastest < FLUSH_MS_MIN:
+        yield Warning(
+            code="flush-costs-nothing",
+            about="goodput_per_s",
+            text=f"Half the durable commits took less than {FLUSH_MS_MIN * 1000:.0f} microseconds: no drive flushes "
+            "that fast. A layer below the engine does not flush; do not believe the level drive here.",
+        )
+
+
+def engine_log(row: Row) -> Iterator[Warning]:
+    yield from {w.text: w for r in row.done for w in r.warnings}.values()
+
+
+RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
+    too_few_repetitions,
+    wide_spread,
+    generator_bound,
+    processor_bound,
+    conflicts,
+    errors,
+    late_arrivals,
+    not_steady,
+    flush_costs_nothing,
+    engine_log,
+)
+
+
+def of_place(place: PlaceFacts) -> list[Warning]:
+    """Doubts about what the storage says of itself; they concern every durable number."""
+    if place.filesystem in IN_MEMORY:
+        return [
+            Warning(
+                code="in-memory",
+                about="place",
+                text=f"The databases lay on {place.filesystem}, which is memory: flushes cost nothing there. "
+                "Give a directory on the drive you want to know about.",
+            )
+        ]
+    if place.write_cache == "unknown":
+        text = "What write cache the drive has could not be read: whether flushes are needed or honoured is not known."
+        return [Warning(code="write-cache-unknown", about="place", text=text)]
+    if place.write_cache == "write through":
+        text = (
+            "The drive reports no volatile write cache, so the kernel sends it no flushes: durable commits are as "
+            "safe as that report is true."
+        )
+        return [Warning(code="write-through", about="place", text=text)]
+    return []

@@ -1,0 +1,61 @@
+"""``acidtest report``: tables, page and exports from a journal alone."""
+
+from __future__ import annotations
+
+import json as json_
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from acidtest.errors import BadInput
+from acidtest.journal import export
+from acidtest.journal.reader import NAME, read
+from acidtest.report import Results, print_results, results, write_page
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A report that has been written."""
+
+    results: Results
+    page: Path
+
+
+def render(directory: Path) -> Rendered:
+    """Compute the report of ``directory``'s journal and write its page."""
+    found = results(read(directory / NAME))
+    page = directory / PAGE
+    try:
+        write_page(found, page)
+    except OSError as error:
+        raise BadInput(
+            f"{page}: cannot be written: {error.strerror}", "free some space, or allow writing there"
+        ) from None
+    return Rendered(found, page)
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(help="Where acidtest run wrote to.", metavar="DIR")],
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write one row a cell as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row a cell as Parquet.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Draw the tables and the page again from the journal; needs no engine and no rights."""
+    rendered = render(directory)
+    for path, write in ((csv, export.to_csv), (parquet, export.to_parquet)):
+        if path:
+            try:
+                write(rendered.results.journal, path)
+            except OSError as error:
+                raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    if json:
+        print(json_.dumps(rendered.results.as_json(), indent=2))
+        return
+    console = Console(highlight=False)
+    print_results(rendered.results, console)
+    console.print(f"\nPage: {rendered.page}", soft_wrap=True)

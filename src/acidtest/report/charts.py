@@ -1,0 +1,154 @@
+"""The page's plots, as Vega-Lite specifications made with Altair. Colours of text and grid come from the page's CSS."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+import altair as alt
+
+from acidtest.analysis.latency import curve_ms
+from acidtest.report.results import Line, Table
+
+# Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E8E2E", "#7F7F7F")
+DASHES = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3])
+Spec = dict[str, Any]
+
+
+def bars(table: Table, engines: list[str]) -> Spec | None:
+    """Median commits a second with intervals, and each repetition as a dot."""
+    lines = [line for line in table.lines if line.row.done]
+    if not lines:
+        return None
+    order = [line.label for line in lines]
+    rows = [
+        {
+            "level": line.label,
+            "engine": line.levels["engine"],
+            "commits a second": line.goodput.median,
+            "low": line.goodput.interval.low if line.goodput.interval else None,
+            "high": line.goodput.interval.high if line.goodput.interval else None,
+        }
+        for line in lines
+    ]
+    dots = [
+        {"level": line.label, "engine": line.levels["engine"], "commits a second": value, "repetition": n}
+        for line in lines
+        for n, value in enumerate(line.row.goodput_per_s(), start=1)
+    ]
+    y = alt.Y("level:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
+    colour = _colour(engines)
+    base = alt.Chart(alt.InlineData(values=rows))
+    bar = base.mark_bar(opacity=0.75, height={"band": 0.62}).encode(
+        x=alt.X("commits a second:Q", title="commits a second (median; dots are repetitions)"),
+        y=y,
+        color=colour,
+        tooltip=["level:N", alt.Tooltip("commits a second:Q", format=",.3r")],
+    )
+    interval = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y).transform_filter("isValid(datum.low)")
+    dot = (
+        alt.Chart(alt.InlineData(values=dots))
+        .mark_circle(size=26, opacity=0.9, stroke="white", strokeWidth=0.5)
+        .encode(
+            x="commits a second:Q",
+            y=y,
+            color=colour,
+            tooltip=["level:N", "repetition:Q", alt.Tooltip("commits a second:Q", format=",.3r")],
+        )
+    )
+    return _spec(alt.layer(bar, interval, dot), height=max(60, 30 * len(lines)))
+
+
+def percentiles(table: Table, engines: list[str]) -> Spec | None:
+    """Latency by percentile, as far as the number of transactions bears it; both axes logarithmic."""
+    rows: list[dict[str, Any]] = [
+        {**_who(line), "nines": 1 / (1 - part), "latency (ms)": ms}
+        for line in table.lines
+        for part, ms in curve_ms(line.latency)
+    ]
+    if not rows:
+        return None
+    # 1 / (1 - part): 2 is the median, 10 the 90th, 100 the 99th percentile.
+    words = "{2:'p50', 10:'p90', 100:'p99', 1000:'p99.9', 10000:'p99.99', 100000:'p99.999', 1000000:'p99.9999'}"
+    last = max(row["nines"] for row in rows)
+    ticks = [2] + [10**n for n in range(1, 8) if 10**n <= last * 1.05]
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(interpolate="monotone")
+        .encode(
+            x=alt.X(
+                "nines:Q",
+                scale=alt.Scale(type="log"),
+                title="percentile of transactions",
+                axis=alt.Axis(values=ticks, labelExpr=f"({words})[datum.value]"),
+            ),
+            y=alt.Y("latency (ms):Q", scale=alt.Scale(type="log"), title="latency, ms"),
+            color=_colour(engines),
+            strokeDash=_dash(table),
+            detail="label:N",
+            tooltip=["label:N", alt.Tooltip("latency (ms):Q", format=".3r")],
+        )
+    )
+    return _spec(chart, height=260)
+
+
+def series(table: Table, engines: list[str]) -> Spec | None:
+    """Commits a second over time: the median of the repetitions in each second; warm-up is negative."""
+    rows = []
+    for line in table.lines:
+        seconds: dict[float, list[float]] = {}
+        for result in line.row.results():
+            for second in result.series:
+                if second.length_s > 0.2:
+                    seconds.setdefault(second.at_s, []).append(second.committed / second.length_s)
+        if len(seconds) > 1:
+            rows += [{**_who(line), "second": at, "rate": median(rates)} for at, rates in seconds.items()]
+    if not rows:
+        return None
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(point=alt.OverlayMarkDef(size=18))
+        .encode(
+            x=alt.X("second:Q", title="seconds from the start of the measurement (negative: warm-up)"),
+            y=alt.Y("rate:Q", title="commits a second", scale=alt.Scale(zero=True)),
+            color=_colour(engines),
+            strokeDash=_dash(table),
+            detail="label:N",
+            tooltip=["label:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
+        )
+    )
+    return _spec(chart, height=240)
+
+
+def _who(line: Line) -> dict[str, str]:
+    return {
+        "label": line.label,
+        "engine": line.levels["engine"],
+        "durability": line.levels["durability"],
+    }
+
+
+def _colour(engines: list[str]) -> alt.Color:
+    scale = alt.Scale(domain=engines, range=[COLOURS[n % len(COLOURS)] for n in range(len(engines))])
+    return alt.Color("engine:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+
+
+def _dash(table: Table) -> alt.StrokeDash:
+    levels = list(dict.fromkeys(line.levels["durability"] for line in table.lines))
+    # The strongest level is drawn solid.
+    scale = alt.Scale(domain=levels, range=[DASHES[n % len(DASHES)] for n in reversed(range(len(levels)))])
+    return alt.StrokeDash("durability:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+
+
+def _spec(chart: Any, *, height: int) -> Spec:
+    font = "system-ui, sans-serif"
+    spec: Spec = (
+        chart.properties(width="container", height=height)
+        .configure(background="transparent", font=font)
+        .configure_view(stroke=None)
+        .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", domain=False, ticks=False)
+        .configure_legend(labelFontSize=12, symbolStrokeWidth=2)
+        .to_dict()
+    )
+    return spec

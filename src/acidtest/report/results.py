@@ -1,0 +1,223 @@
+"""A journal as the tables of a report: computed once, shown in the terminal, on the page and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from acidtest.analysis import samples
+from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.samples import Row
+from acidtest.analysis.summary import Summary, ratio, summarise
+from acidtest.audit import doubts
+from acidtest.journal.models import Journal, Recording, Warning
+from acidtest.journal.protocol import Histogram
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table."""
+
+    row: Row
+    label: str  # of the levels that vary in its table
+    goodput: Summary  # commits a second
+    seconds: float | None  # median duration of a run by count; None for a run by duration
+    relative: Summary | None  # base = 1; None without a base
+    is_base: bool
+    against_base: Comparison | None  # None for the base itself and without one
+    latency: Histogram  # of all repetitions
+    percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum
+    counts: Mapping[str, int]  # conflicts, retries, given_up, errors, over all repetitions
+    notes: tuple[int, ...]  # numbers of Results.warnings
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        return self.row.levels
+
+    @property
+    def verdict(self) -> str:
+        return self.against_base.verdict if self.against_base else ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one workload."""
+
+    workload: str
+    factors: tuple[str, ...]  # that vary, without the workload
+    lines: tuple[Line, ...]
+    comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a report shows."""
+
+    journal: Journal
+    tables: tuple[Table, ...]
+    warnings: tuple[Warning, ...]  # numbered from 1 in this order
+    place_notes: tuple[int, ...]
+    bad: tuple[Recording, ...]  # invalid and failed cells
+    base: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        experiment = self.journal.header.experiment
+        return str(experiment.get("title") or experiment["name"])
+
+    @property
+    def missing(self) -> int:
+        """Planned cells that have not run yet."""
+        return self.journal.header.cells - len(self.journal.recordings)
+
+    def note(self, number: int) -> Warning:
+        return self.warnings[number - 1]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs. Shapes are documented in docs/ANALYSIS.md."""
+        return {
+            "experiment": self.journal.header.experiment["name"],
+            "journal": self.journal.path,
+            "base": dict(self.base),
+            "rows": [_line_json(table.workload, line) for table in self.tables for line in table.lines],
+            "comparisons": [_comparison_json(c) for table in self.tables for c in table.comparisons],
+            "warnings": [{"number": n, **w.model_dump()} for n, w in enumerate(self.warnings, start=1)],
+            "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
+            "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
+            "missing_cells": self.missing,
+        }
+
+
+def _line_json(workload: str, line: Line) -> dict[str, Any]:
+    return {
+        "workload": workload,
+        "levels": dict(line.levels),
+        "repetitions": len(line.row.done),
+        "goodput_per_s": _summary_json(line.goodput),
+        "samples_per_s": line.row.goodput_per_s(),
+        "run_s_median": line.seconds,
+        "relative": _summary_json(line.relative) if line.relative else None,
+        "is_base": line.is_base,
+        "verdict": line.verdict or None,
+        "latency_ms": {p.name: p.value_ms for p in line.percentiles},
+        **line.counts,
+        "warnings": list(line.notes),
+    }
+
+
+def _summary_json(summary: Summary) -> dict[str, Any]:
+    low, high = (summary.interval.low, summary.interval.high) if summary.interval else (None, None)
+    return {"n": summary.n, "median": summary.median, "low": low, "high": high}
+
+
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "row": dict(comparison.row.levels),
+        "against": dict(comparison.against.levels),
+        "factors": list(comparison.factors),
+        "is_base": comparison.is_base,
+        "n": list(comparison.n),
+        "ratio": _summary_json(comparison.ratio),
+        "cliffs_delta": comparison.cliffs_delta,
+        "p": comparison.p,
+        "p_corrected": comparison.p_corrected,
+        "family": comparison.family,
+        "verdict": comparison.verdict,
+        "reason": comparison.reason,
+    }
+
+
+def _bad_json(recording: Recording) -> dict[str, Any]:
+    return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
+
+
+def results(journal: Journal) -> Results:
+    """Compute every table of a journal."""
+    found = samples.rows(journal.header, journal.recordings)
+    base = journal.header.base
+    compared = comparisons(found, base)
+    notes = _Notes()
+    tables = []
+    for workload, rows in samples.by_workload(found).items():
+        factors = tuple(samples.varying(rows))
+        mine = tuple(c for c in compared if c.row.workload == workload)
+        lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
+        tables.append(Table(workload, factors, lines, mine))
+    places = {r.place.model_dump_json(exclude={"free_bytes", "path"}): r.place for r in journal.recordings}
+    place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
+    bad = tuple(r for r in journal.recordings if r.status != "done")
+    return Results(journal, tuple(tables), tuple(notes.found), place_notes, bad, base)
+
+
+def name_of(row: Row, factors: Sequence[str]) -> str:
+    """The levels of ``factors``, those that do not apply left out."""
+    return ", ".join(row.levels[f] for f in factors if row.levels[f] != samples.NOT_APPLICABLE) or "all"
+
+
+class _Notes:
+    """Warnings numbered as they first appear; the same words have one number."""
+
+    def __init__(self) -> None:
+        self.found: list[Warning] = []
+
+    def number(self, warning: Warning) -> int:
+        for position, known in enumerate(self.found, start=1):
+            if (known.code, known.text) == (warning.code, warning.text):
+                return position
+        self.found.append(warning)
+        return len(self.found)
+
+
+def _line(
+    row: Row,
+    rows: Sequence[Row],
+    factors: Sequence[str],
+    base: Mapping[str, str],
+    compared: Sequence[Comparison],
+    notes: _Notes,
+) -> Line:
+    reference = samples.base_of(row, rows, base)
+    latency = merge([result.latency for result in row.results()])
+    counts = {
+        name: sum(getattr(result.counts, name) for result in row.results())
+        for name in ("conflicts", "retries", "given_up", "errors")
+    }
+    return Line(
+        row=row,
+        label=name_of(row, factors),
+        goodput=summarise(row.goodput_per_s()),
+        seconds=median(row.seconds()) if row.by_count and row.done else None,
+        relative=ratio(row.goodput_per_s(), reference.goodput_per_s()) if reference else None,
+        is_base=reference is row,
+        against_base=next((c for c in compared if c.is_base and c.row is row), None),
+        latency=latency,
+        percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
+        counts=counts,
+        notes=tuple(notes.number(warning) for warning in doubts.of_row(row)),
+    )
+
+
+def percent(summary: Summary | None) -> str:
+    """A ratio with the base as 100."""
+    return "–" if summary is None or summary.median is None else number(100 * summary.median)
+
+
+def interval(summary: Summary | None, scale: float = 1.0) -> str:
+    """``low – high``, or "–" where the sample cannot bear an interval."""
+    if summary is None or summary.interval is None:
+        return "–"
+    return f"{number(scale * summary.interval.low)} – {number(scale * summary.interval.high)}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Three significant digits, thousands set apart; "–" for None."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{float(f'{value:.{digits}g}'):,.0f}"
+    return f"{value:#.{digits}g}".rstrip(".")
