@@ -287,7 +287,7 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassCount {
-    /// e.g. `busy`, `deadlock`, `update_conflict`, `lock_timeout`, `connection`, `other`.
+    /// e.g. `busy`, `deadlock`, `update_conflict`, `row_missed`, `lock_timeout`, `connection`, `other`.
     pub class: String,
     pub count: u64,
 }

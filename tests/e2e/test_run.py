@@ -44,16 +44,36 @@ def test_tpcb_on_every_engine_keeps_its_balances(acidtest, tmp_path: Path) -> No
     file = tmp_path / "tpcb.toml"
     file.write_text(
         f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {ALL}\nterminals = [1, 3]\n'
+        '[[exclude]]\nengine = "firebird-3.0"\nterminals = 3\n'
         "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
     recordings = journal(tmp_path / "out")
-    assert len(recordings) == 8
+    assert len(recordings) == 7
     for recording in recordings:
         assert recording["status"] == "done", recording["reason"]
         assert recording["checks_before"]["conditions"]
         assert all(c["holds"] for c in recording["checks_after"]["conditions"])
+
+
+def test_a_cell_whose_balances_do_not_match_is_never_done(acidtest, tmp_path: Path) -> None:
+    # Firebird 3.0 with writers in conflict loses an update now and then (docs/ENGINES.md): whether it did or not, the
+    # status must say what the conditions say.
+    file = tmp_path / "conflicts.toml"
+    file.write_text(
+        'name = "conflicts"\nrepetitions = 2\ndurability = "os"\nengine = "firebird-3.0"\n'
+        "[workload.tpcb]\nterminals = 3\nduration_s = 1\n"
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    recordings = journal(tmp_path / "out")
+    assert len(recordings) == 2
+    for recording in recordings:
+        broken = [c["name"] for c in recording["checks_after"]["conditions"] if not c["holds"]]
+        assert recording["status"] == ("invalid" if broken else "done")
+        if broken:
+            assert broken[0] in recording["reason"]
+            assert recording["cell"] in ran.stdout
 
 
 @pytest.mark.parametrize("arrivals", ["fixed", "poisson"])
@@ -133,7 +153,7 @@ def test_killed_at_ten_random_moments_nothing_is_lost(acidtest, experiment, tmp_
 
 def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> int:
     """What strace saw the rig ask for in ``commits`` commits: flush calls, and writes through O_SYNC or O_DSYNC."""
-    file = tmp_path / f"{engine}-{level}.toml"
+    file = tmp_path / f"{engine}-{level}-{commits}.toml"
     file.write_text(
         f'name = "strace"\nrepetitions = 1\nengine = "{engine}"\ndurability = "{level}"\n'
         f"[workload.commits]\ncount = {commits}\n"
@@ -147,7 +167,9 @@ def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> 
         f'#!/bin/sh\n[ "$1" = job ] || exec {real} "$@"\nexec strace -f -qq -o {trace} -e trace={calls} {real} job\n'
     )
     rig.chmod(0o755)
-    ran = acidtest("run", file, "--out", tmp_path / f"out-{engine}-{level}", environment={"ACIDTEST_RIG": str(rig)})
+    ran = acidtest(
+        "run", file, "--out", tmp_path / f"out-{engine}-{level}-{commits}", environment={"ACIDTEST_RIG": str(rig)}
+    )
     assert ran.returncode == 0, ran.stderr + ran.stdout
     synced: set[str] = set()
     asked = 0
@@ -172,5 +194,5 @@ def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path:
 
 @pytest.mark.parametrize(("engine", "level"), [("sqlite", "none"), *((engine, "os") for engine in ENGINES)])
 def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
-    # Closing the database may flush once or twice; commits do not.
-    assert flushes(acidtest, tmp_path, engine, level, 100) < 10
+    # Opening and closing the database flushes a few times; commits do not.
+    assert flushes(acidtest, tmp_path, engine, level, 300) - flushes(acidtest, tmp_path, engine, level, 100) < 5

@@ -128,14 +128,14 @@ impl Session for Firebird {
         }
     }
 
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
         self.open_transaction()?;
         let transaction = self.transaction.as_mut().expect("checked above");
         let (_, prepared) = &mut self.statements[statement.0];
         self.client
             .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
-            .map_err(said)?;
-        Ok(())
+            .map(|changed| changed as u64)
+            .map_err(said)
     }
 
     fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {
@@ -230,6 +230,8 @@ fn classify(code: i32, message: &str) -> Class {
         Class::LockTimeout
     } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
         Class::UpdateConflict
+    } else if says("no current record for fetch operation") {
+        Class::RowMissed
     } else if says("deadlock") {
         Class::Deadlock
     } else if says("lock conflict") {
@@ -262,6 +264,7 @@ mod tests {
             (-803, "violation of PRIMARY or UNIQUE KEY constraint", Class::Constraint),
             (-902, "I/O error during \"write\" operation -No space left on device", Class::DiskFull),
             (-902, "Error writing data to the connection.", Class::Connection),
+            (-508, "no current record for fetch operation", Class::RowMissed),
             (-204, "Table unknown", Class::Other),
         ] {
             assert_eq!(classify(code, message), class, "{message}");

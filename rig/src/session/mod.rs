@@ -43,6 +43,8 @@ pub enum Class {
     Busy,
     Deadlock,
     UpdateConflict,
+    /// A row that is there was not found, because another transaction was changing it.
+    RowMissed,
     LockTimeout,
     LockConflict,
     Constraint,
@@ -57,6 +59,7 @@ impl Class {
             Class::Busy => "busy",
             Class::Deadlock => "deadlock",
             Class::UpdateConflict => "update_conflict",
+            Class::RowMissed => "row_missed",
             Class::LockTimeout => "lock_timeout",
             Class::LockConflict => "lock_conflict",
             Class::Constraint => "constraint",
@@ -68,7 +71,15 @@ impl Class {
 
     /// Refused for another transaction's sake: trying again may succeed.
     pub fn is_conflict(self) -> bool {
-        matches!(self, Class::Busy | Class::Deadlock | Class::UpdateConflict | Class::LockTimeout | Class::LockConflict)
+        matches!(
+            self,
+            Class::Busy
+                | Class::Deadlock
+                | Class::UpdateConflict
+                | Class::RowMissed
+                | Class::LockTimeout
+                | Class::LockConflict
+        )
     }
 
     /// No further transaction on this database can succeed.
@@ -108,8 +119,21 @@ pub trait Session: Send {
     fn commit(&mut self) -> Outcome<()>;
     /// Safe to call when no transaction is open.
     fn rollback(&mut self) -> Outcome<()>;
-    /// Runs a statement that answers no rows.
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()>;
+    /// Runs a statement that answers no rows; answers how many it changed.
+    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64>;
+
+    /// Runs a statement that must change exactly one row. An engine may, at weak isolation, pass over a row that another
+    /// transaction is changing: that is a refusal, not a success.
+    fn change_one(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+        match self.execute(statement, parameters)? {
+            1 => Ok(()),
+            found => Err(SessionError {
+                class: if found == 0 { Class::RowMissed } else { Class::Other },
+                message: format!("a statement for one row changed {found}"),
+            }),
+        }
+    }
+
     /// Runs a query and hands each row to `row`.
     fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()>;
     /// Runs one statement without parameters in a transaction of its own, committed (schema, bulk load).

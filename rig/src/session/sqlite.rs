@@ -83,12 +83,12 @@ impl Session for Sqlite {
         Ok(())
     }
 
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
         self.connection
             .prepare_cached(&self.statements[statement.0])
             .and_then(|mut s| s.execute(rusqlite::params_from_iter(parameters)))
-            .map_err(said)?;
-        Ok(())
+            .map(|changed| changed as u64)
+            .map_err(said)
     }
 
     fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {

@@ -119,7 +119,7 @@ impl Session for Metered {
     fn rollback(&mut self) -> Outcome<()> {
         self.clocked(|session| session.rollback())
     }
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
         self.clocked(|session| session.execute(statement, parameters))
     }
     fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {

@@ -317,7 +317,7 @@ impl<'a> Terminal<'a> {
         };
         let mut number = 0u64;
         while let Some(due) = self.next() {
-            let sampling = number % SAMPLE_EVERY == 0 && self.shared.now_ns() >= self.shared.warmup_ns;
+            let sampling = number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns;
             number += 1;
             if sampling {
                 self.session.start();

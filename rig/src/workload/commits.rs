@@ -88,7 +88,7 @@ impl Script for Insert {
 
     fn attempt(&mut self, session: &mut dyn Session) -> Result<Ended, Refused> {
         session.begin()?;
-        session.execute(self.insert, &self.row)?;
+        session.change_one(self.insert, &self.row)?;
         commit(session)
     }
 }

@@ -228,16 +228,16 @@ impl Script for Transfer {
         let Inputs { account, teller, branch, delta } = self.inputs;
         let [account, teller, branch, delta] = [account, teller, branch, delta].map(Value::Int);
         session.begin()?;
-        session.execute(self.update_account, &[delta.clone(), account.clone()])?;
+        session.change_one(self.update_account, &[delta.clone(), account.clone()])?;
         let mut read = None;
         session.query(self.read_account, std::slice::from_ref(&account), &mut |row| read = row[0].as_i64())?;
-        session.execute(self.update_teller, &[delta.clone(), teller.clone()])?;
-        session.execute(self.update_branch, &[delta.clone(), branch.clone()])?;
-        session.execute(self.write_history, &[teller, branch, account, delta])?;
+        session.change_one(self.update_teller, &[delta.clone(), teller.clone()])?;
+        session.change_one(self.update_branch, &[delta.clone(), branch.clone()])?;
+        session.change_one(self.write_history, &[teller, branch, account, delta])?;
         // The client receives the balance (clause 1.2); an account that is not there would go unnoticed without this.
         self.balance = read.ok_or_else(|| crate::session::SessionError {
-            class: crate::session::Class::Other,
-            message: "the account read back is not there".to_string(),
+            class: crate::session::Class::RowMissed,
+            message: "the account read back was not found".to_string(),
         })?;
         commit(session)
     }

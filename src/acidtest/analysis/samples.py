@@ -103,7 +103,7 @@ def base_of(row: Row, among: Sequence[Row], base: Mapping[str, str]) -> Row | No
         )
     ]
     exact = [other for other in fitting if dict(other.levels) == wanted]
-    return (exact or fitting or [None])[0]
+    return next(iter(exact or fitting), None)
 
 
 def varying(rows_: Sequence[Row]) -> list[str]:

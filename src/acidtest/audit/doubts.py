@@ -90,6 +90,17 @@ def conflicts(row: Row) -> Iterator[Warning]:
         )
 
 
+def row_missed(row: Row) -> Iterator[Warning]:
+    missed = sum(c.count for result in row.results() for c in result.counts.classes if c.class_ == "row_missed")
+    if missed:
+        yield Warning(
+            code="row-missed",
+            about="goodput_per_s",
+            text="Updates did not find a row that is there, because another transaction was changing it: the isolation "
+            "in force does not rule that out. They were rolled back and tried again.",
+        )
+
+
 def errors(row: Row) -> Iterator[Warning]:
     samples = [sample for result in row.results() for sample in result.error_samples if result.counts.errors]
     if samples:
@@ -152,6 +163,7 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
     generator_bound,
     processor_bound,
     conflicts,
+    row_missed,
     errors,
     late_arrivals,
     not_steady,

@@ -1,4 +1,7 @@
-"""The command line: one file a command. Errors become one or two plain lines and a published exit code."""
+"""The command line: one file a command. Errors become one or two plain lines and a published exit code.
+
+Commands import analysis and report when they need them: those take two seconds, which --help must not.
+"""
 
 from __future__ import annotations
 

@@ -1,24 +1,16 @@
-"""``acidtest compare``: the same rows of two runs, side by side, and what else differs between the runs."""
+"""``acidtest compare``: run B read against run A."""
 
 from __future__ import annotations
 
 import json as json_
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from acidtest.analysis import samples
-from acidtest.analysis.compare import Judged, judge
-from acidtest.analysis.samples import Row
-from acidtest.analysis.summary import Summary, ratio, summarise
 from acidtest.errors import BadInput
-from acidtest.journal.models import Journal
 from acidtest.journal.reader import NAME, read
-from acidtest.report.results import interval, number, percent
 
 
 def compare(
@@ -27,94 +19,12 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Read run B against run A, row by row, and say what else differs between them."""
-    one, two = read(a / NAME), read(b / NAME)
-    before, after = _by_levels(one), _by_levels(two)
-    shared = [levels for levels in before if levels in after]
-    if not shared:
+    from acidtest.report.side_by_side import side_by_side
+
+    found = side_by_side(read(a / NAME), read(b / NAME))
+    if not found.pairs:
         raise BadInput(f"{a} and {b} have no combination of levels in common", "compare runs of the same factors")
-    found = _compared([(before[levels], after[levels]) for levels in shared])
-    different = _differences(one, two)
     if json:
-        print(
-            json_.dumps(
-                {"a": str(a), "b": str(b), "rows": [row.as_json() for row in found], "different": different}, indent=2
-            )
-        )
-        return
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in ("levels", "A commits/s", "B commits/s", "B (A = 100)", "95 %", "B is"):
-        table.add_column(head, justify="left" if head in ("levels", "B is") else "right")
-    for row in found:
-        table.add_row(*row.shown())
-    console.print(table)
-    only = len(before) + len(after) - 2 * len(shared)
-    if only:
-        console.print(f"{only} rows are in one of the two only.", style="dim")
-    for line in different:
-        console.print(f"differs: {line['what']}: A {line['a']}, B {line['b']}", style="yellow", soft_wrap=True)
-    console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """One row in both runs."""
-
-    one: Row
-    two: Row
-    judged: Judged
-
-    @property
-    def _ratio(self) -> Summary:
-        return ratio(self.two.goodput_per_s(), self.one.goodput_per_s())
-
-    def shown(self) -> tuple[str, ...]:
-        return (
-            ", ".join(level for level in self.one.levels.values() if level != samples.NOT_APPLICABLE),
-            *(number(summarise(row.goodput_per_s()).median) for row in (self.one, self.two)),
-            percent(self._ratio),
-            interval(self._ratio, 100),
-            self.judged.verdict,
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "levels": dict(self.one.levels),
-            "a_per_s": summarise(self.one.goodput_per_s()).median,
-            "b_per_s": summarise(self.two.goodput_per_s()).median,
-            "ratio": asdict(self._ratio),
-            **asdict(self.judged),
-        }
-
-
-def _by_levels(journal: Journal) -> dict[tuple[tuple[str, str], ...], Row]:
-    return {tuple(row.levels.items()): row for row in samples.rows(journal.header, journal.recordings)}
-
-
-def _compared(pairs: list[tuple[Row, Row]]) -> list[_Pair]:
-    judged = judge([(two.goodput_per_s(), one.goodput_per_s()) for one, two in pairs])
-    return [_Pair(one, two, verdict) for (one, two), verdict in zip(pairs, judged, strict=True)]
-
-
-def _differences(one: Journal, two: Journal) -> list[dict[str, str]]:
-    """Machine, place, engine versions and settings in force that the runs do not share."""
-    a, b = _facts(one), _facts(two)
-    return [
-        {"what": what, "a": a.get(what, "–"), "b": b.get(what, "–")}
-        for what in dict.fromkeys([*a, *b])
-        if a.get(what) != b.get(what)
-    ]
-
-
-def _facts(journal: Journal) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
-    for recording in journal.recordings:
-        known: dict[str, Any] = {f"machine {k}": v for k, v in recording.machine.model_dump().items()}
-        place = recording.place.model_dump(exclude={"path", "free_bytes"})
-        known |= {f"storage {k}": v for k, v in place.items()}
-        if recording.engine:
-            known[f"{recording.engine.id} version"] = recording.engine.version
-            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.in_force for s in recording.settings}
-        for what, value in known.items():
-            found.setdefault(what, set()).add(str(value))
-    return {what: ", ".join(sorted(values)) for what, values in found.items()}
+        print(json_.dumps({"a": str(a), "b": str(b), **found.as_json()}, indent=2))
+    else:
+        found.show(Console(highlight=False))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json as json_
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from acidtest.errors import BadInput
-from acidtest.journal import export
 from acidtest.journal.reader import NAME, read
-from acidtest.report import Results, print_results, results, write_page
+
+if TYPE_CHECKING:
+    from acidtest.report.results import Results
 
 PAGE = "report.html"
 
@@ -28,6 +29,9 @@ class Rendered:
 
 def render(directory: Path) -> Rendered:
     """Compute the report of ``directory``'s journal and write its page."""
+    from acidtest.report.page import write_page
+    from acidtest.report.results import results
+
     found = results(read(directory / NAME))
     page = directory / PAGE
     try:
@@ -46,6 +50,9 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine and no rights."""
+    from acidtest.journal import export
+    from acidtest.report.terminal import print_results
+
     rendered = render(directory)
     for path, write in ((csv, export.to_csv), (parquet, export.to_parquet)):
         if path:

@@ -16,7 +16,6 @@ from acidtest.cli import report
 from acidtest.cli.spans import span
 from acidtest.journal import protocol
 from acidtest.journal.models import Recording
-from acidtest.report import print_results
 
 
 def run(
@@ -29,6 +28,8 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment; resume it when DIR holds a part of it."""
+    from acidtest.report.terminal import print_results
+
     planned = plan.make(experiment.read(file, quick=quick))
     console = Console(stderr=json, highlight=False)
     watcher: runner.Watcher = _Bars(console) if console.is_terminal else _Lines(console)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -20,51 +22,82 @@ def print_results(results: Results, console: Console) -> None:
     console.print(Text(results.title, style="bold"))
     for table in results.tables:
         console.print()
-        console.print(_grid(results, table))
+        if len(results.tables) > 1:
+            console.print(Text(table.workload, style="bold underline"))
+        _print_table(results, table, console)
         if any(line.counts["conflicts"] or line.counts["errors"] for line in table.lines):
             console.print(_counts(table))
+    console.print()
     if results.base:
-        named = ", ".join(results.base.values())
-        console.print(f"\nBase (= 100): {named}. Intervals are 95 % (bootstrap of the median).", style="dim")
+        console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
     _print_place(results, console)
     for position, warning in enumerate(results.warnings, start=1):
-        marks = _marks([position])
-        console.print(Text(f"{marks} ", style="yellow").append(warning.text, style="default"))
+        console.print(_note(position, warning.text))
     _print_bad(results, console)
 
 
-def _grid(results: Results, table: Table) -> Grid:
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for factor in table.factors or ("",):
-        grid.add_column(factor, no_wrap=True)
-    timed = all(line.seconds is not None for line in table.lines if line.row.done)
-    heads = [f"{table.workload}: commits/s", "95 %", *(["run s"] if timed else []), "base=100", "p50 ms", "p99", "max"]
-    for head in heads:
-        grid.add_column(head, justify="right", no_wrap=True)
+@dataclass(frozen=True)
+class _Column:
+    head: str
+    cell: Callable[[Line], Text | str]
+    right: bool = True
+    drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
+
+
+def _columns(results: Results, table: Table) -> list[_Column]:
+    def marked(line: Line, value: float | None, latency: bool) -> Text:
+        notes = [n for n in line.notes if (results.note(n).about == "latency") is latency]
+        return Text(number(value)).append(_marks(notes), style="yellow")
+
+    def factor(name: str) -> _Column:
+        return _Column(name, lambda line: Text(line.levels[name]), right=False)
+
+    columns = [factor(name) for name in table.factors] or [_Column("", lambda _: "all", right=False)]
+    columns.append(_Column("commits/s", lambda line: marked(line, line.goodput.median, False)))
+    if any(line.goodput.interval for line in table.lines):
+        columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=2))
     if results.base:
-        grid.add_column("against the base")
+        columns.append(_Column("base=100", lambda line: Text(percent(line.relative), style="bold")))
+    if any(line.seconds is not None for line in table.lines):
+        columns.append(_Column("run s", lambda line: number(line.seconds), drop=4))
+    columns += [
+        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=1),
+        _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True)),
+        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=3),
+    ]
+    if results.base:
+        columns.append(_Column("against the base", _verdict, right=False))
+    return columns
+
+
+def _print_table(results: Results, table: Table, console: Console) -> None:
+    """The table with as many columns as fit; those left out are named."""
+    columns = _columns(results, table)
+    left_out: list[str] = []
+    while Measurement.get(console, console.options, _grid(table, columns)).maximum > console.width:
+        widest = max(columns, key=lambda column: column.drop)
+        if not widest.drop:
+            break
+        columns.remove(widest)
+        left_out.append(widest.head)
+    console.print(_grid(table, columns))
+    if left_out:
+        console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; the page has all.", style="dim")
+
+
+def _grid(table: Table, columns: list[_Column]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=True)
     for line in table.lines:
-        grid.add_row(*_cells(results, table, line, timed))
+        grid.add_row(*(column.cell(line) for column in columns))
     return grid
 
 
-def _cells(results: Results, table: Table, line: Line, timed: bool) -> list[Text | str]:
-    about = {number_: results.note(number_).about for number_ in line.notes}
-    at_rate = _marks(n for n, what in about.items() if what != "latency")
-    at_latency = _marks(n for n, what in about.items() if what == "latency")
-    levels: list[Text | str] = [Text(line.levels[factor]) for factor in table.factors] or [Text("all")]
+def _verdict(line: Line) -> Text:
     if not line.row.done:
-        return [*levels, Text("no result", style="red")]
-    rate = Text(number(line.goodput.median)).append(at_rate, style="yellow")
-    cells = [*levels, rate, interval(line.goodput)]
-    if timed:
-        cells.append(number(line.seconds))
-    cells.append(Text(percent(line.relative), style="bold"))
-    p50, _, p99, _, slowest = (p.value_ms for p in line.percentiles)
-    cells += [number(p50), Text(number(p99)).append(at_latency, style="yellow"), number(slowest)]
-    if results.base:
-        cells.append(Text("base" if line.is_base else line.verdict, style=VERDICT_STYLES.get(line.verdict, "dim")))
-    return cells
+        return Text("no result", style="red")
+    return Text("base" if line.is_base else line.verdict, style=VERDICT_STYLES.get(line.verdict, "dim"))
 
 
 def _counts(table: Table) -> Grid:
@@ -78,7 +111,14 @@ def _counts(table: Table) -> Grid:
 
 
 def _marks(numbers: Iterable[int]) -> str:
-    return " ".join(str(n).translate(SUPERSCRIPTS) for n in numbers)
+    return "‧".join(str(n).translate(SUPERSCRIPTS) for n in numbers)
+
+
+def _note(position: int, text: str) -> Grid:
+    """A warning behind its number, its further lines under its first."""
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_row(Text(_marks([position]), style="yellow"), Text(text))
+    return grid
 
 
 def _print_place(results: Results, console: Console) -> None:

@@ -1,0 +1,225 @@
+"""Synthetic recordings that look like real ones: histograms bucketed as the rig buckets, series, settings, doubts."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from acidtest.journal.models import (
+    EngineFacts, Header, Journal, Machine, PlaceFacts, Recording, SettingInForce, Warning,
+)  # fmt: skip
+from acidtest.journal.protocol import (
+    ArrivalCounts, Checked, ClassCount, Condition, Counts, Cpu, ErrorSample, Histogram, RunResult, Second,
+)  # fmt: skip
+
+RATES = {"sqlite": 900.0, "firebird-3.0": 520.0, "firebird-4.0": 610.0, "firebird-5.0": 640.0}
+GAIN = {"none": 40.0, "os": 14.0, "drive": 1.0}
+MEANS = {
+    "none": "synchronous = OFF: lost when the operating system crashes",
+    "os": "synchronous = NORMAL: handed to the operating system at commit",
+    "drive": "synchronous = FULL: flushed to the drive at every commit",
+}
+
+
+def histogram(values_ns: Any) -> Histogram:
+    """An HDR histogram with three significant figures: 2,048 sub-buckets, the highest equivalent value reported."""
+    values = np.asarray(values_ns, dtype=np.int64)
+    counts: dict[int, int] = {}
+    for value in values.tolist():
+        shift = max(0, value.bit_length() - 11)
+        highest = (((value >> shift) + 1) << shift) - 1
+        counts[highest] = counts.get(highest, 0) + 1
+    return Histogram(
+        count=len(values),
+        min_ns=int(values.min()) if len(values) else 0,
+        max_ns=int(values.max()) if len(values) else 0,
+        mean_ns=float(values.mean()) if len(values) else 0.0,
+        buckets=sorted(counts.items()),
+    )
+
+
+def series(rates: list[float], warmup_s: int = 2) -> list[Second]:
+    found = []
+    for position, rate in enumerate([*([rates[0] * 0.6] * warmup_s), *rates]):
+        p50 = int(1e9 / max(rate, 1))
+        found.append(
+            Second(
+                at_s=float(position - warmup_s), length_s=1.0, committed=int(rate), conflicts=0, errors=0,
+                latency_ns_p50=p50, latency_ns_p99=p50 * 3, latency_ns_max=p50 * 20,
+            )
+        )  # fmt: skip
+    return found
+
+
+def result(
+    rate: float = 800.0, *, seconds: int = 12, count: int | None = None, terminals: int = 1, seed: int = 0,
+    rates: list[float] | None = None, **changes: Any,
+) -> RunResult:  # fmt: skip
+    """One run of about ``rate`` commits a second; ``changes`` replace fields of the result."""
+    rng = np.random.default_rng(seed)
+    measured_s = count / rate if count else float(seconds)
+    committed = count or int(rate * seconds)
+    values = rng.lognormal(np.log(1e9 * terminals / rate), 0.25, min(committed, 20_000))
+    stalls = rng.random(len(values)) < 0.003
+    values[stalls] *= rng.uniform(5, 30, int(stalls.sum()))
+    held = histogram(np.maximum(values, 1))
+    steady = [rate * float(rng.normal(1, 0.02)) for _ in range(int(measured_s))]
+    fields: dict[str, Any] = {
+        "terminals": terminals,
+        "warmup_s": 2.0,
+        "measured_s": measured_s,
+        "counts": Counts(committed=committed, rolled_back=0, conflicts=0, retries=0, given_up=0, errors=0, classes=[]),
+        "arrivals": None,
+        "throughput_per_s": rate,
+        "goodput_per_s": rate,
+        "latency": held,
+        "service": held,
+        "series": series(rates or steady) if (rates or steady) else [],
+        "cpu": Cpu(
+            process_user_s=measured_s * 0.2, process_system_s=measured_s * 0.1, sampled_transactions=100,
+            generator_us_per_transaction=1.2, session_us_per_transaction=180.0, clock_read_ns=210.0,
+        ),
+        "error_samples": [],
+    }  # fmt: skip
+    return RunResult(**(fields | changes))
+
+
+def recording(
+    levels: dict[str, str] | None = None, repetition: int = 1, *, found: RunResult | None = None, **changes: Any
+) -> Recording:
+    """One recording that is ``done``; ``changes`` replace its fields."""
+    levels = levels or {"workload": "commits", "engine": "sqlite", "durability": "drive"}
+    engine, durability = levels.get("engine", "sqlite"), levels.get("durability", "drive")
+    family = engine.partition("-")[0]
+    version = {"sqlite": "3.50.4", "firebird-3.0": "3.0.13", "firebird-4.0": "4.0.6"}.get(engine, "5.0.4.1812")
+    if family == "firebird":
+        settings = [
+            ("page_size", "8192", "MON$DATABASE"),
+            ("forced_writes", str(durability == "drive").lower(), "MON$DATABASE"),
+        ]
+        noted = ("sweep_interval", "20000", "MON$DATABASE")
+    else:
+        asked = {"none": "off", "os": "normal", "drive": "full"}[durability]
+        settings = [("journal_mode", "wal", "PRAGMA"), ("synchronous", asked, "PRAGMA")]
+        noted = ("page_size", "4096", "PRAGMA")
+    checked = Checked(
+        conditions=[Condition(name="rows_match_acknowledged", holds=True, detail="500 rows, 500 acknowledged")],
+        seconds=0.01,
+    )
+    fields: dict[str, Any] = {
+        "cell": f"{'/'.join(levels.values())}#{repetition}",
+        "levels": levels,
+        "repetition": repetition,
+        "order": repetition,
+        "seed": 7,
+        "status": "done",
+        "reason": None,
+        "started_at": "2026-03-02T10:00:00.000+00:00",
+        "ended_at": "2026-03-02T10:00:15.000+00:00",
+        "acidtest_version": "0.1.0",
+        "workload": {"name": levels.get("workload", "commits"), "kind": levels.get("workload", "commits"), "terminals": 1,
+                     "warmup_s": 2.0, "duration_s": 12.0, "count": None, "think_ms": 0.0, "rate_per_s": None, "retries": 10},
+        "durability": durability,
+        "durability_means": MEANS[durability] if family == "sqlite" else f"forced writes {durability == 'drive'}",
+        "engine": EngineFacts(id=engine, version=version, architecture="x86-64", source="PyPI", mode="embedded"),
+        "settings": [
+            *(SettingInForce(name=n, asked=v, in_force=v, agrees=True, source=s) for n, v, s in settings),
+            SettingInForce(name=noted[0], asked=None, in_force=noted[1], agrees=True, source=noted[2]),
+        ],
+        "machine": Machine(cpu_model="Example CPU 3000", cpu_count=8, memory_bytes=16 * 1024**3, kernel="Linux 6.12.1",
+                           os="Debian GNU/Linux 12 (bookworm)", virtualization="none"),
+        "place": PlaceFacts(kind="directory", path="/data/acidtest", filesystem="ext4", mount_point="/data",
+                            mount_options="rw,relatime", device="/dev/nvme0n1", device_model="Example SSD 1TB",
+                            rotational="no", write_cache="write back", fua="yes", scheduler="none", read_ahead_kb="128",
+                            free_bytes=500 * 1024**3),
+        "database_bytes": 2_000_000,
+        "checks_before": checked,
+        "checks_after": checked,
+        "result": found or result(seed=repetition),
+        "warnings": [],
+    }  # fmt: skip
+    return Recording(**(fields | changes))
+
+
+def failed(levels: dict[str, str], repetition: int, reason: str, status: str = "failed") -> Recording:
+    return recording(
+        levels, repetition, status=status, reason=reason, **({"result": None} if status == "failed" else {})
+    )
+
+
+def journal(recordings: list[Recording], base: dict[str, str] | None = None, **experiment: Any) -> Journal:
+    """A journal around ``recordings``, its factors read from them."""
+    factors: dict[str, list[str]] = {}
+    for one in recordings:
+        for factor, level in one.levels.items():
+            names = factors.setdefault(factor, [])
+            if level not in names:
+                names.append(level)
+    header = Header(
+        acidtest_version="0.1.0",
+        created_at="2026-03-02T09:59:00+00:00",
+        experiment={"name": "synthetic", "title": "Commit cost on one drive", "seed": 1, **experiment},
+        digest="0" * 64,
+        factors=factors,
+        base=base or {},
+        cells=len(recordings),
+    )
+    return Journal(path="/data/journal.jsonl", header=header, recordings=recordings, torn_bytes=0)
+
+
+def rate_of(levels: dict[str, str], repetition: int) -> float:
+    """A rate with the noise of a real run: about 3 % between repetitions."""
+    name = "/".join(levels.values())
+    rng = np.random.default_rng(zlib.crc32(f"{name}#{repetition}".encode()))
+    rate = RATES.get(levels["engine"], 700.0) * GAIN[levels["durability"]]
+    return rate * (0.4 if levels.get("workload") == "tpcb" else 1.0) * float(rng.normal(1, 0.03))
+
+
+def study(engines: list[str] | None = None, workloads: list[str] | None = None, repetitions: int = 5) -> Journal:
+    """Engines x durability x workloads, with one failed and one invalid cell and most kinds of doubt."""
+    engines = engines or ["sqlite", "firebird-4.0", "firebird-5.0"]
+    recordings = []
+    for workload in workloads or ["commits", "tpcb"]:
+        for engine in engines:
+            for durability in ("none", "os", "drive"):
+                if durability == "none" and engine != "sqlite":
+                    continue
+                levels = {"workload": workload, "engine": engine, "durability": durability}
+                for repetition in range(1, repetitions + 1):
+                    recordings.append(_cell(levels, repetition))
+    lost = {"workload": "commits", "engine": engines[-1], "durability": "drive"}
+    recordings = [r for r in recordings if r.cell not in (f"{'/'.join(lost.values())}#2", "tpcb/sqlite/os#4")]
+    recordings.append(failed(lost, 2, "starting firebird-5.0: the server answered: no space left on device"))
+    recordings.append(
+        failed({"workload": "tpcb", "engine": "sqlite", "durability": "os"}, 4,
+               "synchronous: asked normal, in force full (PRAGMA)", status="invalid")
+    )  # fmt: skip
+    return journal(recordings, {"engine": "sqlite", "durability": "drive"}, question="Which engine pays least?")
+
+
+def _cell(levels: dict[str, str], repetition: int) -> Recording:
+    rate = rate_of(levels, repetition)
+    seed = zlib.crc32(f"{levels}{repetition}".encode())
+    changes: dict[str, Any] = {}
+    if levels["workload"] == "commits":
+        run = result(rate, count=500, seed=seed)
+        base = recording(levels, repetition).workload
+        changes["workload"] = base | {"count": 500, "duration_s": None}
+    elif levels["engine"] == "firebird-5.0" and levels["durability"] == "drive":
+        drifting = [rate * (1.3 - 0.05 * second) for second in range(12)]
+        counts = Counts(committed=3000, rolled_back=0, conflicts=41, retries=40, given_up=1, errors=2,
+                        classes=[ClassCount(class_="deadlock", count=41)] if False else [])  # fmt: skip
+        run = result(rate, seed=seed, rates=drifting, counts=counts,
+                     error_samples=[ErrorSample.model_validate({"class": "other", "message": "lock <timeout>"})])  # fmt: skip
+        changes["warnings"] = [Warning(code="engine-log", about="settings", text="The engine wrote to its log: sweep.")]
+    else:
+        run = result(rate, seed=seed)
+    return recording(levels, repetition, found=run, **changes)
+
+
+def open_loop(late: int, unfinished: int) -> RunResult:
+    return result(
+        arrivals=ArrivalCounts(scheduled=1000, late=late, unfinished=unfinished, unfinished_wait_ms_max=250.0)
+    )
