@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from acidtest.analysis.latency import curve_ms
-from acidtest.report.results import Line, Table
+from acidtest.report.results import Line, Table, number
 
 # Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E8E2E", "#7F7F7F")
@@ -29,6 +29,8 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
             "commits a second": line.goodput.median,
             "low": line.goodput.interval.low if line.goodput.interval else None,
             "high": line.goodput.interval.high if line.goodput.interval else None,
+            "said": number(line.goodput.median),
+            "end": max([*line.row.goodput_per_s(), line.goodput.interval.high if line.goodput.interval else 0]),
         }
         for line in lines
     ]
@@ -57,7 +59,8 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
             tooltip=["level:N", "repetition:Q", alt.Tooltip("commits a second:Q", format=",.3r")],
         )
     )
-    return _spec(alt.layer(bar, interval, dot), height=max(60, 30 * len(lines)))
+    label = base.mark_text(align="left", dx=6).encode(x="end:Q", y=y, text="said:N", opacity=alt.value(0.85))
+    return _spec(alt.layer(bar, interval, dot, label), height=max(60, 30 * len(lines)))
 
 
 def percentiles(table: Table, engines: list[str]) -> Spec | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import jinja2
@@ -12,7 +13,7 @@ import vl_convert
 
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
-from acidtest.report.results import Results, interval, name_of, number, percent
+from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent
 
 
 def write_page(results: Results, path: Path) -> None:
@@ -27,8 +28,8 @@ def _render(results: Results) -> str:
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": number, "percent": percent, "interval": interval}
-    environment.globals["name_of"] = name_of
+    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.globals |= {"name_of": name_of, "counted": COUNTED}
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
     for position, table in enumerate(results.tables):

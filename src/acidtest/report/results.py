@@ -16,6 +16,8 @@ from acidtest.audit import doubts
 from acidtest.journal.models import Journal, Recording, Warning
 from acidtest.journal.protocol import Histogram
 
+COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
+
 
 @dataclass(frozen=True)
 class Line:
@@ -30,7 +32,10 @@ class Line:
     against_base: Comparison | None  # None for the base itself and without one
     latency: Histogram  # of all repetitions
     percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum
-    counts: Mapping[str, int]  # conflicts, retries, given_up, errors, over all repetitions
+    counts: Mapping[str, int]  # COUNTED, over all repetitions
+    arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
+    generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
+    session_us: float | None  # and that of the session calls, the engine's where it is embedded
     notes: tuple[int, ...]  # numbers of Results.warnings
 
     @property
@@ -104,6 +109,9 @@ def _line_json(workload: str, line: Line) -> dict[str, Any]:
         "verdict": line.verdict or None,
         "latency_ms": {p.name: p.value_ms for p in line.percentiles},
         **line.counts,
+        "arrivals": dict(line.arrivals) if line.arrivals else None,
+        "generator_us_per_transaction": line.generator_us,
+        "session_us_per_transaction": line.session_us,
         "warnings": list(line.notes),
     }
 
@@ -180,11 +188,11 @@ def _line(
     notes: _Notes,
 ) -> Line:
     reference = samples.base_of(row, rows, base)
-    latency = merge([result.latency for result in row.results()])
-    counts = {
-        name: sum(getattr(result.counts, name) for result in row.results())
-        for name in ("conflicts", "retries", "given_up", "errors")
-    }
+    ran = row.results()
+    counts = {name: sum(getattr(result.counts, name) for result in ran) for name in COUNTED}
+    arrived = [result.arrivals for result in ran if result.arrivals]
+    latency = merge([result.latency for result in ran])
+    clocked = [result.cpu for result in ran if result.cpu.sampled_transactions]
     return Line(
         row=row,
         label=name_of(row, factors),
@@ -196,6 +204,11 @@ def _line(
         latency=latency,
         percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
         counts=counts,
+        arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
+        if arrived
+        else None,
+        generator_us=median(cpu.generator_us_per_transaction for cpu in clocked) if clocked else None,
+        session_us=median(cpu.session_us_per_transaction for cpu in clocked) if clocked else None,
         notes=tuple(notes.number(warning) for warning in doubts.of_row(row)),
     )
 

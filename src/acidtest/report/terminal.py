@@ -74,7 +74,8 @@ def _print_table(results: Results, table: Table, console: Console) -> None:
     """The table with as many columns as fit; those left out are named."""
     columns = _columns(results, table)
     left_out: list[str] = []
-    while Measurement.get(console, console.options, _grid(table, columns)).maximum > console.width:
+    unbounded = console.options.update_width(10_000)
+    while Measurement.get(console, unbounded, _grid(table, columns)).maximum > console.width:
         widest = max(columns, key=lambda column: column.drop)
         if not widest.drop:
             break
@@ -102,11 +103,12 @@ def _verdict(line: Line) -> Text:
 
 def _counts(table: Table) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", style="dim")
-    for head in ("", "conflicts", "retries", "given up", "errors"):
+    shown = ("conflicts", "retries", "given_up", "errors")
+    for head in ("", *(name.replace("_", " ") for name in shown)):
         grid.add_column(head, justify="left" if not head else "right")
     for line in table.lines:
         if line.counts["conflicts"] or line.counts["errors"]:
-            grid.add_row(line.label, *(f"{count:,}" for count in line.counts.values()))
+            grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown))
     return grid
 
 
