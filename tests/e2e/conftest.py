@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
-ENGINES = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
+from support import ACIDTEST
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def engines() -> None:
-    """The engines that these tests run, installed as a user would, where they are missing."""
-    subprocess.run([ACIDTEST, "engines", "install", *ENGINES], check=True, capture_output=True, text=True, timeout=300)
+def engines(engines_installed: None) -> None:
+    """Every test here may run any engine."""
 
 
 @pytest.fixture
@@ -55,9 +52,3 @@ def experiment(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-def journal(directory: Path) -> list[dict[str, Any]]:
-    """The recordings as they stand in the file, none folded together."""
-    lines = (directory / "journal.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines[1:]]

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ACIDTEST
+
+from support import ACIDTEST
 
 GOOD = 'name = "t"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
 

@@ -22,7 +22,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
     if not lines:
         return None
     order = [line.label for line in lines]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "level": line.label,
             "engine": line.levels["engine"],
@@ -43,7 +43,11 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
     colour = _colour(engines)
     base = alt.Chart(alt.InlineData(values=rows))
     bar = base.mark_bar(opacity=0.75, height={"band": 0.62}).encode(
-        x=alt.X("commits a second:Q", title="commits a second (median; dots are repetitions)"),
+        x=alt.X(
+            "commits a second:Q",
+            title="commits a second (median; dots are repetitions)",
+            scale=alt.Scale(domain=[0, 1.1 * max(row["end"] for row in rows)]),  # room for the figures
+        ),
         y=y,
         color=colour,
         tooltip=["level:N", alt.Tooltip("commits a second:Q", format=",.3r")],

@@ -1,0 +1,165 @@
+"""What every engine must do, and does on this machine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance, catalogue
+from acidtest.engine.base import DURABILITY_LEVELS
+from acidtest.errors import BadInput
+from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import (
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Result,
+    RunPhase,
+    Settings,
+)  # fmt: skip
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+from support import ENGINES
+
+pytestmark = pytest.mark.usefixtures("engines_installed")
+Make = Callable[..., Instance]
+LOAD = [LoadPhase()]
+RUN = [
+    CheckPhase(),
+    RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=20), retries=10),
+    CheckPhase(),
+]
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    ledger = Ledger()
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return catalogue.find(request.param)
+
+
+@pytest.fixture
+def make(engine: Engine, tmp_path: Path, ledger: Ledger) -> Make:
+    """A loaded, sealed template, and an instance over a copy of it."""
+
+    def made(durability: str, settings: dict[str, Scalar] | None = None) -> Instance:
+        template = tmp_path / f"template-{durability}"
+        template.mkdir()
+        instance = engine.create(template, settings or {})
+        talk(instance, LOAD, ledger, inspect=False)
+        instance.seal()
+        copy = tmp_path / f"copy-{durability}"
+        copy.mkdir()
+        for file in instance.database_files():
+            shutil.copyfile(file, copy / file.name)
+        instance.release()
+        shutil.rmtree(template)  # a copy must not need what it was copied from
+        return engine.adopt(copy, settings or {}, durability)
+
+    return made
+
+
+def talk(instance: Instance, phases: list, ledger: Ledger, *, inspect: bool = True) -> list[Event]:
+    inspections = instance.inspections() if inspect else []
+    workload = CommitsWorkload(row_bytes=100)
+    job = Job(seed=1, target=instance.target(), workload=workload, inspect=inspections, phases=phases)
+    return list(converse(job, ledger, instance.environment()))
+
+
+def in_force(instance: Instance, events: list[Event]) -> dict[str, str | None]:
+    found = instance.settings_in_force([e for e in events if isinstance(e, Settings)])
+    assert all(setting.agrees for setting in found), [s for s in found if not s.agrees]
+    return {setting.name: setting.in_force for setting in found}
+
+
+@pytest.mark.parametrize("level", DURABILITY_LEVELS)
+def test_a_copy_of_a_sealed_template_runs_at_its_level_with_everything_in_force(
+    engine: Engine, make: Make, ledger: Ledger, level: str
+) -> None:
+    if level not in engine.durability_levels():
+        with pytest.raises(BadInput, match=f"{engine.id}: has no durability level {level}"):
+            engine.durability(level, {})
+        return
+    instance = make(level)
+    events = talk(instance, RUN, ledger)
+    assert all(c.holds for e in events if isinstance(e, Checked) for c in e.conditions)
+    assert [e.counts.committed for e in events if isinstance(e, Result)] == [20]
+    assert in_force(instance, events)
+    assert instance.log() == ""
+    instance.release()
+    assert engine.durability(level, {}).means
+
+
+def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -> None:
+    asked: dict[str, Scalar] = {
+        "sqlite": {
+            "page_size": 8192, "journal_mode": "delete", "cache_size_kb": 4321, "mmap_size_mb": 16,
+            "wal_autocheckpoint_pages": 77, "busy_timeout_ms": 1234, "locking_mode": "exclusive",
+        },
+        "firebird": {"page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot"},
+    }[engine.family]  # fmt: skip
+    if "read_consistency" in engine.setting_specs():
+        asked |= {
+            "isolation": "read_committed", "read_consistency": False, "use_file_system_cache": False,
+            "server_mode": "SuperClassic", "deadlock_timeout_s": 3, "temp_cache_limit_mb": 9,
+        }  # fmt: skip
+    instance = make("drive", asked)
+    # One terminal: an exclusive lock admits no second.
+    phases = [RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=3), retries=1)]
+    if engine.family == "sqlite":
+        asked.pop("locking_mode")
+        instance = engine.adopt(instance.directory, asked, "drive")
+    found = in_force(instance, talk(instance, phases, ledger))
+    assert set(asked) <= set(found)
+    assert found["page_size"] == str(asked["page_size"])
+
+
+def test_an_answer_that_differs_from_what_was_asked_does_not_agree(engine: Engine, make: Make, ledger: Ledger) -> None:
+    instance = make("drive")
+    answers = [e for e in talk(instance, RUN, ledger) if isinstance(e, Settings)]
+    name = {"sqlite": "synchronous", "firebird": "mon$forced_writes"}[engine.family]
+    values = [v.model_copy(update={"value": "0"}) if v.name == name else v for v in answers[0].values]
+    lied = [answers[0].model_copy(update={"values": values})]
+    assert [s.name for s in instance.settings_in_force(lied) if not s.agrees]
+    one_terminal = [answers[0], lied[0].model_copy(update={"terminal": 1})]
+    wrong = [s.in_force for s in instance.settings_in_force(one_terminal) if not s.agrees]
+    assert wrong
+    assert all(value.endswith("on terminal 1") for value in wrong)
+
+
+def test_settings_that_the_engine_does_not_have_are_refused_by_name(engine: Engine) -> None:
+    with pytest.raises(BadInput, match=r"page_sise.*page_size"):
+        engine.check_settings({"page_sise": 4096})
+    with pytest.raises(BadInput, match=r"page_size: found 5000, must be one of .*4096"):
+        engine.check_settings({"page_size": 5000})
+    for name, spec in engine.setting_specs().items():
+        if spec.allowed is None:
+            assert spec.minimum is not None
+            with pytest.raises(BadInput, match=f"must be a whole number from {spec.minimum} to"):
+                engine.check_settings({name: spec.minimum - 1})
+            engine.check_settings({name: spec.minimum})
+
+
+def test_a_setting_that_contradicts_the_level_is_refused(engine: Engine) -> None:
+    name, value = {"sqlite": ("synchronous", "off"), "firebird": ("forced_writes", False)}[engine.family]
+    with pytest.raises(BadInput, match="contradicts durability drive"):
+        engine.durability("drive", {name: value})
+
+
+def test_facts_come_from_the_installed_files(engine: Engine) -> None:
+    facts = engine.facts()
+    assert facts.id == engine.id
+    assert facts.architecture == "x86-64"

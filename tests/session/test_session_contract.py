@@ -1,0 +1,142 @@
+"""What every session of the rig must do, seen through the protocol: on one engine after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance, catalogue
+from acidtest.errors import CellFailed
+from acidtest.journal.protocol import (
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Count,
+    Duration,
+    Event,
+    Hello,
+    Inspection,
+    Job,
+    LoadPhase,
+    OpenLoop,
+    Result,
+    RunPhase,
+    TpcbWorkload,
+)  # fmt: skip
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+from support import ENGINES
+
+pytestmark = pytest.mark.usefixtures("engines_installed")
+COMMITS = CommitsWorkload(row_bytes=50)
+TPCB = TpcbWorkload(scale=1)
+CLOSED = ClosedLoop(think_ms=0)
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    ledger = Ledger()
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return catalogue.find(request.param)
+
+
+@pytest.fixture
+def instance(engine: Engine, tmp_path: Path) -> Iterator[Instance]:
+    instance = engine.create(tmp_path, {})
+    yield instance
+    instance.release()
+
+
+def run(terminals: int = 1, **changes: object) -> RunPhase:
+    fields = {"terminals": terminals, "pacing": CLOSED, "warmup_s": 0, "extent": Count(transactions=50), "retries": 10}
+    return RunPhase(**(fields | changes))
+
+
+def talk(instance: Instance, ledger: Ledger, phases: list, workload=COMMITS, inspect=()) -> list[Event]:
+    job = Job(seed=5, target=instance.target(), workload=workload, inspect=list(inspect), phases=phases)
+    return list(converse(job, ledger, instance.environment()))
+
+
+def conditions(events: list[Event]) -> list[dict[str, bool]]:
+    return [{c.name: c.holds for c in event.conditions} for event in events if isinstance(event, Checked)]
+
+
+def results(events: list[Event]) -> list[Result]:
+    return [event for event in events if isinstance(event, Result)]
+
+
+def test_the_engine_names_its_version(engine: Engine, instance: Instance, ledger: Ledger) -> None:
+    hello = next(e for e in talk(instance, ledger, [LoadPhase()]) if isinstance(e, Hello))
+    wanted = "3." if engine.id == "sqlite" else engine.id.removeprefix("firebird-")
+    assert hello.engine_version.startswith(wanted)
+
+
+def test_what_is_acknowledged_is_in_the_database_of_a_later_process(instance: Instance, ledger: Ledger) -> None:
+    talk(instance, ledger, [LoadPhase(), run(terminals=3)])
+    (found,) = conditions(talk(instance, ledger, [CheckPhase()]))
+    # A process that acknowledged nothing finds 50 rows too many: the check compares, and does not nod.
+    assert found == {"rows_match_acknowledged": False, "payloads_are_whole": True}
+
+
+def test_runs_of_one_process_do_not_collide(instance: Instance, ledger: Ledger) -> None:
+    events = talk(instance, ledger, [LoadPhase(), CheckPhase(), run(terminals=2), run(terminals=3), CheckPhase()])
+    assert [r.counts.committed for r in results(events)] == [50, 50]
+    assert all(all(found.values()) for found in conditions(events))
+
+
+def test_the_balances_hold_after_a_run(instance: Instance, ledger: Ledger) -> None:
+    phases = [LoadPhase(), CheckPhase(), run(extent=Duration(seconds=0.5), warmup_s=0.2), CheckPhase()]
+    events = talk(instance, ledger, phases, TPCB)
+    before, after = conditions(events)
+    assert all(before.values())
+    assert all(after.values())
+    assert set(before) == set(after) >= {"each_branch_equals_its_tellers", "accounts_sum_equals_history"}
+    (result,) = results(events)
+    assert result.latency.count == result.counts.committed > 0
+    assert sum(count for _, count in result.latency.buckets) == result.latency.count
+
+
+def test_writers_in_each_others_way_are_counted_and_none_is_lost(
+    engine: Engine, instance: Instance, ledger: Ledger
+) -> None:
+    events = talk(instance, ledger, [LoadPhase(), run(terminals=4, extent=Duration(seconds=0.5), retries=3)], TPCB)
+    (result,) = results(events)
+    counts = result.counts
+    assert counts.conflicts == counts.retries + counts.given_up
+    assert sum(c.count for c in counts.classes) == counts.conflicts + counts.errors
+    if engine.id == "firebird-3.0":
+        assert counts.conflicts > 0  # one branch, four writers, and no restart of statements before Firebird 4
+
+
+def test_an_open_loop_serves_what_was_scheduled(instance: Instance, ledger: Ledger) -> None:
+    pacing = OpenLoop(rate_per_s=100, arrivals="fixed")
+    (result,) = results(talk(instance, ledger, [LoadPhase(), run(2, pacing=pacing, extent=Duration(seconds=1))]))
+    assert result.arrivals is not None
+    assert result.arrivals.scheduled == result.counts.committed + result.arrivals.unfinished
+
+
+def test_a_setting_that_cannot_be_asked_for_is_a_failure_that_names_it(instance: Instance, ledger: Ledger) -> None:
+    nonsense = Inspection(name="nonsense", sql="select nothing from nowhere")
+    with pytest.raises(CellFailed, match="select nothing from nowhere"):
+        talk(instance, ledger, [LoadPhase()], inspect=[*instance.inspections(), nonsense])
+
+
+def test_a_database_that_is_not_there_is_a_failure_in_the_engines_words(instance: Instance, ledger: Ledger) -> None:
+    missing = "/nonexistent/nowhere.db"
+    field = "path" if hasattr(instance.target(), "path") else "database"
+    job = Job(
+        seed=1, target=instance.target().model_copy(update={field: missing}), workload=COMMITS, inspect=[],
+        phases=[CheckPhase()],
+    )  # fmt: skip
+    with pytest.raises(CellFailed) as failed:
+        list(converse(job, ledger, instance.environment()))
+    assert "panicked" not in failed.value.message
+    assert failed.value.message.strip()

@@ -1,0 +1,18 @@
+"""Names that several suites share."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
+FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
+ENGINES = ("sqlite", *FIREBIRDS)
+
+
+def journal_lines(directory: Path) -> list[dict[str, Any]]:
+    """The recordings as they stand in the file, none folded together."""
+    lines = (directory / "journal.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines[1:]]
