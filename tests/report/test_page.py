@@ -1,0 +1,132 @@
+"""The page in a browser: whole without a network, plots drawn, warnings beside their numbers, at every width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from acidtest.report.page import write_page
+from acidtest.report.results import Results, number, results
+from factory import journal, recording, study
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def found() -> Results:
+    return results(study())
+
+
+@pytest.fixture(scope="module")
+def file(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(found, path)
+    return path
+
+
+def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light") -> tuple[Page, list[str]]:
+    """The page with its network cut, and everything that it complained of or tried to fetch."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    page = context.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else trouble.append(request.url))
+    page.goto(file.as_uri())
+    page.wait_for_selector("figure svg")
+    page.wait_for_function("[...document.querySelectorAll('figure')].every(f => f.querySelector('svg'))")
+    return page, trouble
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 420])
+def test_it_draws_without_a_network_and_never_scrolls_sideways(
+    browser: Browser, file: Path, found: Results, width: int, scheme: str
+) -> None:
+    page, trouble = opened(browser, file, width, scheme)
+    assert trouble == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    plots = page.locator("figure svg")
+    assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in found.tables)
+    # A plot must be more than its frame.
+    assert page.locator("figure").first.locator("svg .mark-rect path").count() >= len(found.tables[0].lines)
+    page.context.close()
+
+
+def test_the_table_shows_the_results(browser: Browser, file: Path, found: Results) -> None:
+    page, _ = opened(browser, file)
+    for position, table in enumerate(found.tables):
+        rows = page.locator(".results").nth(position).locator("tbody tr")
+        assert rows.count() == len(table.lines)
+        for index, line in enumerate(table.lines):
+            text = rows.nth(index).inner_text()
+            assert number(line.goodput.median) in text
+            assert (line.verdict or "base") in text
+    page.context.close()
+
+
+def test_every_mark_leads_to_its_warning(browser: Browser, file: Path, found: Results) -> None:
+    page, _ = opened(browser, file)
+    marked = set()
+    for link in page.locator("sup a").all():
+        target = link.get_attribute("href")
+        assert page.locator(f"li{target}").count() == 1
+        marked.add(target)
+    assert marked == {f"#note-{n}" for n in range(1, len(found.warnings) + 1)}
+    page.locator("sup a").first.click()
+    assert page.evaluate("document.querySelector(':target').id").startswith("note-")
+    page.context.close()
+
+
+def test_settings_machine_and_bad_cells_are_there(browser: Browser, file: Path, found: Results) -> None:
+    page, _ = opened(browser, file)
+    text = page.locator("body").inner_text()
+    for fact in ("Example CPU 3000", "Linux 6.12.1", "ext4", "Example SSD 1TB", "write back"):
+        assert fact in text
+    for one in found.bad:
+        assert one.cell in text
+        assert one.reason in text
+    page.locator("details", has_text="sqlite, drive").last.locator("summary").click()
+    assert page.locator("details[open]").get_by_role("rowheader", name="synchronous", exact=True).count() == 1
+    page.context.close()
+
+
+def test_names_that_look_like_markup_stay_words(browser: Browser, tmp_path: Path) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    levels = {"workload": "commits", "engine": "sqlite", "durability": "drive", "label": evil}
+    other = {**levels, "label": "plain"}
+    held = journal([recording(levels), recording(other)], title=evil)
+    path = tmp_path / "evil.html"
+    write_page(results(held), path)
+    page, trouble = opened(browser, path)
+    assert trouble == []
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == evil
+    page.context.close()
+
+
+def test_the_page_fetches_nothing_by_its_own_words(file: Path) -> None:
+    html = re.sub(r"<script>.*?</script>", "<script></script>", file.read_text(), flags=re.DOTALL)
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", html)
+
+
+def test_an_interrupted_write_leaves_the_old_page(found: Results, tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    with pytest.raises(OSError, match="no"):
+        write_page(found, path)
+    assert path.read_text() == "old"

@@ -1,0 +1,145 @@
+"""The tables of a report, in the terminal and as JSON: numbers only where they may stand, marks beside them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from acidtest.journal.models import Journal
+from acidtest.report.results import Results, interval, number, percent, results
+from acidtest.report.side_by_side import side_by_side
+from acidtest.report.terminal import print_results
+from factory import journal, recording, study
+
+
+@pytest.fixture(scope="module")
+def found() -> Results:
+    return results(study())
+
+
+def shown(found: Results, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    print_results(found, console)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_nothing_is_wider_than_the_terminal_and_no_figure_is_cut(found: Results, width: int) -> None:
+    text = shown(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for table in found.tables:
+        for line in table.lines:
+            assert re.search(
+                rf"{re.escape(line.levels['engine'])} +{line.levels['durability']} +{number(line.goodput.median)}", text
+            )
+
+
+def test_a_wide_terminal_shows_every_column_and_a_narrow_one_says_what_it_leaves_out(found: Results) -> None:
+    wide, narrow = shown(found, 160), shown(found, 80)
+    assert "95 %" in wide.splitlines()[4]
+    assert "A wider terminal also shows" not in wide
+    assert "A wider terminal also shows 95 %, max ms, p50 ms, run s; the page has all." in narrow
+
+
+def test_every_warning_has_a_number_beside_a_figure_and_its_words_below(found: Results) -> None:
+    text = shown(found, 160)
+    assert found.warnings
+    for position, warning in enumerate(found.warnings, start=1):
+        mark = str(position).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        assert text.count(mark) >= 2
+        assert " ".join(warning.text.split())[:60] in " ".join(text.split())
+
+
+def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
+    text = " ".join(shown(found, 160).split())
+    assert len(found.bad) == 2
+    for one in found.bad:
+        assert f"{one.status}: {one.cell}: {one.reason}" in text
+
+
+def test_only_done_cells_enter_a_number(found: Results) -> None:
+    for table in found.tables:
+        for line in table.lines:
+            assert line.goodput.n == len(line.row.done)
+            assert all(one.status == "done" for one in line.row.done)
+    (short,) = [line for table in found.tables for line in table.lines if line.row.invalid]
+    assert short.goodput.n == 4
+    assert short.goodput.interval is None
+
+
+def test_the_base_is_100_and_every_other_row_relative_to_it(found: Results) -> None:
+    for table in found.tables:
+        (base,) = [line for line in table.lines if line.is_base]
+        assert percent(base.relative) == "100"
+        for line in table.lines:
+            assert line.relative is not None
+            assert line.relative.median == pytest.approx(line.goodput.median / base.goodput.median)
+
+
+def test_json_holds_what_the_table_shows(found: Results) -> None:
+    told = json.loads(json.dumps(found.as_json()))
+    assert len(told["rows"]) == sum(len(table.lines) for table in found.tables)
+    row = next(r for r in told["rows"] if r["is_base"] and r["workload"] == "commits")
+    assert row["levels"] == {"workload": "commits", "engine": "sqlite", "durability": "drive"}
+    assert row["goodput_per_s"]["n"] == len(row["samples_per_s"]) == 5
+    assert row["latency_ms"]["p50"] > 0
+    assert {r["cell"] for r in told["invalid"] + told["failed"]} == {r.cell for r in found.bad}
+    assert [w["number"] for w in told["warnings"]] == list(range(1, len(found.warnings) + 1))
+
+
+def test_one_row_alone_is_a_table() -> None:
+    text = shown(results(journal([recording()])), 80)
+    assert "all" in text
+    assert "base" not in text.lower().replace("databases", "")
+
+
+def test_a_run_without_any_done_cell_says_so() -> None:
+    lost = recording(status="failed", reason="the rig was killed by signal 9", result=None)
+    text = shown(results(journal([lost])), 80)
+    assert "the rig was killed by signal 9" in text
+
+
+def test_cells_that_have_not_run_are_counted() -> None:
+    held = study()
+    held.header.cells += 7
+    assert "7 of" in shown(results(held), 160)
+
+
+def test_side_by_side_names_what_else_differs() -> None:
+    def run(rate: float, kernel: str) -> Journal:
+        runs = []
+        for repetition in range(1, 6):
+            one = recording(repetition=repetition)
+            goodput = rate * (1 + repetition / 100)
+            runs.append(
+                one.model_copy(
+                    update={
+                        "machine": one.machine.model_copy(update={"kernel": kernel}),
+                        "result": one.result.model_copy(update={"goodput_per_s": goodput}),
+                    }
+                )
+            )
+        return journal(runs)
+
+    found = side_by_side(run(1000, "Linux 6.1"), run(1500, "Linux 6.12"))
+    (pair,) = found.as_json()["rows"]
+    assert pair["verdict"] == "faster"
+    assert pair["ratio"]["median"] == pytest.approx(1.5)
+    assert found.different == [{"what": "machine kernel", "a": "Linux 6.1", "b": "Linux 6.12"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (None, "–"), (0.012345, "0.0123"), (9.999, "10.0"), (123.4, "123"), (1234.5, "1,230"), (5, "5.00")],
+)
+def test_numbers_have_three_figures(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_no_interval_is_a_dash() -> None:
+    assert interval(None) == "–"
