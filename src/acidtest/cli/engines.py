@@ -65,8 +65,9 @@ def settings(id: Annotated[str, typer.Argument(metavar="ENGINE")]) -> None:  # n
     """Show the settings that an experiment may vary, and what each durability level means."""
     engine = catalogue.describe(id)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("setting", "values", "default", "what"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("setting", no_wrap=True)
+    for heading in ("values", "default", "what"):
+        table.add_column(heading)
     for spec in engine.setting_specs().values():
         values = ", ".join(map(shown, spec.allowed)) if spec.allowed else f"{spec.minimum} to {spec.maximum}"
         default = "the engine's" if spec.default is None else shown(spec.default)
