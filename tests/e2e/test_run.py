@@ -69,6 +69,7 @@ def test_a_cell_whose_balances_do_not_match_is_never_done(acidtest, tmp_path: Pa
     ran = acidtest("run", file, "--out", tmp_path / "out")
     recordings = journal_lines(tmp_path / "out")
     assert len(recordings) == 2
+    assert ran.returncode == (1 if any(r["status"] == "invalid" for r in recordings) else 0), ran.stderr
     for recording in recordings:
         broken = [c["name"] for c in recording["checks_after"]["conditions"] if not c["holds"]]
         assert recording["status"] == ("invalid" if broken else "done")

@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 done, and a verdict is lost or a finding is severe; 2 bad input; "
+    epilog="Exit codes: 0 done; 1 done, and a finding is severe (a cell is invalid); 2 bad input; "
     "3 a cell could not run; 4 the machine lacks what was asked for.",
 )
 app.command("run")(run.run)

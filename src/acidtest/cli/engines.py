@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from acidtest.engine import catalogue
@@ -64,19 +65,18 @@ def remove(ids: Ids) -> None:
 def settings(id: Annotated[str, typer.Argument(metavar="ENGINE")]) -> None:  # noqa: A002
     """Show the settings that an experiment may vary, and what each durability level means."""
     engine = catalogue.describe(id)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("setting", no_wrap=True)
-    for heading in ("values", "default", "what"):
-        table.add_column(heading)
+    console = Console(highlight=False)
     for spec in engine.setting_specs().values():
         values = ", ".join(map(shown, spec.allowed)) if spec.allowed else f"{spec.minimum} to {spec.maximum}"
-        default = "the engine's" if spec.default is None else shown(spec.default)
-        table.add_row(f"{engine.family}.{spec.name}", values, default, spec.doc)
-    console = Console(highlight=False)
-    console.print(table)
+        default = f"= {shown(spec.default)}" if spec.default is not None else "[dim]the engine's own default[/]"
+        if spec.by_level:
+            default = "[dim]follows from the durability level[/]"
+        console.print(f"[bold]{engine.family}.{spec.name}[/] {default}")
+        console.print(Padding(f"{spec.doc}: {values}", (0, 0, 0, 4)))
     console.print()
     for level in engine.durability_levels():
-        console.print(f"durability {level}: {engine.durability(level, {}).means}")
+        console.print(f"[bold]durability {level}[/]")
+        console.print(Padding(engine.durability(level, {}).means, (0, 0, 0, 4)))
 
 
 def _state(offer: dict[str, object]) -> str:

@@ -44,10 +44,13 @@ def run(
     else:
         print_results(rendered.results, console)
         console.print(f"\nPage: {rendered.page}", soft_wrap=True)
-    if any(recording.status == "failed" for recording in outcome.journal.recordings):
-        if not json:
-            print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
+    found = {recording.status for recording in outcome.journal.recordings}
+    if "failed" in found:
+        print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
         raise typer.Exit(3)
+    if "invalid" in found:
+        print("Some cells are invalid and have no number: see above.", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 class _Lines:

@@ -24,6 +24,7 @@ class SettingSpec:
     minimum: int | None = None
     maximum: int | None = None
     default: Scalar = None  # None: the engine's own default, only recorded
+    by_level: bool = False  # follows from the durability level; may be named only in agreement with it
     shapes_files: bool = False  # part of the loaded template (page size), not of the running instance
 
     def complaint(self, value: Scalar) -> str:

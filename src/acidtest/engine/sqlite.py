@@ -30,8 +30,9 @@ SPECS = {
         ),
         SettingSpec(
             "synchronous",
-            "when SQLite flushes; follows from the durability level",
+            "when SQLite flushes",
             ("off", "normal", "full", "extra"),
+            by_level=True,
         ),
         SettingSpec("cache_size_kb", "page cache of each session, KiB", None, 1, 1 << 30),
         SettingSpec("mmap_size_mb", "part of the file read through a memory map, MiB", None, 0, 1 << 20),

@@ -81,7 +81,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             ("Super", "SuperClassic", "Classic"),
             default="Super",
         ),
-        SettingSpec("forced_writes", "write through at each page; follows from the durability level", (True, False)),
+        SettingSpec("forced_writes", "write through at each page", (True, False), by_level=True),
         SettingSpec(
             "file_system_cache_threshold_pages",
             "page caches of this size and more bypass the OS file cache",
