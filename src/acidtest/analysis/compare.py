@@ -28,7 +28,7 @@ class Comparison:
     factors: tuple[str, ...]  # in which the two differ
     is_base: bool  # ``against`` is ``row``'s base
     n: tuple[int, int]
-    p: float | None  # two-sided, None when a side has no sample
+    p: float | None  # two-sided, None when a side has fewer than five samples
     p_corrected: float | None  # Holm, over ``family`` comparisons
     family: int
     cliffs_delta: float | None  # -1 .. 1; 1: every run of ``row`` beats every run of ``against``
@@ -41,8 +41,9 @@ class Comparison:
 class Judged:
     """The numbers behind one verdict."""
 
-    p: float | None
+    p: float | None  # None when the pair was not tested
     p_corrected: float | None
+    family: int  # pairs tested together
     cliffs_delta: float | None
     verdict: Verdict
     reason: str
@@ -74,7 +75,7 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
                         n=(len(mine), len(theirs)),
                         p=judged.p,
                         p_corrected=judged.p_corrected,
-                        family=len(pairs),
+                        family=judged.family,
                         cliffs_delta=judged.cliffs_delta,
                         ratio=ratio(mine, theirs),
                         verdict=judged.verdict,
@@ -87,22 +88,27 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
 def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:
     """Judge one family of pairs of samples together; the first of a pair is "faster" when it is higher.
 
-    Both sides of a pair need five samples. A pair that could not become significant even if every run of one side
-    beat every run of the other, throughout the family, gets "too few repetitions".
+    Only pairs with five samples on both sides are tested, and only these form the family. A pair that could not
+    become significant even if every run of one side beat every run of the other, throughout the family, gets "too
+    few repetitions".
     """
-    tested = [(mine, theirs) for mine, theirs in pairs if mine and theirs]
-    corrected = iter(holm([mann_whitney_p(mine, theirs) for mine, theirs in tested]))
-    reachable = iter(holm([smallest_p(len(mine), len(theirs)) for mine, theirs in tested]))
-    judged: list[Judged] = []
-    for mine, theirs in pairs:
-        if not mine or not theirs:
-            judged.append(Judged(None, None, None, "too few repetitions", "one side has no run that counts"))
-            continue
-        p, p_corrected, best = mann_whitney_p(mine, theirs), next(corrected), next(reachable)
-        delta = cliffs_delta(mine, theirs)
-        verdict, reason = _verdict(len(mine), len(theirs), p_corrected, best, delta, len(tested))
-        judged.append(Judged(p, p_corrected, delta, verdict, reason))
+    tested = [n for n, (mine, theirs) in enumerate(pairs) if min(len(mine), len(theirs)) >= REPETITIONS_FOR_INTERVAL]
+    p = [mann_whitney_p(*pairs[n]) for n in tested]
+    corrected = holm(p)
+    reachable = holm([smallest_p(len(pairs[n][0]), len(pairs[n][1])) for n in tested])
+    judged = [_untested(mine, theirs, len(tested)) for mine, theirs in pairs]
+    for place, n in enumerate(tested):
+        delta = cliffs_delta(*pairs[n])
+        verdict, reason = _verdict(pairs[n], corrected[place], reachable[place], delta, len(tested))
+        judged[n] = Judged(p[place], corrected[place], len(tested), delta, verdict, reason)
     return judged
+
+
+def _untested(mine: Sequence[float], theirs: Sequence[float], family: int) -> Judged:
+    if not mine or not theirs:
+        return Judged(None, None, family, None, "too few repetitions", "one side has no run that counts")
+    needed = f"{len(mine)} and {len(theirs)} repetitions; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side"
+    return Judged(None, None, family, cliffs_delta(mine, theirs), "too few repetitions", needed)
 
 
 def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
@@ -150,17 +156,12 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
     return float(difference.mean())
 
 
-def _verdict(n: int, m: int, p: float, best: float, delta: float, family: int) -> tuple[Verdict, str]:
-    if min(n, m) < REPETITIONS_FOR_INTERVAL:
-        return (
-            "too few repetitions",
-            f"{n} and {m} repetitions; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side",
-        )
+def _verdict(
+    pair: tuple[Sequence[float], Sequence[float]], p: float, best: float, delta: float, family: int
+) -> tuple[Verdict, str]:
     if best > ALPHA:
-        return (
-            "too few repetitions",
-            f"{n} and {m} repetitions are too few to show a difference among {family} comparisons",
-        )
+        repetitions = f"{len(pair[0])} and {len(pair[1])} repetitions"
+        return "too few repetitions", f"{repetitions} are too few to show a difference among {family} comparisons"
     among = "" if family == 1 else f", corrected for {family} comparisons"
     if p > ALPHA or delta == 0:
         return "no difference shown", f"p = {p:.2g}{among}: a difference of this size is within the noise of the runs"

@@ -68,7 +68,9 @@ def values_needed(share: float) -> int:
 def percentile(histogram: Histogram, share: float) -> Percentile:
     """One percentile in milliseconds, refused when fewer than ten values lie beyond it; the maximum is always given."""
     if share == 1:
-        return Percentile(1.0, histogram.max_ns / 1e6 if histogram.count else None, None)
+        if not histogram.count:
+            return Percentile(1.0, None, "no transaction was committed")
+        return Percentile(1.0, histogram.max_ns / 1e6, None)
     needed = values_needed(share)
     if histogram.count < needed:
         return Percentile(share, None, f"p{share * 100:g} needs {needed:,} transactions, has {histogram.count:,}")

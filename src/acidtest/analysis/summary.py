@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,8 +38,9 @@ def summarise(samples: Sequence[float]) -> Summary:
     """Median of ``samples`` (any unit) and the 95 % percentile-bootstrap interval of the median.
 
     Under five samples there is no interval. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
-    chapter 13. With five samples the interval is their smallest and largest, which holds the true median in
-    1 - 2 * 0.5**5 = 94 % of experiments; docs/ANALYSIS.md has the coverage for other numbers.
+    chapter 13, with the wider percentiles of Hesterberg, The American Statistician 69 (2015) 371, section 5.3, because
+    few samples vary less than what they were drawn from. With five samples the interval is their smallest and largest,
+    which holds the true median in 1 - 2 * 0.5**5 = 94 % of experiments; docs/ANALYSIS.md has the coverage for others.
     """
     n = len(samples)
     if n == 0:
@@ -52,8 +54,8 @@ def summarise(samples: Sequence[float]) -> Summary:
 def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
     """Ratio of the medians, ``samples`` over ``base``, with the percentile bootstrap of both sides resampled.
 
-    ``n`` is the smaller side's. Under five samples on either side there is no interval. A base whose median is
-    zero has no ratio.
+    ``n`` is the smaller side's. Under five samples on either side there is no interval, nor where the base is zero
+    in some of its resamples. A base whose median is zero has no ratio.
     """
     n = min(len(samples), len(base))
     if n == 0 or float(np.median(base)) == 0:
@@ -61,6 +63,8 @@ def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
     middle = float(np.median(samples)) / float(np.median(base))
     if n < REPETITIONS_FOR_INTERVAL:
         return Summary(n, middle, None, needs(n))
+    if min(base) <= 0:
+        return Summary(n, middle, None, "the base is zero in some repetitions")
     return Summary(n, middle, _bootstrap([samples, base], _ratio_of_medians), None)
 
 
@@ -78,11 +82,13 @@ def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
 
 def _bootstrap(groups: Sequence[Sequence[float]], statistic: object) -> Interval:
     # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
+    n = min(len(group) for group in groups)
+    expanded = 2 * float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))) - 1
     found = stats.bootstrap(
         tuple(np.asarray(group, dtype=float) for group in groups),
         statistic,
         n_resamples=RESAMPLES,
-        confidence_level=CONFIDENCE,
+        confidence_level=expanded,
         method="percentile",
         vectorized=True,
         paired=False,
