@@ -52,6 +52,9 @@ fn job() -> anyhow::Result<ExitCode> {
     if job.protocol != protocol::PROTOCOL {
         bail!("the job speaks protocol {}, this rig {}; install acidtest again", job.protocol, protocol::PROTOCOL);
     }
+    if let Some(flaw) = job.flaw() {
+        bail!("standard input is no Job: {flaw}");
+    }
     // An error means that nobody reads our events: there is nobody left to tell.
     Ok(match job::perform(&job, &mut std::io::stdout().lock()) {
         Ok(true) => ExitCode::SUCCESS,

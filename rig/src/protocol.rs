@@ -28,6 +28,19 @@ pub struct Job {
     pub phases: Vec<Phase>,
 }
 
+impl Job {
+    /// What in the job cannot be followed, though its form is right.
+    pub fn flaw(&self) -> Option<String> {
+        if matches!(self.workload, Workload::Tpcb { scale: 0 }) {
+            return Some("scale must be at least 1".to_string());
+        }
+        self.phases.iter().find_map(|phase| match phase {
+            Phase::Run(plan) => plan.flaw(),
+            Phase::Load {} | Phase::Check {} => None,
+        })
+    }
+}
+
 /// The database to open a session to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "engine", rename_all = "snake_case", deny_unknown_fields)]
@@ -126,6 +139,30 @@ pub struct RunPlan {
     pub retries: u32,
 }
 
+/// The longest time that a job may name, about three years.
+const SECONDS_MAX: f64 = 1e8;
+
+impl RunPlan {
+    fn flaw(&self) -> Option<String> {
+        let (pace, pace_right) = match self.pacing {
+            Pacing::Closed { think_ms } => ("think_ms", (0.0..=SECONDS_MAX * 1e3).contains(&think_ms)),
+            Pacing::Open { rate_per_s, .. } => ("rate_per_s", rate_per_s > 0.0 && rate_per_s.is_finite()),
+        };
+        let (extent, extent_right) = match self.extent {
+            Extent::Duration { seconds } => ("seconds", seconds > 0.0 && seconds <= SECONDS_MAX),
+            Extent::Count { transactions } => ("transactions", i64::try_from(transactions).is_ok()),
+        };
+        [
+            ("terminals", self.terminals >= 1),
+            ("warmup_s", (0.0..=SECONDS_MAX).contains(&self.warmup_s)),
+            (pace, pace_right),
+            (extent, extent_right),
+        ]
+        .into_iter()
+        .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pacing {
@@ -160,7 +197,7 @@ pub enum Extent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
-    /// First line of every conversation.
+    /// First line of every conversation, unless the database could not be opened: then the only line is `failed`.
     Hello {
         protocol: u32,
         rig_version: String,

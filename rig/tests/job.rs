@@ -502,6 +502,25 @@ fn every_arrival_is_accounted_for_when_several_terminals_share_an_overload() {
 }
 
 #[test]
+fn the_arrivals_of_a_run_by_count_are_those_it_measured() {
+    let place = Place::new();
+    succeed(&place.job(commits(), vec![load()]));
+    // Behind schedule from the start: another writer keeps every terminal out until the run is known to be under way.
+    let plan = with(run(4, count(50)), [("pacing", open_loop(200.0)), ("warmup_s", json!(0.3))]);
+    let blocker = place.open();
+    blocker.execute_batch("begin immediate").unwrap();
+    let mut conversation = Conversation::start(&place.job(commits(), vec![plan]));
+    conversation.await_event(|event| is_progress(event, PhaseName::Run));
+    blocker.execute_batch("rollback").unwrap();
+    let ended = conversation.end();
+    let result = ended.result();
+    let arrivals = result.arrivals.as_ref().expect("an open loop");
+    assert_eq!((result.counts.committed, arrivals.scheduled, arrivals.unfinished), (50, 50, 0));
+    assert!(arrivals.late > 0, "{arrivals:?}");
+    assert!(result.latency.mean_ns > 2.0 * result.service.mean_ns, "{result:?}");
+}
+
+#[test]
 fn arrivals_that_were_given_up_are_accounted_for() {
     let place = Place::new();
     succeed(&place.job(commits(), vec![load()]));
@@ -579,6 +598,10 @@ fn what_is_no_job_is_refused() {
         ("/phases/2/pacing/kind", json!("ajar")),
         ("/phases/3/pacing/arrivals", json!("late")),
         ("/phases/3/warmup_s", json!("short")),
+        ("/phases/2/terminals", json!(0)),
+        ("/phases/2/warmup_s", json!(-1)),
+        ("/phases/3/pacing/rate_per_s", json!(0)),
+        ("/phases/3/pacing/rate_per_s", json!(-5.0)),
     ] {
         let mut job = full_job(&place);
         *job.pointer_mut(at).expect("such a field") = wrong;

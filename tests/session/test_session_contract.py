@@ -138,5 +138,5 @@ def test_a_database_that_is_not_there_is_a_failure_in_the_engines_words(instance
     )  # fmt: skip
     with pytest.raises(CellFailed) as failed:
         list(converse(job, ledger, instance.environment()))
-    assert "panicked" not in failed.value.message
-    assert failed.value.message.strip()
+    assert failed.value.message.startswith("opening the database: ")
+    assert "nowhere.db" in failed.value.message

@@ -325,7 +325,8 @@ impl<'a> Terminal<'a> {
             self.transaction(&due);
             self.session.end();
             if let Some(think) = think {
-                std::thread::sleep(think);
+                let left = Duration::from_nanos(self.shared.end_ns.saturating_sub(self.shared.now_ns()));
+                std::thread::sleep(think.min(left));
             }
         }
         if let Some(part) = self.collector.take() {
@@ -341,6 +342,7 @@ impl<'a> Terminal<'a> {
         if shared.stop.load(Ordering::Relaxed) {
             return None;
         }
+        let mut late = false;
         let scheduled_ns = match &shared.schedule {
             None => None,
             Some(schedule) => {
@@ -348,7 +350,7 @@ impl<'a> Terminal<'a> {
                 if time_ns >= shared.end_ns {
                     return None;
                 }
-                self.await_arrival(time_ns)?;
+                late = self.await_arrival(time_ns)?;
                 Some(time_ns)
             }
         };
@@ -359,48 +361,44 @@ impl<'a> Terminal<'a> {
         let ticket = shared.end_ns == u64::MAX && now_ns >= shared.warmup_ns;
         if ticket && shared.tickets.fetch_sub(1, Ordering::Relaxed) <= 0 {
             shared.tickets.fetch_add(1, Ordering::Relaxed);
-            // This arrival comes after the last transaction asked for.
-            self.record.arrivals.scheduled -= u64::from(scheduled_ns.is_some_and(|ns| ns >= shared.warmup_ns));
             return None;
+        }
+        if let Some(time_ns) = scheduled_ns {
+            // A run by count measures the transactions that have a ticket, whenever they were due.
+            let measured = if shared.end_ns == u64::MAX { ticket } else { time_ns >= shared.warmup_ns };
+            self.record.arrivals.scheduled += u64::from(measured);
+            self.record.arrivals.late += u64::from(measured && late);
         }
         Some(Due { scheduled_ns, ticket })
     }
 
-    /// Sleeps until an arrival is due, and counts it. `None` if it was taken only after the end: then it is unfinished.
-    fn await_arrival(&mut self, time_ns: u64) -> Option<()> {
+    /// Sleeps until an arrival is due; answers whether it was taken late, `None` if only after the end: it is unfinished.
+    fn await_arrival(&mut self, time_ns: u64) -> Option<bool> {
         let shared = self.shared;
-        let measured = time_ns >= shared.warmup_ns;
-        if measured {
-            self.record.arrivals.scheduled += 1;
-        }
         let now_ns = shared.now_ns();
         if now_ns < time_ns {
             std::thread::sleep(Duration::from_nanos(time_ns - now_ns));
-        } else if now_ns >= shared.end_ns {
+            return Some(false);
+        }
+        if now_ns >= shared.end_ns {
             self.leave_unfinished(time_ns);
             return None;
-        } else if measured && now_ns - time_ns > LATE_NS {
-            self.record.arrivals.late += 1;
         }
-        Some(())
+        Some(now_ns - time_ns > LATE_NS)
     }
 
     /// This arrival, and every further one of the schedule before the end, was never started.
     fn leave_unfinished(&mut self, first_ns: u64) {
         let shared = self.shared;
         let mut time_ns = first_ns;
-        let mut counted = true;
         loop {
             if time_ns >= shared.warmup_ns {
-                if !counted {
-                    self.record.arrivals.scheduled += 1;
-                }
+                self.record.arrivals.scheduled += 1;
                 self.record.arrivals.unfinished += 1;
                 let waited_ms = (shared.end_ns - time_ns) as f64 / 1e6;
                 let longest = &mut self.record.arrivals.unfinished_wait_ms_max;
                 *longest = longest.max(waited_ms);
             }
-            counted = false;
             let Some(schedule) = &shared.schedule else { return };
             time_ns = schedule.lock().expect("no panic under this lock").take();
             if time_ns >= shared.end_ns {

@@ -82,11 +82,11 @@ def _events(job: Job, process: subprocess.Popen[bytes]) -> Iterator[Event]:
             raise CellFailed(
                 f"the rig said something that is no event: {line[:200].decode(errors='replace')}"
             ) from None
-        if number == 0 and (not isinstance(event, Hello) or event.protocol != PROTOCOL):
-            raise CellFailed("the rig and this acidtest are of different versions; install acidtest again")
         if isinstance(event, Failed):
             kind = DiskFull if _says_full(event.message) else CellFailed
             raise kind(f"{event.doing}: {event.message}")
+        if number == 0 and (not isinstance(event, Hello) or event.protocol != PROTOCOL):
+            raise CellFailed("the rig and this acidtest are of different versions; install acidtest again")
         yield event
         if isinstance(event, Done):
             return
