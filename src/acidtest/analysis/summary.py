@@ -48,11 +48,13 @@ def summarise(samples: Sequence[float]) -> Summary:
     median = float(np.median(samples))
     if n < REPETITIONS_FOR_INTERVAL:
         return Summary(n, median, None, needs(n))
-    return Summary(n, median, _bootstrap([samples], _median), None)
+    expanded = 2 * float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))) - 1
+    return Summary(n, median, _bootstrap([samples], _median, expanded), None)
 
 
 def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
-    """Ratio of the medians, ``samples`` over ``base``, with the percentile bootstrap of both sides resampled.
+    """Ratio of the medians, ``samples`` over ``base``, with the percentile bootstrap of both sides resampled; not
+    expanded, because two medians of few samples already vary enough (docs/ANALYSIS.md).
 
     ``n`` is the smaller side's. Under five samples on either side there is no interval, nor where the base is zero
     in some of its resamples. A base whose median is zero has no ratio.
@@ -80,15 +82,13 @@ def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
     return np.asarray(np.median(samples, axis=axis) / np.median(base, axis=axis))
 
 
-def _bootstrap(groups: Sequence[Sequence[float]], statistic: object) -> Interval:
+def _bootstrap(groups: Sequence[Sequence[float]], statistic: object, confidence: float = CONFIDENCE) -> Interval:
     # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
-    n = min(len(group) for group in groups)
-    expanded = 2 * float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))) - 1
     found = stats.bootstrap(
         tuple(np.asarray(group, dtype=float) for group in groups),
         statistic,
         n_resamples=RESAMPLES,
-        confidence_level=expanded,
+        confidence_level=confidence,
         method="percentile",
         vectorized=True,
         paired=False,
