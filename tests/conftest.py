@@ -1,16 +1,15 @@
-"""What several suites share: the path to ``factory`` and ``support``, and the engines, installed as a user would."""
+"""What several suites share: a ledger, and the engines, installed as a user would."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from support import ACIDTEST, FIREBIRDS
+from acidtest.engine import Engine, catalogue
+from acidtest.place import Ledger
+from support import ACIDTEST, ENGINES, FIREBIRDS
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +18,16 @@ def engines_installed() -> None:
     subprocess.run(
         [ACIDTEST, "engines", "install", *FIREBIRDS], check=True, capture_output=True, text=True, timeout=300
     )
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    ledger = Ledger()
+    yield ledger
+    ledger.close()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
+    """One engine after another: what a contract suite runs over."""
+    return catalogue.find(request.param)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from acidtest.engine import Engine, Instance, catalogue
+from acidtest.engine import Engine, Instance
 from acidtest.engine.base import DURABILITY_LEVELS
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
@@ -27,9 +27,7 @@ from acidtest.journal.protocol import (
 )  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.runner.rig import converse
-from support import ENGINES
 
-pytestmark = pytest.mark.usefixtures("engines_installed")
 Make = Callable[..., Instance]
 LOAD = [LoadPhase()]
 RUN = [
@@ -37,18 +35,6 @@ RUN = [
     RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=20), retries=10),
     CheckPhase(),
 ]
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    ledger = Ledger()
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return catalogue.find(request.param)
 
 
 @pytest.fixture

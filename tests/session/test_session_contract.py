@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.engine import Engine, Instance, catalogue
+from acidtest.engine import Engine, Instance
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import (
     Checked,
@@ -28,24 +28,10 @@ from acidtest.journal.protocol import (
 )  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.runner.rig import converse
-from support import ENGINES
 
-pytestmark = pytest.mark.usefixtures("engines_installed")
 COMMITS = CommitsWorkload(row_bytes=50)
 TPCB = TpcbWorkload(scale=1)
 CLOSED = ClosedLoop(think_ms=0)
-
-
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    ledger = Ledger()
-    yield ledger
-    ledger.close()
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return catalogue.find(request.param)
 
 
 @pytest.fixture
