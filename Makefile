@@ -50,7 +50,7 @@ system:
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	elif [ -n "$$missing" ]; then echo "missing:$$missing (see acidtest doctor)"; fi
 
-TEST_DEBIAN := chromium strace attr
+TEST_DEBIAN := chromium strace procps binutils util-linux mount
 test-system:
 	@missing=; for p in $(TEST_DEBIAN); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then apt-get update -qq && \
