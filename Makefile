@@ -42,16 +42,20 @@ $(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock rig/Carg
 	@$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# Firebird needs a library or two that a bare machine lacks; elsewhere `acidtest doctor` names the packages.
-DEBIAN := libtommath1 libncurses5
-system:
-	@missing=; for p in $(DEBIAN); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	elif [ -n "$$missing" ]; then echo "missing:$$missing (see acidtest doctor)"; fi
+# $(call debian,PACKAGES): install those that are missing where we may; elsewhere name them.
+define debian
+missing=; for p in $(1); do \
+  dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -z "$$missing" ]; then :; \
+elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+else echo "missing, by their Debian names:$$missing"; fi
+endef
 
-TEST_DEBIAN := chromium strace procps binutils util-linux mount
+# Firebird needs a library or two that a bare machine lacks.
+system:
+	@$(call debian,libtommath1 libncurses5)
+
+# Tests call these; one that is missing fails them.
 test-system:
-	@missing=; for p in $(TEST_DEBIAN); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+	@$(call debian,chromium strace procps binutils util-linux mount)
