@@ -99,10 +99,14 @@ def test_identical_levels_show_no_difference(acidtest, experiment, tmp_path: Pat
     file = experiment(repetitions=6, count=50, durability='["none"]').read_text()
     path = tmp_path / "same.toml"
     path.write_text(file.replace("[factors]", '[factors]\nvariant = [{ name = "first" }, { name = "second" }]'))
-    ran = acidtest("run", path, "--out", tmp_path / "out", "--json")
-    assert ran.returncode == 0, ran.stderr
-    verdicts = [c["verdict"] for c in json.loads(ran.stdout)["comparisons"]]
-    assert verdicts == ["no difference shown"]
+    verdicts = []
+    for attempt in range(3):
+        ran = acidtest("run", path, "--out", tmp_path / f"out-{attempt}", "--json")
+        assert ran.returncode == 0, ran.stderr
+        verdicts += [c["verdict"] for c in json.loads(ran.stdout)["comparisons"]]
+    # A test at five percent is wrong in one run of twenty; in two runs of three it is not.
+    assert len(verdicts) == 3
+    assert verdicts.count("no difference shown") >= 2
 
 
 def test_a_second_call_runs_nothing_and_report_needs_no_engine(acidtest, experiment, tmp_path: Path) -> None:
