@@ -34,6 +34,11 @@ class Summary:
     reason: str | None
 
 
+def median(samples: Sequence[float]) -> float | None:
+    """Median of ``samples``; None without one."""
+    return float(np.median(samples)) if len(samples) else None
+
+
 def summarise(samples: Sequence[float]) -> Summary:
     """Median of ``samples`` (any unit) and the 95 % percentile-bootstrap interval of the median.
 
@@ -42,14 +47,13 @@ def summarise(samples: Sequence[float]) -> Summary:
     few samples vary less than what they were drawn from. With five samples the interval is their smallest and largest,
     which holds the true median in 1 - 2 * 0.5**5 = 94 % of experiments; docs/ANALYSIS.md has the coverage for others.
     """
-    n = len(samples)
-    if n == 0:
+    n, middle = len(samples), median(samples)
+    if middle is None:
         return Summary(0, None, None, "no repetition was done")
-    median = float(np.median(samples))
     if n < REPETITIONS_FOR_INTERVAL:
-        return Summary(n, median, None, needs(n))
+        return Summary(n, middle, None, needs(n))
     expanded = 2 * float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))) - 1
-    return Summary(n, median, _bootstrap([samples], _median, expanded), None)
+    return Summary(n, middle, _bootstrap([samples], _median, expanded), None)
 
 
 def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:

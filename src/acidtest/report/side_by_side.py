@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from rich.console import Console
@@ -12,9 +13,9 @@ from rich.table import Table
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
-from acidtest.analysis.summary import Summary, ratio, summarise
+from acidtest.analysis.summary import Summary, median, ratio
 from acidtest.journal.models import Journal
-from acidtest.report.results import interval, number, percent
+from acidtest.report.results import interval, name_of, number, percent
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,14 @@ class Pair:
     two: Row
     judged: Judged
 
-    @property
+    @cached_property
     def _ratio(self) -> Summary:
         return ratio(self.two.goodput_per_s(), self.one.goodput_per_s())
 
     def shown(self) -> tuple[str, ...]:
         return (
-            ", ".join(level for level in self.one.levels.values() if level != samples.NOT_APPLICABLE),
-            *(number(summarise(row.goodput_per_s()).median) for row in (self.one, self.two)),
+            name_of(self.one, list(self.one.levels)),
+            *(number(median(row.goodput_per_s())) for row in (self.one, self.two)),
             percent(self._ratio),
             interval(self._ratio, 100),
             self.judged.verdict,
@@ -70,8 +71,8 @@ class Pair:
     def as_json(self) -> dict[str, Any]:
         return {
             "levels": dict(self.one.levels),
-            "a_per_s": summarise(self.one.goodput_per_s()).median,
-            "b_per_s": summarise(self.two.goodput_per_s()).median,
+            "a_per_s": median(self.one.goodput_per_s()),
+            "b_per_s": median(self.two.goodput_per_s()),
             "ratio": asdict(self._ratio),
             **asdict(self.judged),
         }
