@@ -87,6 +87,7 @@ def test_json_holds_what_the_table_shows(found: Results) -> None:
     row = next(r for r in told["rows"] if r["is_base"] and r["workload"] == "commits")
     assert row["levels"] == {"workload": "commits", "engine": "sqlite", "durability": "drive"}
     assert row["goodput_per_s"]["n"] == len(row["samples_per_s"]) == 5
+    assert row["throughput_per_s"] >= row["goodput_per_s"]["median"] > 0
     assert row["latency_ms"]["p50"] > 0
     assert {r["cell"] for r in told["invalid"] + told["failed"]} == {r.cell for r in found.bad}
     assert [w["number"] for w in told["warnings"]] == list(range(1, len(found.warnings) + 1))

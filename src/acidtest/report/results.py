@@ -26,6 +26,7 @@ class Line:
     row: Row
     label: str  # of the levels that vary in its table
     goodput: Summary  # commits a second
+    throughput_per_s: float | None  # attempts that ended, whatever their end; median of the repetitions
     seconds: float | None  # median duration of a run by count; None for a run by duration
     relative: Summary | None  # base = 1; None without a base
     is_base: bool
@@ -103,6 +104,7 @@ def _line_json(workload: str, line: Line) -> dict[str, Any]:
         "repetitions": len(line.row.done),
         "goodput_per_s": _summary_json(line.goodput),
         "samples_per_s": line.row.goodput_per_s(),
+        "throughput_per_s": line.throughput_per_s,
         "run_s_median": line.seconds,
         "relative": _summary_json(line.relative) if line.relative else None,
         "is_base": line.is_base,
@@ -197,6 +199,7 @@ def _line(
         row=row,
         label=name_of(row, factors),
         goodput=summarise(row.goodput_per_s()),
+        throughput_per_s=median(result.throughput_per_s for result in ran) if ran else None,
         seconds=median(row.seconds()) if row.by_count and row.done else None,
         relative=ratio(row.goodput_per_s(), reference.goodput_per_s()) if reference else None,
         is_base=reference is row,
