@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,11 +49,13 @@ RAMP = over(*(1000 - 40 * second for second in range(12)))
 SHORT = over(1000, 400, 1000)
 SERVICE_US = SOUND.service.mean_ns / 1000
 EIGHT_CORES = 8 * SOUND.measured_s
+INVALID = factory.failed(LEVELS, 2, "balances differ", status="invalid")
 LOGGED = Warning(code="engine-log", about="settings", text="The engine wrote to its log: sweep.")
 
 Case = tuple[Callable[[Row], Iterator[Warning]], str, Row, Row]
 CASES: list[Case] = [
     (doubts.too_few_repetitions, "too-few-repetitions", row(*[SOUND] * 4), row(*[SOUND] * 5)),
+    (doubts.cells_missing, "cells-missing", replace(row(SOUND), invalid=[INVALID]), row(SOUND)),
     (doubts.wide_spread, "wide-spread", row(*rates(90, 100, 121)), row(*rates(90, 100, 119))),
     (
         doubts.generator_bound,

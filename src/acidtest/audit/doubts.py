@@ -32,6 +32,16 @@ def too_few_repetitions(row: Row) -> Iterator[Warning]:
         )
 
 
+def cells_missing(row: Row) -> Iterator[Warning]:
+    if row.done and (row.invalid or row.failed):
+        yield Warning(
+            code="cells-missing",
+            about="goodput_per_s",
+            text="Repetitions of this row are invalid or could not run (they are listed): those that are left may not "
+            "be typical.",
+        )
+
+
 def wide_spread(row: Row) -> Iterator[Warning]:
     values = row.goodput_per_s()
     if len(values) > 1 and max(values) - min(values) > SPREAD_MAX * median(values):
@@ -159,6 +169,7 @@ def engine_log(row: Row) -> Iterator[Warning]:
 
 RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
     too_few_repetitions,
+    cells_missing,
     wide_spread,
     generator_bound,
     processor_bound,

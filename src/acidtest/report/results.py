@@ -212,7 +212,7 @@ def _line(
         else None,
         generator_us=median(cpu.generator_us_per_transaction for cpu in clocked) if clocked else None,
         session_us=median(cpu.session_us_per_transaction for cpu in clocked) if clocked else None,
-        notes=tuple(notes.number(warning) for warning in doubts.of_row(row)),
+        notes=tuple(sorted(notes.number(warning) for warning in doubts.of_row(row))),
     )
 
 
