@@ -122,11 +122,12 @@ def test_a_sound_row_raises_no_doubt() -> None:
     assert doubts.of_row(row(*[SOUND] * 5)) == []
 
 
-def test_a_row_without_a_run_that_counts_raises_no_doubt() -> None:
+def test_runs_that_do_not_count_raise_no_doubt_but_that_they_are_missing() -> None:
     bad = run(counts=factory.counts(given_up=3, errors=3), error_samples=[factory.error("no")])
     invalid = [factory.recording(LEVELS, 1, found=bad, status="invalid", reason="why")]
     assert doubts.of_row(Row(LEVELS, [], invalid, failed=[])) == []
-    assert doubts.of_row(Row(LEVELS, row(*[SOUND] * 5).done, invalid, failed=[])) == []
+    beside = doubts.of_row(Row(LEVELS, row(*[SOUND] * 5).done, invalid, failed=[]))
+    assert [doubt.code for doubt in beside] == ["cells-missing"]
 
 
 def test_doubts_stand_most_general_first() -> None:
