@@ -20,7 +20,19 @@ Verdict = Literal["faster", "slower", "no difference shown", "too few repetition
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Judged:
+    """One verdict and the numbers behind it."""
+
+    p: float | None  # two-sided, None when a side has fewer than five samples: then the pair is not tested
+    p_corrected: float | None  # Holm, over ``family`` comparisons
+    family: int  # pairs tested together
+    cliffs_delta: float | None  # -1 .. 1; 1: every run of the first side beats every run of the other
+    verdict: Verdict
+    reason: str  # the verdict in one sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(Judged):
     """``row`` read against ``against``: rates in commits a second, so "faster" is the higher rate."""
 
     row: Row
@@ -28,25 +40,7 @@ class Comparison:
     factors: tuple[str, ...]  # in which the two differ
     is_base: bool  # ``against`` is ``row``'s base
     n: tuple[int, int]
-    p: float | None  # two-sided, None when a side has fewer than five samples
-    p_corrected: float | None  # Holm, over ``family`` comparisons
-    family: int
-    cliffs_delta: float | None  # -1 .. 1; 1: every run of ``row`` beats every run of ``against``
     ratio: Summary
-    verdict: Verdict
-    reason: str  # the verdict in one sentence
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The numbers behind one verdict."""
-
-    p: float | None  # None when the pair was not tested
-    p_corrected: float | None
-    family: int  # pairs tested together
-    cliffs_delta: float | None
-    verdict: Verdict
-    reason: str
 
 
 def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison]:
@@ -73,13 +67,8 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
                         factors=factors,
                         is_base=is_base,
                         n=(len(mine), len(theirs)),
-                        p=judged.p,
-                        p_corrected=judged.p_corrected,
-                        family=judged.family,
-                        cliffs_delta=judged.cliffs_delta,
                         ratio=ratio(mine, theirs),
-                        verdict=judged.verdict,
-                        reason=judged.reason,
+                        **vars(judged),
                     )
                 )
     return found

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acidtest.journal.models import Header, Recording
+from acidtest.journal.models import NOT_APPLICABLE, Header, Recording
 from acidtest.journal.protocol import RunResult
-
-NOT_APPLICABLE = "–"  # level of a factor that the row's engine or workload does not have
 
 
 @dataclass(frozen=True)

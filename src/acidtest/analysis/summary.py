@@ -63,10 +63,12 @@ def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
     ``n`` is the smaller side's. Under five samples on either side there is no interval, nor where the base is zero
     in some of its resamples. A base whose median is zero has no ratio.
     """
-    n = min(len(samples), len(base))
-    if n == 0 or float(np.median(base)) == 0:
-        return Summary(n, None, None, "no repetition was done" if n == 0 else "the base is zero")
-    middle = float(np.median(samples)) / float(np.median(base))
+    n, mine, theirs = min(len(samples), len(base)), median(samples), median(base)
+    if mine is None or theirs is None:
+        return Summary(n, None, None, "no repetition was done")
+    if theirs == 0:
+        return Summary(n, None, None, "the base is zero")
+    middle = mine / theirs
     if n < REPETITIONS_FOR_INTERVAL:
         return Summary(n, middle, None, needs(n))
     if min(base) <= 0:

@@ -15,7 +15,6 @@ GENERATOR_SHARE_MAX = 0.20
 SPREAD_MAX = 0.30
 BUSY_MAX = 0.90
 FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capacitor-backed cache takes about as long
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 def of_row(row: Row) -> list[Warning]:
@@ -185,7 +184,7 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
 
 def of_place(place: PlaceFacts) -> list[Warning]:
     """Doubts about what the storage says of itself; they concern every durable number."""
-    if place.filesystem in IN_MEMORY:
+    if place.in_memory:
         return [
             Warning(
                 code="in-memory",

@@ -73,7 +73,7 @@ def _storage(directory: Path) -> list[Finding]:
     facts = place_facts(directory)
     where = f"{facts.path} on {facts.filesystem} ({facts.device}, {facts.mount_options})"
     findings = [_finding("storage", "ok", f"{where}, {facts.free_bytes / 1e9:.1f} GB free")]
-    if facts.filesystem in ("tmpfs", "ramfs"):
+    if facts.in_memory:
         findings[0] |= {
             "state": "doubtful",
             "remedy": "this is memory: flushes cost nothing here; name a directory on the drive you want to know about",

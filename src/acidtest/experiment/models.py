@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Scalar = str | int | float | bool
-NOT_APPLICABLE = "–"  # level name of a factor that a cell's engine or workload does not have
 
 
 class Model(BaseModel):

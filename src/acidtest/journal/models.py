@@ -14,6 +14,8 @@ from acidtest.journal.protocol import Checked, RunResult
 FORMAT = 1
 
 Scalar = str | int | float | bool | None
+NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 class Record(BaseModel):
@@ -76,6 +78,11 @@ class PlaceFacts(Record):
     scheduler: str
     read_ahead_kb: str
     free_bytes: int
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the file system is memory: flushes cost nothing there."""
+        return self.filesystem in IN_MEMORY
 
 
 class Recording(Record):

@@ -45,7 +45,7 @@ class DirectoryPlace:
         return path
 
     def copy(self, files: Sequence[Path], directory: Path) -> None:
-        """Copy ``files`` into ``directory``, sharing blocks where the file system can, and flush them to the drive."""
+        """Copy ``files`` into ``directory`` and flush them to the drive."""
         for source in files:
             target = directory / source.name
             shutil.copyfile(source, target)
@@ -58,7 +58,7 @@ class DirectoryPlace:
         self.settle()
 
     def settle(self) -> None:
-        """Write back what the file system still holds (syncfs)."""
+        """Write back what the file systems still hold; see sync(2)."""
         os.sync()
 
     def release(self) -> None:

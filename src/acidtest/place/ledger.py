@@ -256,21 +256,22 @@ def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
 
 def _start_time(pid: int) -> str:
     """Field 22 of ``/proc/PID/stat`` (clock ticks since boot), "" when there is no such process; see proc(5)."""
+    fields = _stat(pid)
+    return fields[19] if fields else ""
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of ``/proc/PID/stat`` from the third on, none when there is no such process; see proc(5)."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]
+        return []
 
 
 def _wait_gone(pid: int, seconds: float = 10.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return
-        if state == "Z":
+        if _stat(pid)[:1] in ([], ["Z"]):
             return
         time.sleep(0.01)
 

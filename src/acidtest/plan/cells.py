@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.experiment import NOT_APPLICABLE, PARAMETERS_OF_ONE, Experiment, Level, WorkloadSpec
-
-Scalar = str | int | float | bool
+from acidtest.experiment import PARAMETERS_OF_ONE, Experiment, Level, Scalar, WorkloadSpec
+from acidtest.journal.models import NOT_APPLICABLE
 
 
 @dataclass(frozen=True)

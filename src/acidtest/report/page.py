@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import jinja2
 import vl_convert
 
+from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
 from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent

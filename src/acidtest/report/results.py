@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.samples import Row
-from acidtest.analysis.summary import Summary, ratio, summarise
+from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
-from acidtest.journal.models import Journal, Recording, Warning
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning
 from acidtest.journal.protocol import Histogram
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
@@ -164,7 +163,7 @@ def results(journal: Journal) -> Results:
 
 def name_of(row: Row, factors: Sequence[str]) -> str:
     """The levels of ``factors``, those that do not apply left out."""
-    return ", ".join(row.levels[f] for f in factors if row.levels[f] != samples.NOT_APPLICABLE) or "all"
+    return ", ".join(row.levels[f] for f in factors if row.levels[f] != NOT_APPLICABLE) or "all"
 
 
 class _Notes:
@@ -189,8 +188,9 @@ def _line(
     compared: Sequence[Comparison],
     notes: _Notes,
 ) -> Line:
-    reference = samples.base_of(row, rows, base)
-    ran = row.results()
+    is_base = samples.base_of(row, rows, base) is row
+    against_base = next((c for c in compared if c.is_base and c.row is row), None)
+    ran, rates = row.results(), row.goodput_per_s()
     counts = {name: sum(getattr(result.counts, name) for result in ran) for name in COUNTED}
     arrived = [result.arrivals for result in ran if result.arrivals]
     latency = merge([result.latency for result in ran])
@@ -198,20 +198,20 @@ def _line(
     return Line(
         row=row,
         label=name_of(row, factors),
-        goodput=summarise(row.goodput_per_s()),
-        throughput_per_s=median(result.throughput_per_s for result in ran) if ran else None,
-        seconds=median(row.seconds()) if row.by_count and row.done else None,
-        relative=ratio(row.goodput_per_s(), reference.goodput_per_s()) if reference else None,
-        is_base=reference is row,
-        against_base=next((c for c in compared if c.is_base and c.row is row), None),
+        goodput=summarise(rates),
+        throughput_per_s=median([result.throughput_per_s for result in ran]),
+        seconds=median(row.seconds()) if row.by_count else None,
+        relative=against_base.ratio if against_base else ratio(rates, rates) if is_base else None,
+        is_base=is_base,
+        against_base=against_base,
         latency=latency,
         percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
         counts=counts,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived
         else None,
-        generator_us=median(cpu.generator_us_per_transaction for cpu in clocked) if clocked else None,
-        session_us=median(cpu.session_us_per_transaction for cpu in clocked) if clocked else None,
+        generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
+        session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         notes=tuple(sorted(notes.number(warning) for warning in doubts.of_row(row))),
     )
 

@@ -25,8 +25,8 @@ def print_results(results: Results, console: Console) -> None:
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
         _print_table(results, table, console)
-        if any(line.counts["conflicts"] or line.counts["errors"] for line in table.lines):
-            console.print(_counts(table))
+        if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
+            console.print(_counts(troubled))
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
@@ -76,11 +76,11 @@ def _print_table(results: Results, table: Table, console: Console) -> None:
     left_out: list[str] = []
     unbounded = console.options.update_width(10_000)
     while Measurement.get(console, unbounded, _grid(table, columns)).maximum > console.width:
-        widest = max(columns, key=lambda column: column.drop)
-        if not widest.drop:
+        least = max(columns, key=lambda column: column.drop)
+        if not least.drop:
             break
-        columns.remove(widest)
-        left_out.append(widest.head)
+        columns.remove(least)
+        left_out.append(least.head)
     console.print(_grid(table, columns))
     if left_out:
         console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; the page has all.", style="dim")
@@ -101,14 +101,13 @@ def _verdict(line: Line) -> Text:
     return Text("base" if line.is_base else line.verdict, style=VERDICT_STYLES.get(line.verdict, "dim"))
 
 
-def _counts(table: Table) -> Grid:
+def _counts(lines: list[Line]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", style="dim")
     shown = ("conflicts", "retries", "given_up", "errors")
     for head in ("", *(name.replace("_", " ") for name in shown)):
         grid.add_column(head, justify="left" if not head else "right")
-    for line in table.lines:
-        if line.counts["conflicts"] or line.counts["errors"]:
-            grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown))
+    for line in lines:
+        grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown))
     return grid
 
 
