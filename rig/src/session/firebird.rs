@@ -62,12 +62,6 @@ impl Firebird {
         Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind })
     }
 
-    fn open_transaction(&mut self) -> Outcome<&mut Transaction> {
-        self.transaction
-            .as_mut()
-            .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })
-    }
-
     /// Runs `work` in a transaction of its own, committed when it succeeds.
     fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.begin()?;
@@ -94,7 +88,7 @@ impl Session for Firebird {
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
         // A statement is prepared inside a transaction but outlives it.
         self.apart(|session| {
-            let transaction = session.transaction.as_mut().expect("apart began one");
+            let transaction = open(&mut session.transaction)?;
             let prepared = session
                 .client
                 .prepare_statement(&mut session.database, transaction, SqlDialect::D3, sql)
@@ -112,10 +106,7 @@ impl Session for Firebird {
 
     fn commit(&mut self) -> Outcome<()> {
         // A commit that fails leaves the transaction open: the caller rolls it back.
-        let transaction = self
-            .transaction
-            .as_mut()
-            .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })?;
+        let transaction = open(&mut self.transaction)?;
         self.client.transaction_operation(transaction, TrOp::Commit).map_err(said)?;
         self.transaction = None;
         Ok(())
@@ -129,8 +120,7 @@ impl Session for Firebird {
     }
 
     fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
-        self.open_transaction()?;
-        let transaction = self.transaction.as_mut().expect("checked above");
+        let transaction = open(&mut self.transaction)?;
         let (_, prepared) = &mut self.statements[statement.0];
         self.client
             .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
@@ -139,8 +129,7 @@ impl Session for Firebird {
     }
 
     fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {
-        self.open_transaction()?;
-        let transaction = self.transaction.as_mut().expect("checked above");
+        let transaction = open(&mut self.transaction)?;
         let (_, prepared) = &mut self.statements[statement.0];
         self.client
             .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
@@ -159,7 +148,7 @@ impl Session for Firebird {
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
         self.apart(|session| {
-            let transaction = session.transaction.as_mut().expect("apart began one");
+            let transaction = open(&mut session.transaction)?;
             session.client.exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql).map_err(said)
         })
     }
@@ -184,6 +173,12 @@ impl Drop for Firebird {
         }
         self.client.detach_database(&mut self.database).ok();
     }
+}
+
+fn open(transaction: &mut Option<Transaction>) -> Outcome<&mut Transaction> {
+    transaction
+        .as_mut()
+        .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })
 }
 
 fn parameter(value: &Value) -> SqlType {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
 from acidtest.place import leftovers, machine_facts, place_facts
-from acidtest.runner import find_rig
+from acidtest.runner import find_rig, rig_version
 
 Finding = dict[str, str]
 
@@ -44,13 +43,9 @@ def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
 
 def _rig() -> list[Finding]:
     try:
-        rig = find_rig()
-        said = subprocess.run([rig, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+        return [_finding("rig", "ok", f"{rig_version()} ({find_rig()})")]
     except AcidtestError as error:
         return [_finding("rig", "missing", error.message, error.remedy)]
-    except (OSError, subprocess.SubprocessError) as error:
-        return [_finding("rig", "missing", f"does not start: {error}", "install acidtest again")]
-    return [_finding("rig", "ok", f"{said} ({rig})")]
 
 
 def _engines() -> list[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_
-import subprocess
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from acidtest.engine import catalogue
 from acidtest.engine import install as install_
 from acidtest.engine.base import shown
 from acidtest.errors import AcidtestError
-from acidtest.runner import find_rig
+from acidtest.runner import rig_version
 
 app = typer.Typer(help="List, install and remove engines.", invoke_without_command=True)
 
@@ -87,9 +86,7 @@ def _state(offer: dict[str, object]) -> str:
 
 
 def _sqlite_version() -> str:
-    """As the rig says: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``."""
     try:
-        said = subprocess.run([find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
-    except (OSError, subprocess.SubprocessError, AcidtestError):
+        return rig_version().partition("SQLite ")[2].partition(")")[0] or "unknown"
+    except AcidtestError:
         return "unknown"
-    return said.partition("SQLite ")[2].partition(")")[0] or "unknown"

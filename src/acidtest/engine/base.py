@@ -39,6 +39,11 @@ class SettingSpec:
         return f"a whole number from {self.minimum} to {self.maximum}"
 
 
+def filled(specs: Mapping[str, SettingSpec], settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """``settings`` and, for those that are not named, our own defaults; the engine's own stay out."""
+    return {**{name: spec.default for name, spec in specs.items() if spec.default is not None}, **settings}
+
+
 def shown(value: Scalar) -> str:
     """As TOML writes it."""
     if isinstance(value, bool):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine.base import Durability, Engine, Instance, SettingSpec
+from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
 from acidtest.engine.compare import Answers
 from acidtest.errors import BadInput
 from acidtest.files import fsync_path
@@ -116,8 +116,7 @@ def synchronous_of(level: str, journal_mode: str) -> str:
 class SqliteInstance(Instance):
     def __init__(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
         self.directory = directory
-        defaults = {name: spec.default for name, spec in SPECS.items() if spec.default is not None}
-        self._settings: dict[str, Scalar] = {**defaults, **settings}
+        self._settings = filled(SPECS, settings)
         self._settings["synchronous"] = synchronous_of(durability, str(self._settings["journal_mode"]))
 
     def database_files(self) -> list[Path]:
@@ -151,10 +150,8 @@ class SqliteInstance(Instance):
         given = Answers(answers)
         asked = {name: str(value) for name, value in self._settings.items()}
 
-        def pragma(name: str, answer: str | None = None, said: object = str) -> SettingInForce:
-            return given.compare(
-                name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, said=said  # type: ignore[arg-type]
-            )  # fmt: skip
+        def pragma(name: str, answer: str | None = None, said: Callable[[str], str] = str) -> SettingInForce:
+            return given.compare(name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, said=said)
 
         return [
             pragma("page_size"),

@@ -40,6 +40,16 @@ def find_rig() -> Path:
     raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
 
 
+def rig_version() -> str:
+    """What the rig says of itself: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it cannot."""
+    try:
+        return subprocess.run(
+            [find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=30
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
+
+
 def converse(job: Job, ledger: Ledger, environment: Mapping[str, str]) -> Iterator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 

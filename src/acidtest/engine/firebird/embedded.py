@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.engine import elf
-from acidtest.engine.base import Durability, Engine, Instance, SettingSpec
+from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
 from acidtest.engine.compare import Answers
 from acidtest.engine.firebird import header
 from acidtest.errors import BadInput, CellFailed
@@ -177,8 +177,7 @@ class FirebirdInstance(Instance):
         # Firebird 4 compares a plugin's path with its real path: no link may stand in it.
         self.directory = directory.resolve()
         self._root = self.directory / "root"
-        defaults = {name: spec.default for name, spec in engine.setting_specs().items() if spec.default is not None}
-        self._settings: dict[str, Scalar] = {**defaults, **settings, "forced_writes": durability == "drive"}
+        self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
         self._make_root()
 
     def _make_root(self) -> None:
@@ -304,12 +303,13 @@ class FirebirdInstance(Instance):
                 found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
             elif name in asked:
                 # Firebird 3 cannot be asked for its configuration: what stands in the file it was given is recorded.
+                in_file = _config_said(name, self._conf_entry(entry))
                 found.append(
                     SettingInForce(
                         name=name,
                         asked=asked[name],
-                        in_force=_config_said(name, self._conf_entry(entry)),
-                        agrees=_config_said(name, self._conf_entry(entry)) == asked[name],
+                        in_force=in_file,
+                        agrees=in_file == asked[name],
                         source="firebird.conf (this version cannot be asked)",
                     )
                 )
@@ -388,9 +388,9 @@ def _lock_timeout(value: str) -> str:
 def _conf_value(name: str, value: Scalar) -> str:
     if name == "temp_cache_limit_mb":
         return f"{value}M"
-    if isinstance(value, bool):
-        return "1" if value and name == "read_consistency" else "0" if name == "read_consistency" else _said(value)
-    return str(value)
+    if name == "read_consistency":
+        return "1" if value else "0"
+    return _said(value)
 
 
 def _config_said(name: str, value: str) -> str:
