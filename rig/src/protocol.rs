@@ -31,12 +31,23 @@ pub struct Job {
 impl Job {
     /// What in the job cannot be followed, though its form is right.
     pub fn flaw(&self) -> Option<String> {
-        if matches!(self.workload, Workload::Tpcb { scale: 0 }) {
-            return Some("scale must be at least 1".to_string());
+        let (what, size) = match self.workload {
+            Workload::Commits { .. } => ("row_bytes", 1),
+            Workload::Tpcb { scale } => ("scale", scale),
+            Workload::Tpcc { warehouses, .. } => ("warehouses", warehouses),
+            Workload::Orders { products, orders_per_call, .. } => {
+                ("products and orders_per_call", products.min(orders_per_call))
+            }
+            Workload::Iud { rows } => ("rows", rows),
+            Workload::Oltp { tables, table_rows } => ("tables and table_rows", tables.min(table_rows)),
+        };
+        if size == 0 {
+            return Some(format!("{what} must be at least 1"));
         }
         self.phases.iter().find_map(|phase| match phase {
             Phase::Run(plan) => plan.flaw(),
-            Phase::Load {} | Phase::Check {} => None,
+            Phase::Load { sessions: 0 } => Some("sessions is out of range".to_string()),
+            Phase::Load { .. } | Phase::Check {} => None,
         })
     }
 }
@@ -65,6 +76,31 @@ pub enum Target {
         lock_resolution: FirebirdLockResolution,
         /// Seconds a `wait` transaction waits; `null` waits until the engine breaks a deadlock.
         lock_timeout_s: Option<u32>,
+    },
+    Postgres {
+        /// A name or an address, or the directory that holds the server's Unix socket.
+        host: String,
+        port: u16,
+        user: String,
+        password: Option<String>,
+        /// An existing database.
+        database: String,
+        /// Statements run on every new session, before anything else (`SET ...`).
+        setup: Vec<String>,
+        /// Statements that need not wait for each other's answers are sent together. Never for a comparison of engines.
+        pipeline: bool,
+    },
+    /// MySQL and MariaDB.
+    Mysql {
+        /// A name or an address, or the path of the server's Unix socket; `port` is not used then.
+        host: String,
+        port: u16,
+        user: String,
+        password: Option<String>,
+        /// An existing database.
+        database: String,
+        /// Statements run on every new session, before anything else (`SET ...`).
+        setup: Vec<String>,
     },
 }
 
@@ -103,6 +139,26 @@ pub enum Workload {
     },
     /// TPC-B-like: `scale` branches, 10 tellers and 100,000 accounts a branch.
     Tpcb { scale: u32 },
+    /// TPC-C-like, after revision 5.11.
+    Tpcc {
+        warehouses: u32,
+        /// Each transaction is one call of a stored procedure instead of its statements one by one.
+        procedures: bool,
+        /// Keying and think times of clauses 5.2.5.2 and 5.2.5.4.
+        keying: bool,
+    },
+    /// A procedure that writes orders of 1 to 6 lines with random products, and a trigger that updates the inventory.
+    Orders {
+        products: u32,
+        /// Orders written by one call, which is one transaction.
+        orders_per_call: u32,
+        /// The products of each call follow from its number, so that every engine is asked for the same ones.
+        repeatable: bool,
+    },
+    /// Insert `rows` rows, select all, update all, delete all: four transactions, over and over.
+    Iud { rows: u32 },
+    /// The statements of sysbench's `oltp_read_write`.
+    Oltp { tables: u32, table_rows: u32 },
 }
 
 /// One question about a setting.
@@ -119,7 +175,11 @@ pub struct Inspection {
 #[serde(tag = "phase", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
     /// Create the schema and fill it. The target must hold no table of the workload.
-    Load {},
+    Load {
+        /// How many sessions fill it side by side, at least 1; an engine with one writer uses one. The rows are the
+        /// same whatever their number.
+        sessions: u32,
+    },
     /// The workload's consistency conditions.
     Check {},
     /// Drive load.
@@ -129,8 +189,11 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
-    /// Concurrent terminals, each with a session and a thread of its own; at least 1.
+    /// Concurrent terminals, each with a session of its own; at least 1.
     pub terminals: u32,
+    /// Threads that drive the terminals of a server; `null` leaves it to the rig. An embedded engine works inside the
+    /// calling thread, and each terminal has one.
+    pub threads: Option<u32>,
     pub pacing: Pacing,
     /// Seconds of load before the measurement starts.
     pub warmup_s: f64,
@@ -154,6 +217,7 @@ impl RunPlan {
         };
         [
             ("terminals", self.terminals >= 1),
+            ("threads", self.threads.is_none_or(|threads| threads >= 1)),
             ("warmup_s", (0.0..=SECONDS_MAX).contains(&self.warmup_s)),
             (pace, pace_right),
             (extent, extent_right),
@@ -257,7 +321,24 @@ pub struct Setting {
 #[serde(deny_unknown_fields)]
 pub struct Loaded {
     pub rows: u64,
+    /// Of the rows' values as they were handed to the engine.
+    pub bytes: u64,
     pub seconds: f64,
+    /// Sessions that filled the tables side by side.
+    pub sessions: u32,
+    pub series: Vec<LoadSecond>,
+}
+
+/// One second of a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSecond {
+    /// Start, in seconds from the start of the load.
+    pub at_s: f64,
+    /// Length; 1 but for the last.
+    pub length_s: f64,
+    pub rows: u64,
+    pub bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -281,6 +362,8 @@ pub struct Condition {
 #[serde(deny_unknown_fields)]
 pub struct RunResult {
     pub terminals: u32,
+    /// Threads that drove them.
+    pub threads: u32,
     /// Wall time of the warm-up and of the measurement. A run by count ends when the last of its transactions has.
     pub warmup_s: f64,
     pub measured_s: f64,
@@ -297,10 +380,29 @@ pub struct RunResult {
     pub latency: Histogram,
     /// Of committed transactions, from the actual start. Equals `latency` under closed loop.
     pub service: Histogram,
+    /// Kinds of transactions; empty for a workload that has one.
+    pub kinds: Vec<Kind>,
     pub series: Vec<Second>,
     pub cpu: Cpu,
     /// The first message of each error class seen.
     pub error_samples: Vec<ErrorSample>,
+}
+
+/// One kind of transaction, e.g. TPC-C-like new-order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kind {
+    /// Stable name, e.g. `new_order`.
+    pub name: String,
+    pub committed: u64,
+    pub rolled_back: u64,
+    pub conflicts: u64,
+    pub given_up: u64,
+    pub errors: u64,
+    /// Of committed transactions, as in [`RunResult::latency`]; of queued ones from the time they were queued.
+    pub latency: Histogram,
+    /// Nine of ten must be answered in this time; `null` when the workload sets no limit.
+    pub limit_ms: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,6 @@
 ``base.py`` is the contract; ``catalogue.py`` names every engine; one module an engine beside them.
 """
 
-from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, SettingSpec
+from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, Launcher, SettingSpec
 
-__all__ = ["DURABILITY_LEVELS", "Durability", "Engine", "Instance", "SettingSpec"]
+__all__ = ["DURABILITY_LEVELS", "Durability", "Engine", "Instance", "Launcher", "SettingSpec"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Protocol
 
 from acidtest.errors import BadInput, not_among
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
@@ -59,6 +61,29 @@ class Durability:
     means: str  # one line: the engine settings behind it, and what a power cut or OS crash may lose
 
 
+class Launcher(Protocol):
+    """Makes what must not outlive the lab unnoticed; the ledger of places is one."""
+
+    def start_process(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        stderr: IO[bytes],
+        stdout: IO[bytes] | None = None,
+    ) -> tuple[str, subprocess.Popen[bytes]]:
+        """Start ``command``; without ``stdout`` its output is a pipe. Returns its id in the ledger, and the process."""
+
+    def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
+        """Kill the process if it still runs, wait for it, and strike it off."""
+
+    def make_directory(self, path: Path) -> str:
+        """Make ``path`` (its parent must exist) and return its id. Raises FileExistsError when it is there."""
+
+    def remove_directory(self, id: str) -> None:  # noqa: A002
+        """Remove a directory made here with everything in it."""
+
+
 class Engine(ABC):
     """One engine version on this machine. ``settings`` arguments are by bare name, values as the user wrote them."""
 
@@ -101,13 +126,27 @@ class Engine(ABC):
 
 
 class Instance(ABC):
-    """One private database with its own configuration."""
+    """One private database with its own configuration, and, of a server, its own process.
+
+    In this order: ``Engine.create`` or ``Engine.adopt``, ``start``, then the rig's work on ``target()``, then after a
+    load ``seal``, and in the end ``release``, always.
+    """
 
     directory: Path
 
     @abstractmethod
     def database_files(self) -> list[Path]:
-        """Files that hold the database, in a fixed order; what a template consists of."""
+        """Files and directories that hold the database, in a fixed order; what a template consists of."""
+
+    def start(self, launcher: Launcher) -> None:  # noqa: B027 - an embedded engine has nothing to start
+        """Start the server and wait until it answers. Raises CellFailed with the last lines of its log."""
+
+    def died(self) -> str | None:
+        """How the server ended although nobody asked it to, with the last lines of its log; None while it runs.
+
+        Always None of an embedded engine: it dies with the rig.
+        """
+        return None
 
     @abstractmethod
     def target(self) -> Target:
@@ -128,7 +167,7 @@ class Instance(ABC):
 
     @abstractmethod
     def seal(self) -> None:
-        """After a load: leave ``database_files()`` complete, closed and on the drive."""
+        """After a load: stop the server, leave ``database_files()`` complete, closed and on the drive."""
 
     @abstractmethod
     def log(self) -> str:
@@ -136,4 +175,4 @@ class Instance(ABC):
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of everything outside ``directory``. The directory itself belongs to the place."""
+        """Stop the server, let go of everything outside ``directory``. The directory itself belongs to the place."""

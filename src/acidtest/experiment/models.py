@@ -25,8 +25,9 @@ class Level(Model):
 class WorkloadSpec(Model):
     """How one workload is driven. Without ``rate_per_s`` the loop is closed, with it open."""
 
-    kind: Literal["commits", "tpcb"]
+    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "oltp"]
     terminals: int = Field(default=1, ge=1, le=10_000)
+    threads: int | None = Field(default=None, ge=1, le=1_024, description="of the rig that drive a server's terminals")
     warmup_s: float = Field(default=0.0, ge=0, le=86_400)
     duration_s: float | None = Field(default=None, gt=0, le=604_800)
     count: int | None = Field(default=None, ge=1, le=1_000_000_000)
@@ -36,6 +37,15 @@ class WorkloadSpec(Model):
     retries: int = Field(default=10, ge=0, le=1_000_000)
     scale: int = Field(default=1, ge=1, le=20_000, description="tpcb: branches")
     row_bytes: int = Field(default=100, ge=0, le=8_000, description="commits: text in each row")
+    warehouses: int = Field(default=1, ge=1, le=100_000, description="tpcc: the scale")
+    procedures: bool = Field(default=False, description="tpcc: one stored procedure a transaction")
+    keying: bool = Field(default=False, description="tpcc: keying and think times of clause 5.2.5")
+    products: int = Field(default=10_000, ge=1, le=10_000_000, description="orders: products with an inventory")
+    orders_per_call: int = Field(default=100, ge=1, le=10_000, description="orders: written by one transaction")
+    repeatable: bool = Field(default=False, description="orders: the same products in every run")
+    rows: int = Field(default=5_000, ge=1, le=10_000_000, description="iud: inserted, read, updated, deleted")
+    tables: int = Field(default=1, ge=1, le=1_000, description="oltp")
+    table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="oltp: rows in each table")
 
     @model_validator(mode="after")
     def _one_extent(self) -> WorkloadSpec:
@@ -48,7 +58,19 @@ class WorkloadSpec(Model):
 
 # A factor may carry the name of any of these; those of the other workload do not apply.
 WORKLOAD_PARAMETERS = tuple(name for name in WorkloadSpec.model_fields if name != "kind")
-PARAMETERS_OF_ONE = {"scale": "tpcb", "row_bytes": "commits"}
+PARAMETERS_OF_ONE = {
+    "scale": "tpcb",
+    "row_bytes": "commits",
+    "warehouses": "tpcc",
+    "procedures": "tpcc",
+    "keying": "tpcc",
+    "products": "orders",
+    "orders_per_call": "orders",
+    "repeatable": "orders",
+    "rows": "iud",
+    "tables": "oltp",
+    "table_rows": "oltp",
+}
 
 
 class PlaceSpec(Model):

@@ -16,8 +16,8 @@ TOP_KEYS = (
     "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
     "factors", "exclude", "workload", "settings", "place", "quick",
 )  # fmt: skip
-FAMILIES = ("sqlite", "firebird")
-WORKLOAD_KINDS = ("commits", "tpcb")
+FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
+WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "oltp")
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
 

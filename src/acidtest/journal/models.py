@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acidtest.journal.protocol import Checked, RunResult
+from acidtest.journal.protocol import Checked, Loaded, RunResult
 
 FORMAT = 1
 
@@ -109,6 +109,7 @@ class Recording(Record):
     database_bytes: int  # size of the database's files when the run began
     checks_before: Checked | None
     checks_after: Checked | None
+    load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
     result: RunResult | None  # None when failed before the run ended
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB

@@ -46,7 +46,28 @@ class FirebirdTarget(Message):
     lock_timeout_s: int | None
 
 
-Target = Annotated[SqliteTarget | FirebirdTarget, Field(discriminator="engine")]
+class PostgresTarget(Message):
+    engine: Literal["postgres"] = "postgres"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+    pipeline: bool
+
+
+class MysqlTarget(Message):
+    engine: Literal["mysql"] = "mysql"
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str
+    setup: list[str]
+
+
+Target = Annotated[SqliteTarget | FirebirdTarget | PostgresTarget | MysqlTarget, Field(discriminator="engine")]
 
 
 class CommitsWorkload(Message):
@@ -59,7 +80,35 @@ class TpcbWorkload(Message):
     scale: int
 
 
-Workload = Annotated[CommitsWorkload | TpcbWorkload, Field(discriminator="name")]
+class TpccWorkload(Message):
+    name: Literal["tpcc"] = "tpcc"
+    warehouses: int
+    procedures: bool
+    keying: bool
+
+
+class OrdersWorkload(Message):
+    name: Literal["orders"] = "orders"
+    products: int
+    orders_per_call: int
+    repeatable: bool
+
+
+class IudWorkload(Message):
+    name: Literal["iud"] = "iud"
+    rows: int
+
+
+class OltpWorkload(Message):
+    name: Literal["oltp"] = "oltp"
+    tables: int
+    table_rows: int
+
+
+Workload = Annotated[
+    CommitsWorkload | TpcbWorkload | TpccWorkload | OrdersWorkload | IudWorkload | OltpWorkload,
+    Field(discriminator="name"),
+]
 
 
 class Inspection(Message):
@@ -96,6 +145,7 @@ Extent = Annotated[Duration | Count, Field(discriminator="kind")]
 
 class LoadPhase(Message):
     phase: Literal["load"] = "load"
+    sessions: int = 1
 
 
 class CheckPhase(Message):
@@ -105,6 +155,7 @@ class CheckPhase(Message):
 class RunPhase(Message):
     phase: Literal["run"] = "run"
     terminals: int
+    threads: int | None = None
     pacing: Pacing
     warmup_s: float
     extent: Extent
@@ -188,6 +239,19 @@ class Second(Message):
     latency_ns_max: int
 
 
+class Kind(Message):
+    """One kind of transaction; ``limit_ms`` is the time in which nine of ten must be answered."""
+
+    name: str
+    committed: int
+    rolled_back: int
+    conflicts: int
+    given_up: int
+    errors: int
+    latency: Histogram
+    limit_ms: float | None
+
+
 class Cpu(Message):
     process_user_s: float
     process_system_s: float
@@ -201,6 +265,7 @@ class RunResult(Message):
     """What one run phase measured; see ``protocol.rs`` for each field."""
 
     terminals: int
+    threads: int = 0  # 0 in a journal written before it was counted
     warmup_s: float
     measured_s: float
     counts: Counts
@@ -209,6 +274,7 @@ class RunResult(Message):
     goodput_per_s: float
     latency: Histogram
     service: Histogram
+    kinds: list[Kind] = []
     series: list[Second]
     cpu: Cpu
     error_samples: list[ErrorSample]
@@ -237,10 +303,20 @@ class Progress(Message):
     rate_per_s: float
 
 
+class LoadSecond(Message):
+    at_s: float
+    length_s: float
+    rows: int
+    bytes: int
+
+
 class Loaded(Message):
     event: Literal["loaded"] = "loaded"
     rows: int
+    bytes: int
     seconds: float
+    sessions: int
+    series: list[LoadSecond]
 
 
 class Checked(Message):

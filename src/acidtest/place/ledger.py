@@ -95,9 +95,14 @@ class Ledger:
         self._released(id)
 
     def start_process(
-        self, command: Sequence[str], *, environment: Mapping[str, str], stderr: IO[bytes]
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        stderr: IO[bytes],
+        stdout: IO[bytes] | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start ``command`` with pipes on standard input and output, in a process group of its own."""
+        """Start ``command`` in a session of its own, with a pipe on standard input and, without ``stdout``, on output."""
         token = uuid.uuid4().hex
         id = self._made("process", command=list(command), token=token)  # noqa: A001
         try:
@@ -105,7 +110,7 @@ class Ledger:
                 command,
                 env={**environment, TOKEN: token},
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=stdout or subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
             )

@@ -86,13 +86,19 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
     sets: dict[str, Scalar] = {}
     for level in chosen.values():
         sets.update(level.set)
-    family = str(sets["engine"]).partition("-")[0]
+    family = family_of(str(sets["engine"]))
     kind = experiment.workload[str(sets["workload"])].kind
     levels: dict[str, str] = {}
     for factor, level in chosen.items():
         reaches = [target for target in level.set if _reaches(target, family, kind)]
         levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
     return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind)}
+
+
+def family_of(engine: str) -> str:
+    """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
+    family = engine.partition("-")[0]
+    return {"mariadb": "mysql"}.get(family, family)
 
 
 def _reaches(target: str, family: str, kind: str) -> bool:
@@ -111,7 +117,7 @@ def _cell(
     order: int,
 ) -> Cell:
     engine = str(sets["engine"])
-    family = engine.partition("-")[0]
+    family = family_of(engine)
     workload_name = str(sets["workload"])
     settings = dict(experiment.settings.get(family, {}))
     parameters: dict[str, Scalar] = {}

@@ -10,7 +10,8 @@ from acidtest.plan.cells import Cell
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
-ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0}  # tpcb: for each branch
+ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0, "tpcc": 8.0, "orders": 2.0, "iud": 1.0, "oltp": 2.0}
+ASSUMED_UNITS = {"tpcb": "scale", "tpcc": "warehouses", "oltp": "tables"}  # of which each takes that long
 
 
 def cell_seconds(cell: Cell) -> float:
@@ -26,7 +27,9 @@ def cell_seconds(cell: Cell) -> float:
 
 def load_seconds(cell: Cell) -> float:
     """Seconds that loading the cell's template database is assumed to take."""
-    return ASSUMED_LOAD_S[cell.workload.kind] * (cell.workload.scale if cell.workload.kind == "tpcb" else 1)
+    kind = cell.workload.kind
+    units = getattr(cell.workload, ASSUMED_UNITS[kind]) if kind in ASSUMED_UNITS else 1
+    return ASSUMED_LOAD_S[kind] * float(units)
 
 
 def time_left(remaining: Sequence[Cell], seen: Mapping[str, Sequence[float]]) -> float:

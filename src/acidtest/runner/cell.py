@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,23 +22,38 @@ from acidtest.journal.protocol import (
     Count,
     Duration,
     Hello,
+    IudWorkload,
     Job,
+    Loaded,
     LoadPhase,
+    OltpWorkload,
     OpenLoop,
+    OrdersWorkload,
     Pacing,
+    Phase,
     Progress,
     Result,
     RunPhase,
     RunResult,
     Settings,
     TpcbWorkload,
+    TpccWorkload,
     Workload,
 )
 from acidtest.place import DirectoryPlace, Ledger
+from acidtest.place.directory import tree_bytes
 from acidtest.plan import Cell
 from acidtest.runner.rig import DiskFull, converse
 
 Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A sealed database and how its load went."""
+
+    paths: list[Path]
+    loaded: Loaded | None
 
 
 @dataclass
@@ -46,32 +62,37 @@ class Templates:
 
     place: DirectoryPlace
     ledger: Ledger
-    _made: dict[str, list[Path]] = field(default_factory=dict)
+    _made: dict[str, Template] = field(default_factory=dict)
 
-    def files(self, cell: Cell, engine: Engine, watch: Watch) -> list[Path]:
-        """The sealed database files that ``cell`` starts from."""
+    def get(self, cell: Cell, engine: Engine, watch: Watch) -> Template:
+        """The sealed database that ``cell`` starts from."""
         key = template_key(cell, engine)
         if key not in self._made:
             directory = self.place.subdirectory("template")
             try:
-                files = self._load(cell, engine, directory, watch)
+                made = self._load(cell, engine, directory, watch)
             except BaseException:
                 self.place.remove(directory)
                 raise
             kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
-            self._made[key] = [kept / file.name for file in files]
+            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded)
         return self._made[key]
 
-    def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> list[Path]:
+    def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
         instance = engine.create(directory, cell.settings)
         try:
+            instance.start(self.ledger)
             workload = _workload(cell.workload)
-            job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=[LoadPhase()])
+            phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1)]
+            job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=phases)
+            loaded = None
             for event in converse(job, self.ledger, instance.environment()):
                 if isinstance(event, Progress):
                     watch(event)
+                elif isinstance(event, Loaded):
+                    loaded = event
             instance.seal()
-            return instance.database_files()
+            return Template([directory / path.name for path in instance.database_files()], loaded)
         finally:
             instance.release()
 
@@ -97,15 +118,20 @@ def run_cell(
     started_at = _now()
     reason: str | None = None
     try:
-        files = templates.files(cell, engine, watch)
+        template = templates.get(cell, engine, watch)
+        seen.loaded = template.loaded
         directory = place.subdirectory("cell")
         try:
-            place.copy(files, directory)
+            place.copy(template.paths, directory)
             instance = engine.adopt(directory, cell.settings, cell.durability)
             try:
                 place.settle()
-                seen.database_bytes = sum(file.stat().st_size for file in instance.database_files())
-                _converse(cell, instance, ledger, watch, seen)
+                seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
+                instance.start(ledger)
+                try:
+                    _converse(cell, instance, ledger, watch, seen)
+                finally:
+                    seen.died = instance.died()
             finally:
                 seen.log = instance.log()
                 instance.release()
@@ -116,7 +142,9 @@ def run_cell(
     except CellFailed as error:
         reason = error.message
     status: Any = "failed" if reason else "done"
-    if not reason and (wrong := _invalid(seen)):
+    if seen.died:
+        status, reason = "invalid", f"the server died in mid-run: {seen.died}"
+    elif not reason and (wrong := _invalid(seen)):
         status, reason = "invalid", wrong
     return Recording(
         cell=cell.id,
@@ -139,6 +167,7 @@ def run_cell(
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
+        load=seen.loaded,
         result=seen.result,
         warnings=_warnings(seen),
         engine_log=seen.log,
@@ -153,8 +182,10 @@ class _Seen:
     answers: list[Settings] = field(default_factory=list)
     settings: list[SettingInForce] = field(default_factory=list)
     checks: list[Checked] = field(default_factory=list)
+    loaded: Loaded | None = None
     result: RunResult | None = None
     database_bytes: int = 0
+    died: str | None = None
     log: str = ""
 
 
@@ -222,9 +253,21 @@ def _facts(engine: Engine, seen: _Seen) -> EngineFacts:
 
 
 def _workload(spec: WorkloadSpec) -> Workload:
-    if spec.kind == "tpcb":
-        return TpcbWorkload(scale=spec.scale)
-    return CommitsWorkload(row_bytes=spec.row_bytes)
+    match spec.kind:
+        case "commits":
+            return CommitsWorkload(row_bytes=spec.row_bytes)
+        case "tpcb":
+            return TpcbWorkload(scale=spec.scale)
+        case "tpcc":
+            return TpccWorkload(warehouses=spec.warehouses, procedures=spec.procedures, keying=spec.keying)
+        case "orders":
+            return OrdersWorkload(
+                products=spec.products, orders_per_call=spec.orders_per_call, repeatable=spec.repeatable
+            )
+        case "iud":
+            return IudWorkload(rows=spec.rows)
+        case "oltp":
+            return OltpWorkload(tables=spec.tables, table_rows=spec.table_rows)
 
 
 def run_phase(spec: WorkloadSpec) -> RunPhase:
@@ -236,6 +279,7 @@ def run_phase(spec: WorkloadSpec) -> RunPhase:
     )
     return RunPhase(
         terminals=spec.terminals,
+        threads=spec.threads,
         pacing=pacing,
         warmup_s=spec.warmup_s,
         extent=Count(transactions=spec.count) if spec.count else Duration(seconds=spec.duration_s or 0),
@@ -247,8 +291,16 @@ def template_bytes(spec: WorkloadSpec) -> int:
     """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
     transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
     history = int(transactions * (spec.row_bytes + 100 if spec.kind == "commits" else 120))
-    rows = spec.scale * 20_000_000 if spec.kind == "tpcb" else 0
-    return 4_000_000 + rows + history
+    loaded = {
+        "commits": 0,
+        "tpcb": spec.scale * 20_000_000,
+        "tpcc": spec.warehouses * 160_000_000,
+        "orders": spec.products * 400,
+        "iud": spec.rows * 400,
+        "oltp": spec.tables * spec.table_rows * 400,
+    }[spec.kind]
+    # A server brings its own catalogues and logs.
+    return 200_000_000 + loaded + history
 
 
 def _now() -> str:
