@@ -102,14 +102,14 @@ class Ledger:
         stderr: IO[bytes],
         stdout: IO[bytes] | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start ``command`` in a session of its own, with a pipe on standard input and, without ``stdout``, on output."""
+        """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes."""
         token = uuid.uuid4().hex
         id = self._made("process", command=list(command), token=token)  # noqa: A001
         try:
             process = subprocess.Popen(
                 command,
                 env={**environment, TOKEN: token},
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL if stdout else subprocess.PIPE,
                 stdout=stdout or subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
@@ -121,10 +121,14 @@ class Ledger:
         return id, process
 
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
-        """Kill the process if it still runs, wait for it, and strike it off."""
+        """Kill the process if it still runs, and those that it started, wait for them, and strike it off."""
         if process.poll() is None:
             process.kill()
         process.wait()
+        for pid in _carriers(str(self._open[id]["token"])):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _wait_gone(pid)
         self._released(id)
 
     def close(self) -> None:
@@ -224,10 +228,16 @@ def _release(leftover: Leftover) -> list[str]:
 
 
 def _pids(entry: Mapping[str, Any]) -> list[int]:
-    """Processes that are surely the recorded one: same start time, or our token in their environment."""
-    if "pid" in entry:
-        return [entry["pid"]] if _start_time(entry["pid"]) == entry["start_time"] != "" else []
-    wanted = f"{TOKEN}={entry['token']}".encode()
+    """Processes that are surely the recorded one or its children: same start time, or our token in their environment."""
+    found = _carriers(entry["token"])
+    if "pid" in entry and entry["pid"] not in found and _start_time(entry["pid"]) == entry["start_time"] != "":
+        found.insert(0, entry["pid"])
+    return found
+
+
+def _carriers(token: str) -> list[int]:
+    """Processes that were started with ``token``, the recorded one or one that it started; see proc(5)."""
+    wanted = f"{TOKEN}={token}".encode()
     found = []
     for status in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -1,0 +1,180 @@
+"""A private server: one process of ours, reached through a socket or a loopback port, with a log that is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from acidtest.engine.base import Launcher
+from acidtest.errors import CellFailed, MachineLacks
+
+LOG_BYTES = 16 * 1024
+START_S = 120.0
+STOP_S = 300.0  # a last checkpoint on a slow drive
+SOCKET_PATH_MAX = 107  # sockaddr_un.sun_path, see unix(7)
+
+
+class Server:
+    """One server process. ``name`` stands in messages, ``log`` is the file that its output goes to."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self.name = name
+        self.log = log
+        self._launcher: Launcher | None = None
+        self._id = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(
+        self,
+        launcher: Launcher,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        ready: Callable[[], bool],
+        seconds: float = START_S,
+    ) -> None:
+        """Start ``command`` and wait until ``ready``. Raises CellFailed with the last lines of the log."""
+        with self.log.open("ab") as output:
+            try:
+                self._id, self._process = launcher.start_process(
+                    command, environment=environment, stderr=output, stdout=output
+                )
+            except OSError as error:
+                raise CellFailed(f"{self.name}: could not be started: {command[0]}: {error.strerror}") from None
+        self._launcher = launcher
+        end = time.monotonic() + seconds
+        while not ready():
+            if self._process.poll() is not None:
+                ending = self._ending()
+                self.kill()
+                raise CellFailed(f"{self.name}: the server {ending} while it started: {self.last_lines()}")
+            if time.monotonic() > end:
+                self.kill()
+                raise CellFailed(f"{self.name}: the server did not answer within {seconds:.0f} s: {self.last_lines()}")
+            time.sleep(0.02)
+
+    @property
+    def pid(self) -> int | None:
+        """Process id while it runs."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def died(self) -> str | None:
+        """How it ended although nobody asked it to, with the last lines of its log; None while it runs or after stop."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        return f"it {self._ending()}; its log ends: {self.last_lines()}"
+
+    def stop(self, signal_: signal.Signals = signal.SIGTERM, seconds: float = STOP_S) -> None:
+        """Ask it to shut down and wait. Raises CellFailed when it does not end in order; it is gone in any case."""
+        if self._process is None:
+            return
+        try:
+            if self._process.poll() is None:
+                self._process.send_signal(signal_)
+            try:
+                code = self._process.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                raise CellFailed(f"{self.name}: the server did not stop within {seconds:.0f} s") from None
+            if code not in (0, -signal_):
+                raise CellFailed(f"{self.name}: the server {self._ending()} when it was stopped: {self.last_lines()}")
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, if it still runs."""
+        if self._process is not None and self._launcher is not None:
+            self._launcher.end_process(self._id, self._process)
+        self._process = None
+
+    def last_lines(self, count: int = 3) -> str:
+        """The last lines of the log, on one line."""
+        lines = [line.strip() for line in log_tail(self.log).splitlines() if line.strip()]
+        return " / ".join(lines[-count:]) or "its log is empty"
+
+    def _ending(self) -> str:
+        code = self._process.returncode if self._process is not None else 0
+        return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+def log_tail(path: Path) -> str:
+    """The last 16 KiB of a log, "" when there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LOG_BYTES))
+            return file.read().decode(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def free_port() -> int:
+    """A port on loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def check_port(name: str, port: int) -> None:
+    """Raise CellFailed when ``port`` of the loopback address is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise CellFailed(f"{name}: port {port} of 127.0.0.1 is taken: ask for another, or for none") from None
+
+
+def password() -> str:
+    """A new random password."""
+    return secrets.token_urlsafe(18)
+
+
+class SocketDirectory:
+    """Where a server's Unix socket lies: ``directory`` itself, or, where its path is too long for a socket, one of ours
+    in the system's directory for temporary files, released with the server."""
+
+    def __init__(self, directory: Path, longest_name: str) -> None:
+        self.path = directory
+        self._id: str | None = None
+        self._long = len(os.fsencode(directory / longest_name)) > SOCKET_PATH_MAX
+
+    def make(self, launcher: Launcher) -> None:
+        if self._long and self._id is None:
+            self.path = Path(tempfile.gettempdir()) / f"acidtest-{uuid.uuid4().hex[:8]}"
+            self._id = launcher.make_directory(self.path)
+
+    def release(self, launcher: Launcher) -> None:
+        if self._id is not None:
+            launcher.remove_directory(self._id)
+            self._id = None
+
+
+def as_ordinary_user(command: Sequence[str]) -> list[str]:
+    """``command`` for a server that refuses to run as root: as another user of a namespace in which nobody else is.
+
+    Files stay root's, so that no directory has to be given away; see user_namespaces(7). Unchanged for other users.
+    Raises MachineLacks where such namespaces are not to be had.
+    """
+    if os.geteuid() != 0:
+        return list(command)
+    unshare = shutil.which("unshare")
+    wrapped = [unshare or "unshare", "--user", "--map-user=1000", "--map-group=1000", "--"]
+    worked = False
+    if unshare:
+        with contextlib.suppress(OSError):
+            worked = subprocess.run([*wrapped, "true"], capture_output=True, check=False).returncode == 0
+    if not worked:
+        raise MachineLacks(
+            f"{Path(command[0]).name} refuses to run as root, and this machine gives no user namespace",
+            "run acidtest as an ordinary user, or allow user namespaces (package util-linux has unshare)",
+        )
+    return [*wrapped, *command]
