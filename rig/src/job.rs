@@ -1,11 +1,13 @@
 //! One job, from its first event to its last.
 
-use crate::protocol::{Checked, Event, Inspection, Job, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL};
+use crate::protocol::{
+    Checked, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL,
+};
 use crate::session::{self, Outcome, Session, Value};
 use crate::terminal::{self, Ready};
-use crate::workload::{self, Acknowledged, Seat, Workload};
+use crate::workload::{self, Acknowledged, Seat, Site, Workload};
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why a job could not go on.
 enum Halted {
@@ -64,13 +66,15 @@ fn phases(job: &Job, voice: &mut Voice) -> Step<()> {
     let mut runs = 0;
     for phase in &job.phases {
         match phase {
-            Phase::Load {} => load(workload.as_ref(), opened(&mut own, job)?, voice)?,
-            Phase::Check {} => check(workload.as_ref(), opened(&mut own, job)?, acknowledged, voice)?,
+            Phase::Load { sessions } => {
+                own = None;
+                load(job, workload.as_ref(), *sessions, voice)?;
+            }
+            Phase::Check {} => check(workload.as_ref(), opened(&mut own, job)?, &acknowledged, voice)?,
             Phase::Run(plan) => {
                 own = None;
                 let told = run(job, workload.as_ref(), plan, runs, &settings, voice)?;
-                acknowledged.committed += told.committed;
-                acknowledged.unknown += told.unknown;
+                acknowledged.add(&told);
                 runs += 1;
             }
         }
@@ -102,36 +106,53 @@ fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Sett
     Ok(settings)
 }
 
-fn load(workload: &dyn Workload, session: &mut dyn Session, voice: &mut Voice) -> Step<()> {
+/// How often the count of loaded rows is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+fn load(job: &Job, workload: &dyn Workload, sessions: u32, voice: &mut Voice) -> Step<()> {
+    let site = Site::new(&job.target, job.seed, sessions);
     let began = Instant::now();
-    let (mut told_s, mut told_rows) = (0.0, 0);
+    let mut series = Vec::new();
     let mut unheard = None;
-    let outcome = workload.load(session, &mut |done, total| {
-        let elapsed_s = began.elapsed().as_secs_f64();
-        if elapsed_s - told_s < 1.0 {
-            return;
+    let outcome = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| workload.load(&site));
+        let (mut told_s, mut told) = (0.0, (0, 0));
+        loop {
+            let ended = loading.is_finished();
+            let elapsed_s = began.elapsed().as_secs_f64();
+            if ended || elapsed_s - told_s >= 1.0 {
+                let (rows, bytes) = site.written();
+                let length_s = elapsed_s - told_s;
+                series.push(LoadSecond { at_s: told_s, length_s, rows: rows - told.0, bytes: bytes - told.1 });
+                let event = Event::Progress {
+                    phase: PhaseName::Load,
+                    fraction: (site.expected() > 0).then(|| rows as f64 / site.expected() as f64),
+                    elapsed_s,
+                    done: rows,
+                    rate_per_s: (rows - told.0) as f64 / length_s.max(1e-9),
+                };
+                unheard = unheard.take().or(voice.say(&event).err());
+                (told_s, told) = (elapsed_s, (rows, bytes));
+            }
+            if ended {
+                break loading.join().expect("a load does not panic");
+            }
+            std::thread::sleep(LOOK);
         }
-        let event = Event::Progress {
-            phase: PhaseName::Load,
-            fraction: (total > 0).then(|| done as f64 / total as f64),
-            elapsed_s,
-            done,
-            rate_per_s: (done - told_rows) as f64 / (elapsed_s - told_s),
-        };
-        unheard = unheard.take().or(voice.say(&event).err());
-        (told_s, told_rows) = (elapsed_s, done);
     });
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    let rows = doing("loading the database", outcome)?;
-    voice.say(&Event::Loaded(Loaded { rows, seconds: began.elapsed().as_secs_f64() }))
+    doing("loading the database", outcome)?;
+    let (rows, bytes) = site.written();
+    let sessions = site.sessions() as u32;
+    voice.say(&Event::Loaded(Loaded { rows, bytes, seconds: began.elapsed().as_secs_f64(), sessions, series }))
 }
 
 fn check(
     workload: &dyn Workload,
     session: &mut dyn Session,
-    acknowledged: Acknowledged,
+    acknowledged: &Acknowledged,
     voice: &mut Voice,
 ) -> Step<()> {
     let began = Instant::now();
@@ -148,20 +169,23 @@ fn run(
     voice: &mut Voice,
 ) -> Step<Acknowledged> {
     let mut terminals = Vec::new();
-    for terminal in 0..plan.terminals {
-        let mut session = doing(&format!("opening terminal {terminal}'s session"), session::open(&job.target))?;
+    let workers = workload.workers(plan.terminals);
+    for number in 0..plan.terminals + workers {
+        let mut session = doing(&format!("opening terminal {number}'s session"), session::open(&job.target))?;
         let answers = inspect(session.as_mut(), &job.inspect)?;
         if answers != settings {
-            voice.say(&Event::Settings { terminal: Some(terminal), values: answers })?;
+            voice.say(&Event::Settings { terminal: Some(number), values: answers })?;
         }
-        let seat = Seat { run, terminal: terminal.into(), terminals: plan.terminals.into() };
+        let worker = number >= plan.terminals;
+        let place = if worker { number - plan.terminals } else { number };
+        let seat = Seat { run, terminal: place.into(), terminals: plan.terminals.into(), worker };
         let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
-        terminals.push(Ready { session, script });
+        terminals.push(Ready { session, script, worker });
     }
     let mut unheard = None;
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
-    let ended = terminal::run(plan, seed, terminals, &mut |news| {
+    let ended = terminal::run(plan, seed, workload.kinds(), terminals, &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,

@@ -36,11 +36,35 @@ fn targets() -> Vec<Target> {
         },
         firebird(None, None, FirebirdIsolation::ReadCommitted, FirebirdLockResolution::Wait),
         firebird(Some(remote), Some(10), FirebirdIsolation::Snapshot, FirebirdLockResolution::NoWait),
+        Target::Postgres {
+            host: "/data/instance".into(),
+            port: 5432,
+            user: "acidtest".into(),
+            password: Some("secret".into()),
+            database: "acidtest".into(),
+            setup: vec!["set synchronous_commit = off".into()],
+            pipeline: true,
+        },
+        Target::Mysql {
+            host: "127.0.0.1".into(),
+            port: 3306,
+            user: "acidtest".into(),
+            password: None,
+            database: "acidtest".into(),
+            setup: vec!["set session sql_mode = ''".into()],
+        },
     ]
 }
 
 fn workloads() -> Vec<Workload> {
-    vec![Workload::Commits { row_bytes: 100 }, Workload::Tpcb { scale: 2 }]
+    vec![
+        Workload::Commits { row_bytes: 100 },
+        Workload::Tpcb { scale: 2 },
+        Workload::Tpcc { warehouses: 4, procedures: true, keying: true },
+        Workload::Orders { products: 1_000, orders_per_call: 100, repeatable: true },
+        Workload::Iud { rows: 5_000 },
+        Workload::Oltp { tables: 2, table_rows: 1_000 },
+    ]
 }
 
 fn pacings() -> Vec<Pacing> {
@@ -56,11 +80,18 @@ fn extents() -> Vec<Extent> {
 }
 
 fn phases() -> Vec<Phase> {
-    let mut phases = vec![Phase::Load {}, Phase::Check {}];
+    let mut phases = vec![Phase::Load { sessions: 2 }, Phase::Check {}];
     for pacing in pacings() {
         for extent in extents() {
             let pacing = pacing.clone();
-            phases.push(Phase::Run(RunPlan { terminals: 4, pacing, warmup_s: 0.5, extent, retries: 10 }));
+            phases.push(Phase::Run(RunPlan {
+                terminals: 4,
+                threads: Some(2),
+                pacing,
+                warmup_s: 0.5,
+                extent,
+                retries: 10,
+            }));
         }
     }
     phases
@@ -68,9 +99,10 @@ fn phases() -> Vec<Phase> {
 
 fn jobs() -> Vec<Job> {
     let inspect = vec![Inspection { name: "journal_mode".into(), sql: "pragma journal_mode".into() }];
-    targets()
+    workloads()
         .into_iter()
-        .zip(workloads().into_iter().cycle())
+        .zip(targets().into_iter().cycle())
+        .map(|(workload, target)| (target, workload))
         .map(|(target, workload)| Job {
             protocol: PROTOCOL,
             seed: 42,
@@ -96,6 +128,7 @@ fn result(arrivals: Option<ArrivalCounts>) -> RunResult {
     };
     RunResult {
         terminals: 4,
+        threads: 2,
         warmup_s: 0.5,
         measured_s: 2.5,
         counts: Counts {
@@ -111,7 +144,17 @@ fn result(arrivals: Option<ArrivalCounts>) -> RunResult {
         throughput_per_s: 2.5,
         goodput_per_s: 1.5,
         latency: histogram.clone(),
-        service: histogram,
+        service: histogram.clone(),
+        kinds: vec![Kind {
+            name: "new_order".into(),
+            committed: 3,
+            rolled_back: 1,
+            conflicts: 2,
+            given_up: 1,
+            errors: 1,
+            latency: histogram,
+            limit_ms: Some(5_000.0),
+        }],
         series: vec![Second {
             at_s: -0.5,
             length_s: 0.5,
@@ -145,7 +188,13 @@ fn events() -> Vec<Event> {
         progress(PhaseName::Check, None),
         progress(PhaseName::Warmup, Some(0.5)),
         progress(PhaseName::Run, Some(0.5)),
-        Event::Loaded(Loaded { rows: 5, seconds: 0.5 }),
+        Event::Loaded(Loaded {
+            rows: 5,
+            bytes: 500,
+            seconds: 0.5,
+            sessions: 2,
+            series: vec![LoadSecond { at_s: 0.0, length_s: 0.5, rows: 5, bytes: 500 }],
+        }),
         Event::Checked(Checked {
             conditions: vec![Condition { name: "rows".into(), holds: true, detail: "5 rows".into() }],
             seconds: 0.5,

@@ -3,7 +3,7 @@
 //! The low-level half of `rsfbclient` is used as it is: one attachment a session, statements prepared once and kept
 //! across transactions, one transaction at a time.
 
-use super::{Class, Dialect, Outcome, Session, SessionError, Statement, Value};
+use super::{Bulk, Class, Dialect, Inserts, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use crate::protocol::{FirebirdIsolation, FirebirdLockResolution, Target};
 use rsfbclient_core::{
     charset::UTF_8, Column, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, FreeStmtOp,
@@ -11,6 +11,7 @@ use rsfbclient_core::{
     TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
+use std::task::Poll;
 
 type Client = NativeFbClient<DynLoad>;
 type Handle = <Client as FirebirdClientDbOps>::DbHandle;
@@ -21,7 +22,7 @@ pub struct Firebird {
     client: Client,
     database: Handle,
     transaction: Option<Transaction>,
-    statements: Vec<(StmtType, Prepared)>,
+    statements: Vec<(String, (StmtType, Prepared))>,
     kind: TransactionConfiguration,
 }
 
@@ -62,6 +63,49 @@ impl Firebird {
         Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind })
     }
 
+    fn begin(&mut self) -> Outcome<()> {
+        let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
+        self.transaction = Some(transaction);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Outcome<()> {
+        // A commit that fails leaves the transaction open: the caller rolls it back.
+        let transaction = open(&mut self.transaction)?;
+        self.client.transaction_operation(transaction, TrOp::Commit).map_err(said)?;
+        self.transaction = None;
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Outcome<()> {
+        match self.transaction.take() {
+            Some(mut transaction) => self.client.transaction_operation(&mut transaction, TrOp::Rollback).map_err(said),
+            None => Ok(()),
+        }
+    }
+
+    fn run(&mut self, statement: Statement, parameters: &[Value], row: Sink) -> Outcome<u64> {
+        let transaction = open(&mut self.transaction)?;
+        let (kind, prepared) = &mut self.statements[statement.0].1;
+        let changed = self
+            .client
+            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
+            .map_err(said)?;
+        if *kind != StmtType::Select && *kind != StmtType::SelectForUpd {
+            return Ok(changed as u64);
+        }
+        let fetched = loop {
+            match self.client.fetch(&mut self.database, transaction, prepared) {
+                Ok(Some(columns)) => row(&columns.into_iter().map(value).collect::<Vec<_>>()),
+                Ok(None) => break Ok(0),
+                Err(error) => break Err(said(error)),
+            }
+        };
+        // The cursor is closed in any case, or the statement could not run again.
+        let closed = self.client.free_statement(prepared, FreeStmtOp::Close).map_err(said);
+        fetched.and_then(|none| closed.map(|()| none))
+    }
+
     /// Runs `work` in a transaction of its own, committed when it succeeds.
     fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.begin()?;
@@ -86,6 +130,9 @@ impl Session for Firebird {
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
+        if let Some(known) = self.statements.iter().position(|(known, _)| known == sql) {
+            return Ok(Statement(known));
+        }
         // A statement is prepared inside a transaction but outlives it.
         self.apart(|session| {
             let transaction = open(&mut session.transaction)?;
@@ -93,57 +140,20 @@ impl Session for Firebird {
                 .client
                 .prepare_statement(&mut session.database, transaction, SqlDialect::D3, sql)
                 .map_err(said)?;
-            session.statements.push(prepared);
+            session.statements.push((sql.to_string(), prepared));
             Ok(Statement(session.statements.len() - 1))
         })
     }
 
-    fn begin(&mut self) -> Outcome<()> {
-        let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
-        self.transaction = Some(transaction);
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Outcome<()> {
-        // A commit that fails leaves the transaction open: the caller rolls it back.
-        let transaction = open(&mut self.transaction)?;
-        self.client.transaction_operation(transaction, TrOp::Commit).map_err(said)?;
-        self.transaction = None;
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Outcome<()> {
-        match self.transaction.take() {
-            Some(mut transaction) => self.client.transaction_operation(&mut transaction, TrOp::Rollback).map_err(said),
-            None => Ok(()),
-        }
-    }
-
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
-        let transaction = open(&mut self.transaction)?;
-        let (_, prepared) = &mut self.statements[statement.0];
-        self.client
-            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
-            .map(|changed| changed as u64)
-            .map_err(said)
-    }
-
-    fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {
-        let transaction = open(&mut self.transaction)?;
-        let (_, prepared) = &mut self.statements[statement.0];
-        self.client
-            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
-            .map_err(said)?;
-        let fetched = loop {
-            match self.client.fetch(&mut self.database, transaction, prepared) {
-                Ok(Some(columns)) => row(&columns.into_iter().map(value).collect::<Vec<_>>()),
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(said(error)),
+    fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
+        Poll::Ready(match request {
+            Request::Begin => self.begin().map(|()| 0),
+            Request::Commit => self.commit().map(|()| 0),
+            Request::Rollback => self.rollback().map(|()| 0),
+            Request::Run(statement, parameters) | Request::One(statement, parameters) => {
+                self.run(statement, parameters, row)
             }
-        };
-        // The cursor is closed in any case, or the statement could not run again.
-        let closed = self.client.free_statement(prepared, FreeStmtOp::Close).map_err(said);
-        fetched.and(closed)
+        })
     }
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
@@ -154,13 +164,18 @@ impl Session for Firebird {
     }
 
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
+        let known = self.statements.len();
         let statement = self.prepare(sql)?;
         let mut found = Vec::new();
-        let ran = self.apart(|session| session.query(statement, &[], &mut |row| found.push(row.to_vec())));
-        if let Some((_, mut prepared)) = self.statements.pop() {
+        let ran = self.apart(|session| session.run(statement, &[], &mut |row| found.push(row.to_vec())));
+        for (_, (_, mut prepared)) in self.statements.drain(known..) {
             self.client.free_statement(&mut prepared, FreeStmtOp::Drop).map_err(said)?;
         }
-        ran.map(|()| found)
+        ran.map(|_| found)
+    }
+
+    fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
+        Ok(Box::new(Inserts::begin(self, table, columns)?))
     }
 }
 
@@ -168,7 +183,7 @@ impl Drop for Firebird {
     fn drop(&mut self) {
         // Nobody is left to hear of an error here; what matters, the commits, was acknowledged before.
         self.rollback().ok();
-        for (_, mut prepared) in self.statements.drain(..) {
+        for (_, (_, mut prepared)) in self.statements.drain(..) {
             self.client.free_statement(&mut prepared, FreeStmtOp::Drop).ok();
         }
         self.client.detach_database(&mut self.database).ok();

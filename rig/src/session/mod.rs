@@ -5,6 +5,8 @@ mod firebird;
 mod sqlite;
 
 use crate::protocol::Target;
+use std::os::fd::RawFd;
+use std::task::Poll;
 
 /// A value that goes into a statement or comes out of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +25,15 @@ impl Value {
             Value::Real(x) if x.fract() == 0.0 => Some(*x as i64),
             Value::Text(s) => s.trim().parse().ok(),
             _ => None,
+        }
+    }
+
+    /// Bytes of the value itself.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Value::Null => 0,
+            Value::Int(_) | Value::Real(_) => 8,
+            Value::Text(s) => s.len() as u64,
         }
     }
 
@@ -95,6 +106,16 @@ pub struct SessionError {
     pub message: String,
 }
 
+impl SessionError {
+    /// A statement for one row changed `found`.
+    pub fn not_one(found: u64) -> SessionError {
+        SessionError {
+            class: if found == 0 { Class::RowMissed } else { Class::Other },
+            message: format!("a statement for one row changed {found}"),
+        }
+    }
+}
+
 pub type Outcome<T> = Result<T, SessionError>;
 
 /// Names a statement prepared on a session.
@@ -105,42 +126,118 @@ pub struct Statement(pub usize);
 pub enum Dialect {
     Sqlite,
     Firebird,
+    Postgres,
+    Mysql,
 }
+
+/// What a caller on the measured path asks of a session. Statements run inside a transaction that was begun.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<'a> {
+    Begin,
+    Commit,
+    /// Safe when no transaction is open.
+    Rollback,
+    /// Answers how many rows it changed; rows that it answers go to the caller's sink.
+    Run(Statement, &'a [Value]),
+    /// A statement that must change exactly one row. A session that pipelines may answer 1 before it knows, and then
+    /// answers a later request with [`SessionError::not_one`].
+    One(Statement, &'a [Value]),
+}
+
+/// Where a query's rows go, one at a time.
+pub type Sink<'a> = &'a mut dyn FnMut(&[Value]);
 
 /// One connection with its prepared statements. Statements outlive transactions.
 ///
-/// Every statement runs inside a transaction that the caller began, but for [`Session::batch`].
+/// The measured path is [`Session::call`] and [`Session::resume`], which never wait, so that one thread can drive many
+/// sessions of a server; scripts use them through [`Client`](super::terminal::Client). Everything else may wait, and is
+/// not on the measured path.
 pub trait Session: Send {
     fn dialect(&self) -> Dialect;
     /// The version the engine itself reports.
     fn engine_version(&mut self) -> Outcome<String>;
     fn prepare(&mut self, sql: &str) -> Outcome<Statement>;
-    fn begin(&mut self) -> Outcome<()>;
-    fn commit(&mut self) -> Outcome<()>;
-    /// Safe to call when no transaction is open.
-    fn rollback(&mut self) -> Outcome<()>;
-    /// Runs a statement that answers no rows; answers how many it changed.
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64>;
 
-    /// Runs a statement that must change exactly one row. An engine may, at weak isolation, pass over a row that another
-    /// transaction is changing: that is a refusal, not a success.
-    fn change_one(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
-        match self.execute(statement, parameters)? {
-            1 => Ok(()),
-            found => Err(SessionError {
-                class: if found == 0 { Class::RowMissed } else { Class::Other },
-                message: format!("a statement for one row changed {found}"),
-            }),
-        }
+    /// Hands a request to the engine. An embedded engine answers at once; a server's answer is pending.
+    fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>>;
+
+    /// Goes on with the pending request, once [`Session::descriptor`] can be read. Reads until nothing more is there,
+    /// so that news of more to read is never missed.
+    fn resume(&mut self, _row: Sink) -> Poll<Outcome<u64>> {
+        unreachable!("an embedded engine leaves nothing pending")
     }
 
-    /// Runs a query and hands each row to `row`.
-    fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()>;
+    /// The socket that a pending answer comes from; none of an embedded engine.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+
     /// Runs one statement without parameters in a transaction of its own, committed (schema, bulk load).
     fn batch(&mut self, sql: &str) -> Outcome<()>;
 
     /// All rows of a query that is run once, in a transaction of its own.
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>>;
+
+    /// Begins to fill `columns` of `table`, by the fastest way that the engine offers a client. Nothing is sure to be
+    /// there before [`Bulk::finish`].
+    fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>>;
+}
+
+/// A bulk load under way. Dropped before it is finished, it leaves no rows or some.
+pub trait Bulk {
+    /// One row, a value for each column. Answers the bytes of its values as they are handed over.
+    fn row(&mut self, values: &[Value]) -> Outcome<u64>;
+    /// Commits. Answers how many rows the engine has taken.
+    fn finish(self: Box<Self>) -> Outcome<u64>;
+}
+
+/// Runs a request to its end on a session that answers at once or may be waited for; not for the measured path.
+pub fn wait(session: &mut dyn Session, request: Request, row: Sink) -> Outcome<u64> {
+    let mut answer = session.call(request, row);
+    loop {
+        match answer {
+            Poll::Ready(outcome) => return outcome,
+            Poll::Pending => {
+                readable(session.descriptor().expect("what is pending comes from a socket"));
+                answer = session.resume(row);
+            }
+        }
+    }
+}
+
+/// Waits until a socket can be read; see poll(2).
+pub fn readable(descriptor: RawFd) {
+    let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one pollfd of ours. An interrupted wait is like one that ended: the reader finds nothing and waits again.
+    unsafe { libc::poll(&raw mut poll, 1, -1) };
+}
+
+/// [`Bulk`] for an engine whose fastest way is a prepared insert a row, all in one transaction.
+pub struct Inserts<'a> {
+    session: &'a mut dyn Session,
+    insert: Statement,
+    rows: u64,
+}
+
+impl<'a> Inserts<'a> {
+    pub fn begin(session: &'a mut dyn Session, table: &str, columns: &[&str]) -> Outcome<Inserts<'a>> {
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = session.prepare(&format!("insert into {table} ({}) values ({marks})", columns.join(", ")))?;
+        wait(session, Request::Begin, &mut |_| {})?;
+        Ok(Inserts { session, insert, rows: 0 })
+    }
+}
+
+impl Bulk for Inserts<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        self.rows += wait(self.session, Request::Run(self.insert, values), &mut |_| {})?;
+        Ok(values.iter().map(Value::bytes).sum())
+    }
+
+    fn finish(self: Box<Self>) -> Outcome<u64> {
+        wait(self.session, Request::Commit, &mut |_| {})?;
+        Ok(self.rows)
+    }
 }
 
 /// Opens a session.
@@ -150,5 +247,6 @@ pub fn open(target: &Target) -> Outcome<Box<dyn Session>> {
             Ok(Box::new(sqlite::Sqlite::open(path, setup, *busy_timeout_ms)?))
         }
         Target::Firebird { .. } => Ok(Box::new(firebird::Firebird::open(target)?)),
+        Target::Postgres { .. } | Target::Mysql { .. } => todo!(),
     }
 }

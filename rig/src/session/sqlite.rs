@@ -4,9 +4,10 @@
 //! writer is refused at once (SQLITE_BUSY without the busy handler) when another wrote meanwhile;
 //! see <https://sqlite.org/lang_transaction.html>.
 
-use super::{Class, Dialect, Outcome, Session, SessionError, Statement, Value};
+use super::{Bulk, Class, Dialect, Inserts, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql};
+use std::task::Poll;
 use std::time::Duration;
 
 pub struct Sqlite {
@@ -27,6 +28,32 @@ impl Sqlite {
             session.rows(sql)?; // a pragma may answer a row
         }
         Ok(session)
+    }
+}
+
+impl Sqlite {
+    fn plain(&mut self, sql: &str) -> Outcome<u64> {
+        self.connection.prepare_cached(sql).and_then(|mut s| s.execute([])).map_err(said)?;
+        Ok(0)
+    }
+
+    fn run(&mut self, statement: Statement, parameters: &[Value], row: Sink) -> Outcome<u64> {
+        let mut prepared = self.connection.prepare_cached(&self.statements[statement.0]).map_err(said)?;
+        let columns = prepared.column_count();
+        if columns == 0 {
+            let changed = prepared.execute(rusqlite::params_from_iter(parameters)).map_err(said)?;
+            return Ok(changed as u64);
+        }
+        let mut rows = prepared.query(rusqlite::params_from_iter(parameters)).map_err(said)?;
+        let mut values = Vec::with_capacity(columns);
+        while let Some(found) = rows.next().map_err(said)? {
+            values.clear();
+            for column in 0..columns {
+                values.push(value(found.get_ref(column).map_err(said)?));
+            }
+            row(&values);
+        }
+        Ok(0)
     }
 }
 
@@ -60,50 +87,25 @@ impl Session for Sqlite {
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
+        if let Some(known) = self.statements.iter().position(|known| known == sql) {
+            return Ok(Statement(known));
+        }
         assert!(self.statements.len() < STATEMENTS_MAX);
         self.connection.prepare_cached(sql).map_err(said)?;
         self.statements.push(sql.to_string());
         Ok(Statement(self.statements.len() - 1))
     }
 
-    fn begin(&mut self) -> Outcome<()> {
-        self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])).map_err(said)?;
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Outcome<()> {
-        self.connection.prepare_cached("COMMIT").and_then(|mut s| s.execute([])).map_err(said)?;
-        Ok(())
-    }
-
-    fn rollback(&mut self) -> Outcome<()> {
-        if !self.connection.is_autocommit() {
-            self.connection.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([])).map_err(said)?;
-        }
-        Ok(())
-    }
-
-    fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
-        self.connection
-            .prepare_cached(&self.statements[statement.0])
-            .and_then(|mut s| s.execute(rusqlite::params_from_iter(parameters)))
-            .map(|changed| changed as u64)
-            .map_err(said)
-    }
-
-    fn query(&mut self, statement: Statement, parameters: &[Value], row: &mut dyn FnMut(&[Value])) -> Outcome<()> {
-        let mut prepared = self.connection.prepare_cached(&self.statements[statement.0]).map_err(said)?;
-        let columns = prepared.column_count();
-        let mut rows = prepared.query(rusqlite::params_from_iter(parameters)).map_err(said)?;
-        let mut values = Vec::with_capacity(columns);
-        while let Some(found) = rows.next().map_err(said)? {
-            values.clear();
-            for column in 0..columns {
-                values.push(value(found.get_ref(column).map_err(said)?));
+    fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
+        Poll::Ready(match request {
+            Request::Begin => self.plain("BEGIN IMMEDIATE"),
+            Request::Commit => self.plain("COMMIT"),
+            Request::Rollback if self.connection.is_autocommit() => Ok(0),
+            Request::Rollback => self.plain("ROLLBACK"),
+            Request::Run(statement, parameters) | Request::One(statement, parameters) => {
+                self.run(statement, parameters, row)
             }
-            row(&values);
-        }
-        Ok(())
+        })
     }
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
@@ -119,6 +121,10 @@ impl Session for Sqlite {
             found.push((0..columns).map(|c| row.get_ref(c).map(value)).collect::<Result<_, _>>().map_err(said)?);
         }
         Ok(found)
+    }
+
+    fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
+        Ok(Box::new(Inserts::begin(self, table, columns)?))
     }
 }
 

@@ -1,4 +1,7 @@
-//! Terminals: threads that submit transactions, each on a session of its own, and what they measure.
+//! Terminals submit transactions, each on a session of its own; here is how they are driven and what they measure.
+//!
+//! An embedded engine works inside the calling thread, so each of its terminals has one. Terminals of a server are futures
+//! that share a few threads (see [`drive`]): what a client costs is mostly the switching between threads.
 //!
 //! What belongs to the measurement:
 //! - closed loop by duration: every transaction that ends after the warm-up. Terminals start none after the planned end;
@@ -7,22 +10,28 @@
 //!   terminal could start before the planned end are counted as unfinished.
 //! - by count: after the warm-up, exactly that many commits.
 
+mod client;
 mod cpu;
+mod drive;
 mod histogram;
 mod pacing;
 mod series;
 
+pub use client::Client;
+
 use crate::protocol::{
-    ArrivalCounts, ClassCount, Counts, Cpu, ErrorSample, Extent, Pacing, PhaseName, RunPlan, RunResult,
+    ArrivalCounts, ClassCount, Counts, Cpu, ErrorSample, Extent, Kind, Pacing, PhaseName, RunPlan, RunResult,
 };
-use crate::session::{Class, Session};
-use crate::workload::{Acknowledged, Ended, Refused, Rng, Script};
-use cpu::{Metered, Sampled};
+use crate::session::{Class, Outcome, Session};
+use crate::workload::{Acknowledged, Drawn, Ended, KindSpec, Refused, Rng, Script};
+use cpu::Sampled;
+use drive::Task;
 use histogram::Latencies;
 use pacing::Schedule;
 use rand::SeedableRng;
 use series::{Collector, Happened, Part, Series};
 use std::collections::BTreeMap;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Barrier, Mutex};
@@ -35,10 +44,15 @@ const LATE_NS: u64 = 1_000_000;
 /// A terminal that fails so often in a row without a commit will not succeed any more.
 const HOPELESS: u64 = 100;
 
+/// How long a worker that found nothing to do waits before it looks again.
+const IDLE: Duration = Duration::from_millis(1);
+
 /// A terminal ready to start.
 pub struct Ready {
     pub session: Box<dyn Session>,
     pub script: Box<dyn Script>,
+    /// Works off what terminals have queued, instead of submitting transactions of its own.
+    pub worker: bool,
 }
 
 /// News of a run, for people.
@@ -65,6 +79,8 @@ struct Shared<'a> {
     tickets: AtomicI64,
     schedule: Option<Mutex<Schedule>>,
     committed: AtomicU64,
+    /// Terminals that have not ended; workers end when there is none.
+    at_work: AtomicU64,
     stop: AtomicBool,
     stopped: Mutex<Option<Stopped>>,
 }
@@ -72,6 +88,10 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn now_ns(&self) -> u64 {
         self.began.elapsed().as_nanos() as u64
+    }
+
+    fn at(&self, time_ns: u64) -> Instant {
+        self.began + Duration::from_nanos(time_ns)
     }
 
     fn stop(&self, why: Stopped) {
@@ -87,10 +107,63 @@ struct Record {
     samples: BTreeMap<Class, String>,
     latency: Latencies,
     service: Latencies,
+    kinds: Vec<OfKind>,
     arrivals: ArrivalCounts,
     acknowledged: Acknowledged,
     sampled: Sampled,
     last_end_ns: u64,
+}
+
+/// What one kind of transaction came to.
+struct OfKind {
+    committed: u64,
+    rolled_back: u64,
+    conflicts: u64,
+    given_up: u64,
+    errors: u64,
+    latency: Latencies,
+}
+
+impl OfKind {
+    fn new() -> OfKind {
+        OfKind { committed: 0, rolled_back: 0, conflicts: 0, given_up: 0, errors: 0, latency: Latencies::new() }
+    }
+
+    fn add(&mut self, other: &OfKind) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.conflicts += other.conflicts;
+        self.given_up += other.given_up;
+        self.errors += other.errors;
+        self.latency.add(&other.latency);
+    }
+
+    fn to_protocol(&self, spec: &KindSpec) -> Kind {
+        Kind {
+            name: spec.name.to_string(),
+            committed: self.committed,
+            rolled_back: self.rolled_back,
+            conflicts: self.conflicts,
+            given_up: self.given_up,
+            errors: self.errors,
+            latency: self.latency.to_protocol(),
+            limit_ms: spec.limit_ms,
+        }
+    }
+}
+
+/// How many threads drive the terminals. One each where a call keeps its thread busy or waiting until it is answered.
+fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {
+    if terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
+        return terminals.len();
+    }
+    let wanted = plan.threads.map_or_else(default_threads, |threads| threads as usize);
+    wanted.min(plan.terminals as usize)
+}
+
+/// Half of the processors: the server, which does the greater part of the work, may well have the same ones.
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |many| many.get().div_ceil(2))
 }
 
 /// Runs `plan` over the terminals. `news` is called about once a second from the calling thread.
@@ -99,6 +172,7 @@ struct Record {
 pub fn run(
     plan: &RunPlan,
     seed: u64,
+    kinds: &[KindSpec],
     terminals: Vec<Ready>,
     news: &mut dyn FnMut(News),
 ) -> Result<(RunResult, Acknowledged), Stopped> {
@@ -121,23 +195,32 @@ pub fn run(
         tickets: AtomicI64::new(tickets),
         schedule,
         committed: AtomicU64::new(0),
+        at_work: AtomicU64::new(plan.terminals.into()),
         stop: AtomicBool::new(false),
         stopped: Mutex::new(None),
     };
-    let barrier = Barrier::new(terminals.len());
+    let threads = threads(plan, &terminals);
+    let mut shares: Vec<Vec<(usize, Ready)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, ready) in terminals.into_iter().enumerate() {
+        shares[index % threads].push((index, ready));
+    }
+    let barrier = Barrier::new(threads);
     let (parts, arriving) = mpsc::channel::<Part>();
     let mut series = Series::default();
     let mut cpu_before = cpu::process_s();
     let records: Vec<Record> = std::thread::scope(|scope| {
-        let handles: Vec<_> = terminals
+        let handles: Vec<_> = shares
             .into_iter()
-            .enumerate()
-            .map(|(index, ready)| {
+            .map(|share| {
                 let (shared, barrier, parts) = (&shared, &barrier, parts.clone());
                 scope.spawn(move || {
-                    let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                    let terminals = share.into_iter().map(|(index, ready)| {
+                        let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                        Terminal::new(shared, kinds.len(), ready, rng, clock_read_ns, parts.clone())
+                    });
+                    let terminals: Vec<_> = terminals.collect();
                     barrier.wait();
-                    Terminal::new(shared, ready, rng, clock_read_ns, parts).run()
+                    drive_share(shared, terminals)
                 })
             })
             .collect();
@@ -171,13 +254,26 @@ pub fn run(
                 (told_ns, told) = (now_ns, committed);
             }
         }
-        handles.into_iter().map(|handle| handle.join().expect("a terminal does not panic")).collect()
+        handles.into_iter().flat_map(|handle| handle.join().expect("a terminal does not panic")).collect()
     });
     let cpu_after = cpu::process_s();
     if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
         return Err(stopped);
     }
-    Ok(summarise(plan, warmup_ns, open, clock_read_ns, records, series, cpu_before, cpu_after))
+    Ok(summarise(plan, threads, kinds, warmup_ns, open, clock_read_ns, records, series, cpu_before, cpu_after))
+}
+
+/// Drives one thread's terminals to their end and brings back their records.
+fn drive_share(shared: &Shared, terminals: Vec<Terminal>) -> Vec<Record> {
+    let mut records: Vec<Option<Record>> = terminals.iter().map(|_| None).collect();
+    let tasks = terminals.into_iter().zip(&mut records).map(|(terminal, record)| Task {
+        socket: terminal.socket,
+        future: Box::pin(async move { *record = Some(terminal.run().await) }),
+    });
+    if let Err(error) = drive::drive(tasks.collect()) {
+        shared.stop(Stopped(format!("waiting for sessions: {error}")));
+    }
+    records.into_iter().flatten().collect()
 }
 
 fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
@@ -192,6 +288,8 @@ fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
 #[allow(clippy::too_many_arguments, reason = "called once, with what the run left")]
 fn summarise(
     plan: &RunPlan,
+    threads: usize,
+    kinds: &[KindSpec],
     warmup_ns: u64,
     open: bool,
     clock_read_ns: f64,
@@ -207,6 +305,7 @@ fn summarise(
     let mut arrivals = ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 };
     let mut acknowledged = Acknowledged::default();
     let mut sampled = Sampled::default();
+    let mut of_kind: Vec<OfKind> = kinds.iter().map(|_| OfKind::new()).collect();
     let mut last_end_ns = warmup_ns;
     for record in records {
         counts.committed += record.counts.committed;
@@ -227,8 +326,10 @@ fn summarise(
         arrivals.late += record.arrivals.late;
         arrivals.unfinished += record.arrivals.unfinished;
         arrivals.unfinished_wait_ms_max = arrivals.unfinished_wait_ms_max.max(record.arrivals.unfinished_wait_ms_max);
-        acknowledged.committed += record.acknowledged.committed;
-        acknowledged.unknown += record.acknowledged.unknown;
+        acknowledged.add(&record.acknowledged);
+        for (sum, kind) in of_kind.iter_mut().zip(&record.kinds) {
+            sum.add(kind);
+        }
         sampled.add(record.sampled);
         last_end_ns = last_end_ns.max(record.last_end_ns);
     }
@@ -244,6 +345,7 @@ fn summarise(
     let per_transaction = |ns: f64| ns / 1e3 / sampled.transactions.max(1) as f64;
     let result = RunResult {
         terminals: plan.terminals,
+        threads: threads as u32,
         warmup_s: plan.warmup_s,
         measured_s,
         throughput_per_s: finished as f64 / measured_s,
@@ -252,6 +354,7 @@ fn summarise(
         arrivals: open.then_some(arrivals),
         latency: latency.to_protocol(),
         service: service.to_protocol(),
+        kinds: of_kind.iter().zip(kinds).map(|(kind, spec)| kind.to_protocol(spec)).collect(),
         series: series.finish(plan.warmup_s, measured_s),
         cpu: Cpu {
             process_user_s: cpu_after.0 - cpu_before.0,
@@ -271,8 +374,10 @@ fn summarise(
 
 struct Terminal<'a> {
     shared: &'a Shared<'a>,
-    session: Metered,
+    socket: Option<RawFd>,
+    client: Client,
     script: Box<dyn Script>,
+    worker: bool,
     rng: Rng,
     parts: Sender<Part>,
     collector: Collector,
@@ -287,11 +392,20 @@ struct Due {
 }
 
 impl<'a> Terminal<'a> {
-    fn new(shared: &'a Shared<'a>, ready: Ready, rng: Rng, clock_read_ns: f64, parts: Sender<Part>) -> Terminal<'a> {
+    fn new(
+        shared: &'a Shared<'a>,
+        kinds: usize,
+        ready: Ready,
+        rng: Rng,
+        clock_read_ns: f64,
+        parts: Sender<Part>,
+    ) -> Terminal<'a> {
         Terminal {
             shared,
-            session: Metered::new(ready.session, clock_read_ns),
+            socket: ready.session.descriptor(),
+            client: Client::new(ready.session, clock_read_ns),
             script: ready.script,
+            worker: ready.worker,
             rng,
             parts,
             collector: Collector::new(),
@@ -301,6 +415,7 @@ impl<'a> Terminal<'a> {
                 samples: BTreeMap::new(),
                 latency: Latencies::new(),
                 service: Latencies::new(),
+                kinds: (0..kinds).map(|_| OfKind::new()).collect(),
                 arrivals: ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 },
                 acknowledged: Acknowledged::default(),
                 sampled: Sampled::default(),
@@ -310,34 +425,83 @@ impl<'a> Terminal<'a> {
         }
     }
 
-    fn run(mut self) -> Record {
-        let think = match self.shared.plan.pacing {
-            Pacing::Closed { think_ms } if think_ms > 0.0 => Some(Duration::from_secs_f64(think_ms / 1e3)),
-            _ => None,
-        };
-        let mut number = 0u64;
-        while let Some(due) = self.next() {
-            let sampling = number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns;
-            number += 1;
-            if sampling {
-                self.session.start();
-            }
-            self.transaction(&due);
-            self.session.end();
-            if let Some(think) = think {
-                let left = Duration::from_nanos(self.shared.end_ns.saturating_sub(self.shared.now_ns()));
-                std::thread::sleep(think.min(left));
-            }
+    async fn run(mut self) -> Record {
+        if self.worker {
+            self.work_off().await;
+        } else {
+            self.submit().await;
+            self.shared.at_work.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(part) = self.collector.take() {
             self.hand_on(part);
         }
-        self.record.sampled = self.session.sampled;
+        self.record.sampled = self.client.sampled;
         self.record
     }
 
+    async fn submit(&mut self) {
+        let think = match self.shared.plan.pacing {
+            Pacing::Closed { think_ms } => Duration::from_secs_f64(think_ms / 1e3),
+            Pacing::Open { .. } => Duration::ZERO,
+        };
+        let mut number = 0u64;
+        while let Some(due) = self.next().await {
+            let Some(drawn) = self.script.draw(&mut self.rng) else {
+                self.give_back(&due);
+                return;
+            };
+            if !self.pause(drawn.keying).await {
+                self.give_back(&due);
+                continue;
+            }
+            self.sampled_transaction(&due, drawn, number).await;
+            number += 1;
+            self.pause(think + drawn.think).await;
+        }
+    }
+
+    /// Works off what terminals have queued, until they have ended.
+    async fn work_off(&mut self) {
+        let shared = self.shared;
+        let mut number = 0u64;
+        while !shared.stop.load(Ordering::Relaxed)
+            && shared.at_work.load(Ordering::Relaxed) > 0
+            && shared.now_ns() < shared.end_ns
+        {
+            match self.script.draw(&mut self.rng) {
+                Some(drawn) => {
+                    let ticket = shared.end_ns == u64::MAX && shared.now_ns() >= shared.warmup_ns;
+                    // Counted, but no transaction of a terminal: it takes none of a run's tickets.
+                    let due = Due { scheduled_ns: None, ticket };
+                    self.sampled_transaction(&due, drawn, number).await;
+                    number += 1;
+                }
+                None => drive::sleep_until(Instant::now() + IDLE).await,
+            }
+        }
+    }
+
+    /// Waits, but not past the end; answers whether the end has not come.
+    async fn pause(&self, length: Duration) -> bool {
+        let shared = self.shared;
+        if !length.is_zero() {
+            let until_ns = shared.now_ns().saturating_add(length.as_nanos() as u64);
+            drive::sleep_until(shared.at(until_ns.min(shared.end_ns))).await;
+            return shared.now_ns() < shared.end_ns && !shared.stop.load(Ordering::Relaxed);
+        }
+        true
+    }
+
+    async fn sampled_transaction(&mut self, due: &Due, drawn: Drawn, number: u64) {
+        if number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns {
+            self.client.begin_sample();
+        }
+        self.transaction(due, drawn).await;
+        self.client.end_sample();
+    }
+
     /// Waits for the next transaction to be due; `None` when there is none any more.
-    fn next(&mut self) -> Option<Due> {
+    async fn next(&mut self) -> Option<Due> {
         let shared = self.shared;
         if shared.stop.load(Ordering::Relaxed) {
             return None;
@@ -350,7 +514,7 @@ impl<'a> Terminal<'a> {
                 if time_ns >= shared.end_ns {
                     return None;
                 }
-                late = self.await_arrival(time_ns)?;
+                late = self.await_arrival(time_ns).await?;
                 Some(time_ns)
             }
         };
@@ -373,11 +537,11 @@ impl<'a> Terminal<'a> {
     }
 
     /// Sleeps until an arrival is due; answers whether it was taken late, `None` if only after the end: it is unfinished.
-    fn await_arrival(&mut self, time_ns: u64) -> Option<bool> {
+    async fn await_arrival(&mut self, time_ns: u64) -> Option<bool> {
         let shared = self.shared;
         let now_ns = shared.now_ns();
         if now_ns < time_ns {
-            std::thread::sleep(Duration::from_nanos(time_ns - now_ns));
+            drive::sleep_until(shared.at(time_ns)).await;
             return Some(false);
         }
         if now_ns >= shared.end_ns {
@@ -408,39 +572,52 @@ impl<'a> Terminal<'a> {
     }
 
     /// One transaction with its retries.
-    fn transaction(&mut self, due: &Due) {
+    async fn transaction(&mut self, due: &Due, drawn: Drawn) {
         let shared = self.shared;
         let started_ns = shared.now_ns();
-        self.script.draw(&mut self.rng);
         let mut tries_left = shared.plan.retries;
         loop {
-            match self.script.attempt(&mut self.session) {
+            let outcome = self.script.attempt(&mut self.client).await;
+            let ended_ns = shared.now_ns();
+            match outcome {
                 Ok(Ended::Committed) => {
-                    let ended_ns = shared.now_ns();
                     self.in_vain = 0;
-                    self.record.acknowledged.committed += 1;
+                    self.record.acknowledged.commit(drawn.kind);
                     shared.committed.fetch_add(1, Ordering::Relaxed);
-                    let latency_ns = ended_ns - due.scheduled_ns.unwrap_or(started_ns);
+                    let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
+                    let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
                     if self.belongs(due, ended_ns) {
                         self.record.counts.committed += 1;
                         self.record.latency.record(latency_ns);
                         self.record.service.record(ended_ns - started_ns);
                         self.record.last_end_ns = ended_ns;
+                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                            kind.committed += 1;
+                            kind.latency.record(latency_ns);
+                        }
                     }
                     self.note(ended_ns, &Happened::Committed { latency_ns });
                     return;
                 }
                 Ok(Ended::RolledBack) => {
-                    let ended_ns = shared.now_ns();
+                    self.in_vain = 0;
                     if self.belongs(due, ended_ns) {
                         self.record.counts.rolled_back += 1;
                         self.record.last_end_ns = ended_ns;
+                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                            kind.rolled_back += 1;
+                        }
                     }
                     self.give_back(due);
                     return;
                 }
+                Ok(Ended::Queued) => {
+                    self.give_back(due);
+                    return;
+                }
                 Err(refused) => {
-                    let again = self.refused(due, &refused, tries_left > 0);
+                    let rolled_back = self.client.rollback().await;
+                    let again = self.refused(due, drawn.kind, &refused, rolled_back, tries_left > 0);
                     if !again {
                         self.give_back(due);
                         return;
@@ -452,12 +629,18 @@ impl<'a> Terminal<'a> {
     }
 
     /// Books a refusal; answers whether the transaction is to be tried again.
-    fn refused(&mut self, due: &Due, refused: &Refused, may_retry: bool) -> bool {
+    fn refused(
+        &mut self,
+        due: &Due,
+        kind: usize,
+        refused: &Refused,
+        rolled_back: Outcome<()>,
+        may_retry: bool,
+    ) -> bool {
         let shared = self.shared;
         let ended_ns = shared.now_ns();
         let class = refused.error.class;
         let conflict = class.is_conflict();
-        let rolled_back = self.session.rollback();
         if refused.at_commit && !conflict {
             self.record.acknowledged.unknown += 1;
         }
@@ -473,6 +656,11 @@ impl<'a> Terminal<'a> {
                 counts.given_up += u64::from(!again);
             } else {
                 counts.errors += 1;
+            }
+            if let Some(of_kind) = self.record.kinds.get_mut(kind) {
+                of_kind.conflicts += u64::from(conflict);
+                of_kind.given_up += u64::from(conflict && !again);
+                of_kind.errors += u64::from(!conflict);
             }
             self.record.last_end_ns = ended_ns;
         }
@@ -497,7 +685,7 @@ impl<'a> Terminal<'a> {
 
     /// A ticket that did not become a commit goes back, so that the run ends with the number asked for.
     fn give_back(&self, due: &Due) {
-        if due.ticket {
+        if due.ticket && !self.worker {
             self.shared.tickets.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
 
-use super::{commit, condition, number, Acknowledged, Ended, Refused, Rng, Script, Seat, Workload};
+use super::{commit, condition, number, Acknowledged, Attempt, Drawn, Rng, Script, Seat, Site, Workload};
 use crate::protocol::Condition;
 use crate::session::{Dialect, Outcome, Session, Statement, Value};
+use crate::terminal::Client;
 use rand::Rng as _;
 
 pub struct Commits {
@@ -12,23 +13,21 @@ pub struct Commits {
 }
 
 impl Workload for Commits {
-    fn load(&self, session: &mut dyn Session, progress: &mut dyn FnMut(u64, u64)) -> Outcome<u64> {
-        let id = match session.dialect() {
+    fn load(&self, site: &Site) -> Outcome<()> {
+        let id = match site.dialect() {
             // SQLite's rowid: "bigint" would add an index of its own beside it.
             Dialect::Sqlite => "integer primary key",
-            Dialect::Firebird => "bigint not null primary key",
+            _ => "bigint not null primary key",
         };
         let width = self.row_bytes.max(1);
-        session.batch(&format!("create table commits (id {id}, terminal integer, payload varchar({width}))"))?;
-        progress(0, 0);
-        Ok(0)
+        site.statements([format!("create table commits (id {id}, terminal integer, payload varchar({width}))")])
     }
 
-    fn check(&self, session: &mut dyn Session, acknowledged: Acknowledged) -> Outcome<Vec<Condition>> {
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let rows = number(session, "select count(*) from commits")?;
         let length = match session.dialect() {
             Dialect::Sqlite => "length",
-            Dialect::Firebird => "char_length",
+            _ => "char_length",
         };
         let sql = format!("select count(*) from commits where {length}(payload) <> {}", self.row_bytes);
         let short = number(session, &sql)?;
@@ -71,7 +70,7 @@ struct Insert {
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Script for Insert {
-    fn draw(&mut self, rng: &mut Rng) {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
         self.row[0] = Value::Int(self.next_id);
         self.next_id += self.step;
         let Value::Text(payload) = &mut self.row[2] else { unreachable!("made as text") };
@@ -84,11 +83,14 @@ impl Script for Insert {
             }
         }
         *payload = String::from_utf8(bytes).expect("letters only");
+        Some(Drawn::default())
     }
 
-    fn attempt(&mut self, session: &mut dyn Session) -> Result<Ended, Refused> {
-        session.begin()?;
-        session.change_one(self.insert, &self.row)?;
-        commit(session)
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            client.begin().await?;
+            client.change_one(self.insert, &self.row).await?;
+            commit(client).await
+        })
     }
 }

@@ -1,11 +1,18 @@
 //! Workloads: schema, load, transactions, consistency conditions. SQL that differs by engine is data beside each.
 
 mod commits;
+mod site;
 mod tpcb;
+
+pub use site::Site;
 
 use crate::protocol;
 use crate::session::{Outcome, Session};
+use crate::terminal::Client;
 use rand_chacha::ChaCha8Rng;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 pub type Rng = ChaCha8Rng;
 
@@ -14,9 +21,12 @@ pub type Rng = ChaCha8Rng;
 pub enum Ended {
     Committed,
     /// As the workload itself wanted it.
-    #[allow(dead_code, reason = "TPC-C-like new-order rolls back one in a hundred; the counts keep its place")]
     RolledBack,
+    /// Left to a worker; the database has not been asked anything.
+    Queued,
 }
+
+pub const KINDS_MAX: usize = 8;
 
 /// What this process has been told by the engine, over all its runs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,42 +34,94 @@ pub struct Acknowledged {
     pub committed: u64,
     /// The commit call itself failed: it may or may not have taken place.
     pub unknown: u64,
+    /// Commits by kind of transaction, in the order of [`Workload::kinds`].
+    pub kinds: [u64; KINDS_MAX],
 }
 
 impl Acknowledged {
     /// Whether `found` transactions in the database agree with what was acknowledged.
-    pub fn agrees(self, found: i64) -> bool {
+    pub fn agrees(&self, found: i64) -> bool {
         u64::try_from(found).is_ok_and(|n| (self.committed..=self.committed + self.unknown).contains(&n))
+    }
+
+    pub fn commit(&mut self, kind: usize) {
+        self.committed += 1;
+        self.kinds[kind] += 1;
+    }
+
+    pub fn add(&mut self, other: &Acknowledged) {
+        self.committed += other.committed;
+        self.unknown += other.unknown;
+        for (sum, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            *sum += kind;
+        }
     }
 }
 
-/// Which terminal of which run a script is for; `run` counts the runs of this process from 0.
+/// A kind of transaction, as results name it.
+#[derive(Debug, Clone, Copy)]
+pub struct KindSpec {
+    pub name: &'static str,
+    /// Nine of ten must be answered in this time.
+    pub limit_ms: Option<f64>,
+}
+
+/// Which terminal of which run a script is for; `run` counts the runs of this process from 0. Workers are counted apart
+/// from terminals, each from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Seat {
     pub run: u64,
     pub terminal: u64,
     pub terminals: u64,
+    pub worker: bool,
 }
 
 pub trait Workload: Sync {
-    /// Creates the schema and fills it. `progress` hears rows written so far and in all.
-    fn load(&self, session: &mut dyn Session, progress: &mut dyn FnMut(u64, u64)) -> Outcome<u64>;
+    /// Creates the schema and fills it. The rows do not depend on how many sessions fill it.
+    fn load(&self, site: &Site) -> Outcome<()>;
 
     /// The consistency conditions, each with the figures compared.
-    fn check(&self, session: &mut dyn Session, acknowledged: Acknowledged) -> Outcome<Vec<protocol::Condition>>;
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<protocol::Condition>>;
 
-    /// What one terminal does, its statements prepared on `session`.
+    /// Kinds of transactions; none when there is but one.
+    fn kinds(&self) -> &'static [KindSpec] {
+        &[]
+    }
+
+    /// Sessions beside the terminals' that work off what those queue.
+    fn workers(&self, _terminals: u32) -> u32 {
+        0
+    }
+
+    /// What one terminal, or one worker, does, its statements prepared on `session`.
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>>;
 }
 
-/// One terminal's transactions.
+/// The transaction drawn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Drawn {
+    /// Its place in [`Workload::kinds`]; 0 where there is but one.
+    pub kind: usize,
+    /// Pause before it is submitted, which is when its latency begins.
+    pub keying: Duration,
+    /// Pause after it, beside the run's own.
+    pub think: Duration,
+    /// When a terminal queued it: its latency began then.
+    pub queued: Option<Instant>,
+}
+
+/// An attempt under way.
+pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Ended, Refused>> + 'a>>;
+
+/// One terminal's transactions, or one worker's.
 pub trait Script: Send {
-    /// Chooses the next transaction's inputs.
-    fn draw(&mut self, rng: &mut Rng);
+    /// Chooses the next transaction's inputs. `None` from a worker: nothing is queued; from a terminal: it has nothing
+    /// more to do.
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn>;
 
     /// One attempt at the transaction last drawn, from begin to commit. After an error the caller rolls back and may
     /// call again: the inputs stay the same.
-    fn attempt(&mut self, session: &mut dyn Session) -> Result<Ended, Refused>;
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a>;
 }
 
 /// An attempt that failed, and whether it was the commit itself that did.
@@ -76,14 +138,15 @@ impl From<crate::session::SessionError> for Refused {
 }
 
 /// Commits, and marks a failure as one of the commit.
-fn commit(session: &mut dyn Session) -> Result<Ended, Refused> {
-    session.commit().map(|()| Ended::Committed).map_err(|error| Refused { error, at_commit: true })
+async fn commit(client: &mut Client) -> Result<Ended, Refused> {
+    client.commit().await.map(|()| Ended::Committed).map_err(|error| Refused { error, at_commit: true })
 }
 
 pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
     match workload {
         protocol::Workload::Commits { row_bytes } => Box::new(commits::Commits { row_bytes: *row_bytes }),
         protocol::Workload::Tpcb { scale } => Box::new(tpcb::Tpcb { scale: i64::from(*scale) }),
+        other => todo!("{other:?}"),
     }
 }
 

@@ -4,9 +4,10 @@
 //! account, its teller and its branch by the same amount and writes history (clause 1.2). The teller is drawn uniformly;
 //! the account belongs to the teller's branch in 85 of 100 transactions, to another otherwise (clause 5.3.5).
 
-use super::{commit, condition, number, Acknowledged, Ended, Refused, Rng, Script, Seat, Workload, FILLER};
+use super::{commit, condition, number, Acknowledged, Attempt, Drawn, Rng, Script, Seat, Site, Workload, FILLER};
 use crate::protocol::Condition;
 use crate::session::{Dialect, Outcome, Session, Statement, Value};
+use crate::terminal::Client;
 use rand::RngExt as _;
 
 pub const TELLERS: i64 = 10;
@@ -24,8 +25,10 @@ struct Table {
     key: &'static str,
     per_branch: i64,
     columns: &'static str,
-    /// The values, `{i}` the key, `{filler}` the text that brings the row to 100 bytes (clause 3.2).
-    values: &'static str,
+    names: &'static [&'static str],
+    /// Rows that belong to one of their parent's, 0 where there is no parent.
+    per_parent: i64,
+    /// The length of the text that brings the row to 100 bytes (clause 3.2).
     filler: usize,
 }
 
@@ -35,7 +38,8 @@ const TABLES: [Table; 3] = [
         key: "bid",
         per_branch: 1,
         columns: "bbalance bigint not null, filler char(88)",
-        values: "0, '{filler}'",
+        names: &["bid", "bbalance", "filler"],
+        per_parent: 0,
         filler: 88,
     },
     Table {
@@ -43,7 +47,8 @@ const TABLES: [Table; 3] = [
         key: "tid",
         per_branch: TELLERS,
         columns: "bid integer not null, tbalance bigint not null, filler char(84)",
-        values: "({i} - 1) / 10 + 1, 0, '{filler}'",
+        names: &["tid", "bid", "tbalance", "filler"],
+        per_parent: TELLERS,
         filler: 84,
     },
     Table {
@@ -51,7 +56,8 @@ const TABLES: [Table; 3] = [
         key: "aid",
         per_branch: ACCOUNTS,
         columns: "bid integer not null, abalance bigint not null, filler char(84)",
-        values: "({i} - 1) / 100000 + 1, 0, '{filler}'",
+        names: &["aid", "bid", "abalance", "filler"],
+        per_parent: ACCOUNTS,
         filler: 84,
     },
 ];
@@ -60,33 +66,49 @@ const HISTORY: &str = "create table history (tid integer not null, bid integer n
                        delta bigint not null, mtime timestamp, filler char(22))";
 
 impl Workload for Tpcb {
-    fn load(&self, session: &mut dyn Session, progress: &mut dyn FnMut(u64, u64)) -> Outcome<u64> {
-        let dialect = session.dialect();
-        let total = self.scale * TABLES.iter().map(|table| table.per_branch).sum::<i64>();
-        let mut written = 0;
-        session.batch(HISTORY)?;
+    fn load(&self, site: &Site) -> Outcome<()> {
+        let dialect = site.dialect();
+        // SQLite's rowid is the key itself, and InnoDB keeps a table in the order of its key; elsewhere the index is built
+        // once over all rows.
+        let (kind, key_after) = match dialect {
+            Dialect::Sqlite => ("integer primary key", false),
+            Dialect::Mysql => ("bigint not null primary key", false),
+            Dialect::Firebird | Dialect::Postgres => ("bigint not null", true),
+        };
+        let create =
+            TABLES.iter().map(|table| format!("create table {} ({} {kind}, {})", table.name, table.key, table.columns));
+        site.statements(std::iter::once(HISTORY.to_string()).chain(create))?;
+        let mut chunks = Vec::new();
         for table in &TABLES {
-            let (name, key, columns) = (table.name, table.key, table.columns);
-            // SQLite's rowid is the key itself; elsewhere the index is built once over all rows.
-            let kind = if dialect == Dialect::Sqlite { "integer primary key" } else { "bigint not null" };
-            session.batch(&format!("create table {name} ({key} {kind}, {columns})"))?;
             let rows = self.scale * table.per_branch;
-            let mut first = 1;
-            while first <= rows {
-                let last = rows.min(first + CHUNK - 1);
-                session.batch(&fill(dialect, table, first, last))?;
-                written += last - first + 1;
-                progress(written as u64, total as u64);
-                first = last + 1;
-            }
-            if dialect == Dialect::Firebird {
-                session.batch(&format!("alter table {name} add constraint pk_{name} primary key ({key})"))?;
-            }
+            chunks
+                .extend((0..rows).step_by(CHUNK as usize).map(|before| (table, before + 1, rows.min(before + CHUNK))));
         }
-        Ok(written as u64)
+        site.expect(TABLES.iter().map(|table| self.scale * table.per_branch).sum::<i64>() as u64);
+        site.each(chunks, |session, (table, first, last)| {
+            let mut next = first;
+            let filler = Value::Text(FILLER[..table.filler].to_string());
+            site.fill(session, table.name, table.names, |row| {
+                row.clear();
+                row.push(Value::Int(next));
+                if table.per_parent > 0 {
+                    row.push(Value::Int((next - 1) / table.per_parent + 1));
+                }
+                row.push(Value::Int(0));
+                row.push(filler.clone());
+                next += 1;
+                next <= last + 1
+            })
+            .map(|_| ())
+        })?;
+        let keys = TABLES.iter().filter(|_| key_after).map(|table| {
+            let Table { name, key, .. } = table;
+            format!("alter table {name} add constraint pk_{name} primary key ({key})")
+        });
+        site.statements(keys)
     }
 
-    fn check(&self, session: &mut dyn Session, acknowledged: Acknowledged) -> Outcome<Vec<Condition>> {
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let mut found = Vec::new();
         for table in &TABLES {
             let rows = number(session, &format!("select count(*) from {}", table.name))?;
@@ -157,24 +179,6 @@ impl Workload for Tpcb {
     }
 }
 
-fn fill(dialect: Dialect, table: &Table, first: i64, last: i64) -> String {
-    let values = table.values.replace("{filler}", &FILLER[..table.filler]);
-    match dialect {
-        Dialect::Sqlite => format!(
-            "with recursive n(i) as (select {first} union all select i + 1 from n where i < {last}) \
-             insert into {} select i, {} from n",
-            table.name,
-            values.replace("{i}", "i")
-        ),
-        Dialect::Firebird => format!(
-            "execute block as declare i bigint = {first}; begin while (i <= {last}) do begin \
-             insert into {} values (:i, {}); i = i + 1; end end",
-            table.name,
-            values.replace("{i}", ":i")
-        ),
-    }
-}
-
 /// What one transaction is asked to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Inputs {
@@ -220,26 +224,26 @@ struct Transfer {
 }
 
 impl Script for Transfer {
-    fn draw(&mut self, rng: &mut Rng) {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
         self.inputs = Inputs::draw(self.scale, rng);
+        Some(Drawn::default())
     }
 
-    fn attempt(&mut self, session: &mut dyn Session) -> Result<Ended, Refused> {
-        let Inputs { account, teller, branch, delta } = self.inputs;
-        let [account, teller, branch, delta] = [account, teller, branch, delta].map(Value::Int);
-        session.begin()?;
-        session.change_one(self.update_account, &[delta.clone(), account.clone()])?;
-        let mut read = None;
-        session.query(self.read_account, std::slice::from_ref(&account), &mut |row| read = row[0].as_i64())?;
-        session.change_one(self.update_teller, &[delta.clone(), teller.clone()])?;
-        session.change_one(self.update_branch, &[delta.clone(), branch.clone()])?;
-        session.change_one(self.write_history, &[teller, branch, account, delta])?;
-        // The client receives the balance (clause 1.2); an account that is not there would go unnoticed without this.
-        self.balance = read.ok_or_else(|| crate::session::SessionError {
-            class: crate::session::Class::RowMissed,
-            message: "the account read back was not found".to_string(),
-        })?;
-        commit(session)
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            let Inputs { account, teller, branch, delta } = self.inputs;
+            let [account, teller, branch, delta] = [account, teller, branch, delta].map(Value::Int);
+            client.begin().await?;
+            client.change_one(self.update_account, &[delta.clone(), account.clone()]).await?;
+            // The client receives the balance (clause 1.2); an account that is not there would go unnoticed without this.
+            let mut read = None;
+            client.query_one(self.read_account, std::slice::from_ref(&account), |row| read = row[0].as_i64()).await?;
+            client.change_one(self.update_teller, &[delta.clone(), teller.clone()]).await?;
+            client.change_one(self.update_branch, &[delta.clone(), branch.clone()]).await?;
+            client.change_one(self.write_history, &[teller, branch, account, delta]).await?;
+            self.balance = read.unwrap_or_default();
+            commit(client).await
+        })
     }
 }
 

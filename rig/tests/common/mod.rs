@@ -88,7 +88,7 @@ pub fn tpcb(scale: u32) -> Value {
 }
 
 pub fn load() -> Value {
-    json!({"phase": "load"})
+    json!({"phase": "load", "sessions": 1})
 }
 
 pub fn check() -> Value {

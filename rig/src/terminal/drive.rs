@@ -1,0 +1,178 @@
+//! Drives many terminals on one thread: each is a future that waits for its session's socket or for a time, and nothing
+//! else. A terminal of an embedded engine never waits for a socket; it has a thread of its own.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::{poll_fn, Future};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// What the future polled last waits for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wait {
+    Socket,
+    Until(Instant),
+}
+
+thread_local! {
+    static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
+}
+
+/// To be called before a future answers that it is pending: poll it again when its socket can be read.
+pub fn wait_for_socket() {
+    WAIT.set(Some(Wait::Socket));
+}
+
+/// Waits until `time`.
+pub async fn sleep_until(time: Instant) {
+    poll_fn(|_| {
+        if Instant::now() >= time {
+            return Poll::Ready(());
+        }
+        WAIT.set(Some(Wait::Until(time)));
+        Poll::Pending
+    })
+    .await
+}
+
+/// One terminal, and the socket that it may wait for.
+pub struct Task<'a> {
+    pub socket: Option<RawFd>,
+    pub future: Pin<Box<dyn Future<Output = ()> + 'a>>,
+}
+
+struct Seat<'a> {
+    task: Task<'a>,
+    wait: Option<Wait>,
+    /// The socket had news while the terminal waited for something else.
+    news: bool,
+}
+
+/// Runs all tasks to their end on this thread.
+pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
+    let events = Events::new()?;
+    let mut sleepers = BinaryHeap::new();
+    let mut seats = Vec::with_capacity(tasks.len());
+    for (index, task) in tasks.into_iter().enumerate() {
+        if let Some(socket) = task.socket {
+            events.watch(socket, index)?;
+        }
+        seats.push(Some(Seat { task, wait: None, news: false }));
+    }
+    let mut left = seats.len();
+    let mut ready: Vec<usize> = (0..seats.len()).collect();
+    while left > 0 {
+        for index in ready.drain(..) {
+            let Some(seat) = &mut seats[index] else { continue };
+            if poll(seat) {
+                left -= 1;
+                // The session closes its socket, which takes it out of the events.
+                seats[index] = None;
+            } else if let Some(Wait::Until(time)) = seat.wait {
+                sleepers.push(Reverse((time, index)));
+            }
+        }
+        if left == 0 {
+            break;
+        }
+        let now = Instant::now();
+        let due = loop {
+            match sleepers.peek() {
+                Some(Reverse((time, _))) if *time <= now => {
+                    let Some(Reverse((time, index))) = sleepers.pop() else { unreachable!("just seen") };
+                    if seats[index].as_ref().is_some_and(|seat| seat.wait == Some(Wait::Until(time))) {
+                        ready.push(index);
+                    }
+                }
+                Some(Reverse((time, _))) => break Some(*time - now),
+                None => break None,
+            }
+        };
+        let timeout = if ready.is_empty() { due } else { Some(Duration::ZERO) };
+        events.wait(timeout, |index| {
+            let Some(seat) = &mut seats[index] else { return };
+            if seat.wait == Some(Wait::Socket) {
+                ready.push(index);
+            } else {
+                seat.news = true;
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Polls until the terminal has ended (true) or waits for something that is not there yet.
+fn poll(seat: &mut Seat) -> bool {
+    loop {
+        WAIT.set(None);
+        match seat.task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(()) => return true,
+            Poll::Pending => {
+                seat.wait = WAIT.get();
+                assert!(seat.wait.is_some(), "a terminal waits for its socket or for a time");
+                if seat.wait == Some(Wait::Socket) && std::mem::take(&mut seat.news) {
+                    continue;
+                }
+                return false;
+            }
+        }
+    }
+}
+
+/// An epoll instance, edge-triggered; see epoll(7).
+struct Events(OwnedFd);
+
+const BATCH: usize = 64;
+
+impl Events {
+    fn new() -> io::Result<Events> {
+        // SAFETY: makes a descriptor, which is owned from here on.
+        unsafe {
+            match libc::epoll_create1(libc::EPOLL_CLOEXEC) {
+                -1 => Err(io::Error::last_os_error()),
+                descriptor => Ok(Events(OwnedFd::from_raw_fd(descriptor))),
+            }
+        }
+    }
+
+    fn watch(&self, socket: RawFd, index: usize) -> io::Result<()> {
+        let interest = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
+        let mut event = libc::epoll_event { events: interest as u32, u64: index as u64 };
+        // SAFETY: the kernel reads one event of ours.
+        match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &raw mut event) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Waits for news of a socket, at most `timeout`, and names the tasks that have some.
+    fn wait(&self, timeout: Option<Duration>, mut each: impl FnMut(usize)) -> io::Result<()> {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
+        let time = timeout.map(|left| libc::timespec {
+            tv_sec: left.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(left.subsec_nanos() as i32),
+        });
+        // SAFETY: the kernel writes at most BATCH events into an array of ours and reads one time.
+        let found = unsafe {
+            libc::epoll_pwait2(
+                self.0.as_raw_fd(),
+                events.as_mut_ptr(),
+                BATCH as libc::c_int,
+                time.as_ref().map_or(std::ptr::null(), |time| std::ptr::from_ref(time)),
+                std::ptr::null(),
+            )
+        };
+        if found < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        for event in &events[..found as usize] {
+            each(event.u64 as usize);
+        }
+        Ok(())
+    }
+}
