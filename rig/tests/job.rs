@@ -649,6 +649,7 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
         job
     };
     let inspection = json!([{"name": "no", "sql": "select nonsense"}]);
+    let twice = place.directory().join("twice.db");
     let cases = [
         (on(&[("/target/path", json!(elsewhere))], vec![load()]), "opening the database", "unable to open"),
         (on(&[("/target/path", json!(place.directory()))], vec![load()]), "opening the database", "unable to open"),
@@ -657,7 +658,7 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
         (on(&[("/target", firebird)], vec![load()]), "opening the database", "libfbclient.so.2"),
         (on(&[("/inspect", inspection)], vec![load()]), "reading a setting (select nonsense)", "no such column"),
         (on(&[], vec![check()]), "checking consistency", "no such table"),
-        (on(&[], vec![load(), load()]), "loading the database", "already exists"),
+        (on(&[("/target/path", json!(twice))], vec![load(), load()]), "loading the database", "already exists"),
         // Each session has a memory of its own.
         (on(&[], vec![load(), run(1, count(1))]), "preparing statements", "no such table"),
         (
