@@ -176,3 +176,100 @@ impl Events {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    /// Reads one byte as a session does: everything that is there, waiting for more.
+    async fn byte(socket: &mut UnixStream) -> Option<u8> {
+        poll_fn(|_| {
+            let mut found = [0];
+            match socket.read(&mut found) {
+                Ok(0) => Poll::Ready(None),
+                Ok(_) => Poll::Ready(Some(found[0])),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait_for_socket();
+                    Poll::Pending
+                }
+                Err(error) => panic!("{error}"),
+            }
+        })
+        .await
+    }
+
+    fn pair() -> (UnixStream, UnixStream) {
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        (near, far)
+    }
+
+    fn task<'a>(socket: Option<&UnixStream>, future: impl Future<Output = ()> + 'a) -> Task<'a> {
+        Task { socket: socket.map(AsRawFd::as_raw_fd), future: Box::pin(future) }
+    }
+
+    #[test]
+    fn sleepers_wake_in_the_order_of_their_times_and_not_early() {
+        let began = Instant::now();
+        let woken = RefCell::new(Vec::new());
+        let tasks = [30, 10, 20].map(|ms| {
+            let woken = &woken;
+            task(None, async move {
+                for round in 1..=2 {
+                    let time = began + Duration::from_millis(ms * round);
+                    sleep_until(time).await;
+                    assert!(Instant::now() >= time);
+                }
+                woken.borrow_mut().push(ms);
+            })
+        });
+        drive(tasks.into()).unwrap();
+        assert_eq!(*woken.borrow(), [10, 20, 30]);
+    }
+
+    #[test]
+    fn terminals_on_one_thread_wait_for_each_others_answers() {
+        // Each waits for what the other writes: neither could end if one kept the thread.
+        let (mut a, mut b) = pair();
+        b.set_nonblocking(true).unwrap();
+        let (to_a, to_b) = (b.try_clone().unwrap(), a.try_clone().unwrap());
+        let sockets = [a.try_clone().unwrap(), b.try_clone().unwrap()];
+        let heard = RefCell::new(0);
+        let ping = async {
+            for round in 0..100 {
+                (&to_b).write_all(&[round]).unwrap();
+                assert_eq!(byte(&mut a).await, Some(round));
+            }
+        };
+        let pong = async {
+            for round in 0..100 {
+                assert_eq!(byte(&mut b).await, Some(round));
+                (&to_a).write_all(&[round]).unwrap();
+                *heard.borrow_mut() += 1;
+            }
+        };
+        drive(vec![task(Some(&sockets[0]), ping), task(Some(&sockets[1]), pong)]).unwrap();
+        assert_eq!(*heard.borrow(), 100);
+    }
+
+    #[test]
+    fn news_that_come_while_a_terminal_sleeps_are_not_lost() {
+        let (mut near, mut far) = pair();
+        let socket = near.try_clone().unwrap();
+        let ended = RefCell::new(None);
+        let future = async {
+            sleep_until(Instant::now() + Duration::from_millis(30)).await;
+            *ended.borrow_mut() = Some((byte(&mut near).await, byte(&mut near).await));
+        };
+        let writer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(10));
+            far.write_all(b"x").unwrap(); // and hangs up
+        });
+        drive(vec![task(Some(&socket), future)]).unwrap();
+        writer.join().unwrap();
+        assert_eq!(*ended.borrow(), Some((Some(b'x'), None)));
+    }
+}
