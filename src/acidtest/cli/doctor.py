@@ -51,16 +51,12 @@ def _rig() -> list[Finding]:
 def _engines() -> list[Finding]:
     findings = []
     for offer in catalogue.offers():
-        if offer.missing_libraries:
-            packages = ", ".join(f"{name} (Debian: {package})" for name, package in offer.missing_libraries)
-            install = " ".join(package for _, package in offer.missing_libraries)
-            findings.append(_finding(offer.id, "missing", f"needs {packages}", f"apt-get install {install}"))
-        elif offer.installed:
+        if lack := offer.lack():
+            findings.append(_finding(offer.id, "missing" if offer.installed else "absent", *lack))
+        else:
             findings.append(
                 _finding(offer.id, "ok", f"{offer.version or 'built in'} {offer.architecture}, {offer.source}")
             )
-        else:
-            findings.append(_finding(offer.id, "absent", "not installed", f"acidtest engines install {offer.id}"))
     return findings
 
 

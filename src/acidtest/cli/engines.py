@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 
 from acidtest.engine import catalogue
-from acidtest.engine import install as install_
 from acidtest.engine.base import shown
 from acidtest.errors import AcidtestError
 from acidtest.runner import rig_version
@@ -49,7 +48,7 @@ def engines(
 def install(ids: Ids) -> None:
     """Bring engines, each version into a folder of its own."""
     for id in ids:  # noqa: A001
-        install_.install(id, print)
+        catalogue.describe(id).install(print)
         catalogue.find(id)
 
 
@@ -57,7 +56,7 @@ def install(ids: Ids) -> None:
 def remove(ids: Ids) -> None:
     """Remove installed engines."""
     for id in ids:  # noqa: A001
-        install_.remove(id, print)
+        catalogue.describe(id).remove(print)
 
 
 @app.command()

@@ -1,8 +1,9 @@
 """Engines: install, create, adopt a loaded template, read back the settings in force.
 
-``base.py`` is the contract; ``catalogue.py`` names every engine; one module an engine beside them.
+``base.py`` is the contract; beside it one module an engine, which also says where the engine comes from;
+``catalogue.py`` gathers them. For engines that are brought: ``install.py``, ``archives.py`` (Maven), ``libraries.py``.
 """
 
-from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, Launcher, SettingSpec
+from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, Launcher, Offer, SettingSpec
 
-__all__ = ["DURABILITY_LEVELS", "Durability", "Engine", "Instance", "Launcher", "SettingSpec"]
+__all__ = ["DURABILITY_LEVELS", "Durability", "Engine", "Instance", "Launcher", "Offer", "SettingSpec"]

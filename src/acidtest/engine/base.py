@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from acidtest.errors import BadInput, not_among
+from acidtest.errors import BadInput, MachineLacks, not_among
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
@@ -61,6 +61,30 @@ class Durability:
     means: str  # one line: the engine settings behind it, and what a power cut or OS crash may lose
 
 
+@dataclass(frozen=True)
+class Offer:
+    """One engine as ``acidtest engines`` lists it."""
+
+    id: str
+    installed: bool
+    version: str
+    architecture: str
+    source: str
+    path: str
+    remedy: str  # how it is installed
+    missing_libraries: tuple[tuple[str, str], ...] = ()  # library, Debian package
+
+    def lack(self) -> tuple[str, str] | None:
+        """What keeps the engine from running here, and what to do about it; None when nothing does."""
+        if not self.installed:
+            return "is not installed", self.remedy
+        if self.missing_libraries:
+            libraries = ", ".join(library for library, _ in self.missing_libraries)
+            packages = " ".join(dict.fromkeys(package for _, package in self.missing_libraries))
+            return f"needs the system libraries {libraries}", f"install them: apt-get install {packages} (Debian)"
+        return None
+
+
 class Launcher(Protocol):
     """Makes what must not outlive the lab unnoticed; the ledger of places is one."""
 
@@ -89,6 +113,29 @@ class Engine(ABC):
 
     id: str  # "firebird-5.0"
     family: str  # "firebird": the prefix of its settings in an experiment
+
+    @abstractmethod
+    def offer(self) -> Offer:
+        """What is here of the engine; of one that is not installed, what would be."""
+
+    def ready(self) -> None:
+        """Raise MachineLacks, with the way to mend it, unless the engine can run here."""
+        if lack := self.offer().lack():
+            raise MachineLacks(f"{self.id} {lack[0]}", lack[1])
+
+    def install(self, say: Callable[[str], None]) -> None:
+        """Bring the engine into a folder of its own, unless it is here; ``install.py`` has the means.
+
+        Raises MachineLacks when it cannot be brought, or, as here, when it is not ours to bring.
+        """
+        offer = self.offer()
+        if not offer.installed:
+            raise MachineLacks(f"{self.id} comes with the system's packages", offer.remedy)
+        say(f"{self.id} is here: {offer.source}")
+
+    def remove(self, say: Callable[[str], None]) -> None:
+        """Remove the folder that ``install`` made. Raises BadInput when there is none."""
+        raise BadInput(f"{self.id} was not installed by acidtest and cannot be removed by it")
 
     @abstractmethod
     def facts(self) -> EngineFacts:

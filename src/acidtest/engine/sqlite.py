@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
+from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
 from acidtest.engine.compare import Answers
 from acidtest.errors import BadInput
 from acidtest.files import fsync_path
@@ -49,6 +49,10 @@ class Sqlite(Engine):
 
     id = "sqlite"
     family = "sqlite"
+
+    def offer(self) -> Offer:
+        facts = self.facts()
+        return Offer(self.id, True, facts.version, facts.architecture, facts.source, path="", remedy="")
 
     def facts(self) -> EngineFacts:
         return EngineFacts(

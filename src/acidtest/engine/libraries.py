@@ -1,0 +1,60 @@
+"""System libraries that an engine's files ask for and the dynamic loader does not find."""
+
+from __future__ import annotations
+
+import ctypes.util
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from acidtest.engine import elf
+
+# System library -> its package in Debian and Ubuntu, in Fedora, in openSUSE. An engine's lib/ may hold a link instead.
+PACKAGES = {
+    "libtommath.so.1": ("libtommath1", "libtommath", "libtommath1"),
+    "libtommath.so.0": ("libtommath1", "libtommath", "libtommath1"),
+    "libncurses.so.5": ("libncurses5", "ncurses-compat-libs", "libncurses5"),
+}
+# Asked for by older files; the newer library serves.
+STAND_INS = {"libtommath.so.0": "libtommath.so.1"}
+
+
+def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str, str], ...]:
+    """Libraries that ``binaries`` ask for and nobody has, with the Debian package of each.
+
+    ``own`` is the folder of libraries that the engine brings along. Where another version of a library serves, a link
+    to it is made in the folder ``links``, which then belongs on the library path.
+    """
+    needed: dict[str, None] = {}
+    for binary in binaries:
+        needed |= dict.fromkeys(elf.parse(binary.read_bytes()).needed)
+    loadable = _loadable()
+    lacking = []
+    for library in needed:
+        if library in loadable or (own / library).exists() or (links / library).exists():
+            continue
+        if (stand_in := loadable.get(STAND_INS.get(library, ""))) is not None:
+            links.mkdir(exist_ok=True)
+            link = links / library
+            link.unlink(missing_ok=True)  # it may be a link to what is no longer there
+            link.symlink_to(stand_in)
+            continue
+        lacking.append((library, PACKAGES.get(library, (library,))[0]))
+    return tuple(lacking)
+
+
+def _loadable() -> dict[str, Path]:
+    """Names that the dynamic loader finds, with their files; see ldconfig(8)."""
+    found: dict[str, Path] = {}
+    for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        if Path(ldconfig).exists():
+            listed = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
+            for line in listed.splitlines():
+                name, arrow, path = line.strip().partition(" => ")
+                if arrow and "x86-64" in name:
+                    found.setdefault(name.split(" ")[0], Path(path))
+            return found
+    for library in PACKAGES:
+        if ctypes.util.find_library(library.removeprefix("lib").partition(".so")[0]):
+            found[library] = Path(library)
+    return found
