@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 Scalar = str | int | float | bool
 
@@ -80,6 +80,19 @@ class PlaceSpec(Model):
     path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
 
 
+class ServerSpec(Model):
+    """A server that is not ours, by its connection URL. The password never leaves memory: no journal holds it."""
+
+    family: Literal["postgresql", "mysql"]
+    host: str  # a name or an address, or the path of a Unix socket or of the directory that holds it
+    port: int = Field(ge=1, le=65_535)
+    user: str = Field(min_length=1)
+    password: SecretStr | None = Field(default=None, exclude=True)
+    database: str = Field(min_length=1)
+    # Where the workload's tables go; on MySQL the database itself.
+    schema_name: str = Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+
+
 class Experiment(Model):
     """One experiment. Every factor is listed here, also those with one level."""
 
@@ -94,6 +107,7 @@ class Experiment(Model):
     workload: dict[str, WorkloadSpec]
     settings: dict[str, dict[str, Scalar]] = {}
     place: PlaceSpec = PlaceSpec()
+    servers: dict[str, ServerSpec] = {}
 
     def digest(self) -> str:
         """Tells experiments apart: SHA-256 over everything that shapes a result (not title and question)."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from acidtest.errors import BadInput, nearest, not_among
@@ -14,10 +16,11 @@ from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, PlaceSpe
 
 TOP_KEYS = (
     "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
-    "factors", "exclude", "workload", "settings", "place", "quick",
+    "factors", "exclude", "workload", "settings", "place", "servers", "quick",
 )  # fmt: skip
 FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "oltp")
+SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
 
@@ -87,6 +90,11 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
     place = _table(where, "place", plain.get("place", {}))
     _known_keys(where, "place", place, tuple(PlaceSpec.model_fields))
 
+    plain["servers"] = {
+        name: _server(where, f"servers.{name}", _table(where, f"servers.{name}", table))
+        for name, table in _table(where, "servers", plain.get("servers", {})).items()
+    }
+
     given = _table(where, "factors", plain.get("factors", {}))
     factors: dict[str, Any] = {}
     for name in ALWAYS_FACTORS:
@@ -106,6 +114,39 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
     plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
     plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
     return plain
+
+
+def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
+    """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``."""
+    _known_keys(where, key, table, ("url", "schema"))
+    form = "write it as postgresql://USER@HOST:PORT/DATABASE or mysql://USER@HOST:PORT/DATABASE"
+    if not isinstance(table.get("url"), str):
+        raise BadInput(f"{where}: {key}: has no url", form)
+    try:
+        url = urlsplit(table["url"])
+        port = url.port
+    except ValueError as error:
+        raise BadInput(f"{where}: {key}.url: is no URL: {error}", form) from None
+    family = {"postgres": "postgresql", "mariadb": "mysql"}.get(url.scheme, url.scheme)
+    if family not in SERVER_PORTS:
+        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVER_PORTS)}", form)
+    database = unquote(url.path.strip("/"))
+    # As libpq has it: a socket cannot stand where a host does.
+    host = parse_qs(url.query).get("host", [url.hostname or ""])[0]
+    for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
+        if not part:
+            raise BadInput(f"{where}: {key}.url: names no {what}", form)
+    name = key.partition(".")[2]
+    password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
+    return {
+        "family": family,
+        "host": host,
+        "port": port or SERVER_PORTS[family],
+        "user": unquote(url.username or ""),
+        "password": SecretStr(password) if password is not None else None,
+        "database": database,
+        "schema_name": database if family == "mysql" else table.get("schema", "acidtest"),
+    }
 
 
 def _extent_overlay(table: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
     sets: dict[str, Scalar] = {}
     for level in chosen.values():
         sets.update(level.set)
-    family = family_of(str(sets["engine"]))
+    family = family_of(experiment, str(sets["engine"]))
     kind = experiment.workload[str(sets["workload"])].kind
     levels: dict[str, str] = {}
     for factor, level in chosen.items():
@@ -95,8 +95,10 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
     return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind)}
 
 
-def family_of(engine: str) -> str:
+def family_of(experiment: Experiment, engine: str) -> str:
     """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
+    if engine in experiment.servers:
+        return experiment.servers[engine].family
     family = engine.partition("-")[0]
     return {"mariadb": "mysql"}.get(family, family)
 
@@ -117,7 +119,7 @@ def _cell(
     order: int,
 ) -> Cell:
     engine = str(sets["engine"])
-    family = family_of(engine)
+    family = family_of(experiment, engine)
     workload_name = str(sets["workload"])
     settings = dict(experiment.settings.get(family, {}))
     parameters: dict[str, Scalar] = {}
