@@ -1,0 +1,321 @@
+//! The connection: messages there and back. What the server says is read in place, as it comes, because it is on the
+//! measured path. Source: PostgreSQL documentation, chapter 55.
+
+use crate::session::{Class, Outcome, SessionError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::task::Poll;
+
+pub trait Stream: Read + Write + AsRawFd + Send {}
+impl<T: Read + Write + AsRawFd + Send> Stream for T {}
+
+pub struct Wire {
+    stream: Box<dyn Stream>,
+    /// What is to be sent next.
+    pub out: Vec<u8>,
+    inbox: Vec<u8>,
+    /// The part of the inbox that was received and not yet read.
+    unread: std::ops::Range<usize>,
+    refused: Option<SessionError>,
+    /// Why nothing can be asked any more.
+    lost: Option<SessionError>,
+    /// A transaction is open, as the server last said.
+    pub open: bool,
+}
+
+/// Why the server has nothing more to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It waits for the next request.
+    Ready,
+    /// It waits for the data of a COPY.
+    CopyIn,
+}
+
+const INBOX: usize = 16 * 1024;
+
+impl Wire {
+    /// Connects. A `host` that is a path is the directory of the server's Unix socket.
+    pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
+        if Path::new(host).is_absolute() {
+            let path = format!("{host}/.s.PGSQL.{port}");
+            let stream = UnixStream::connect(&path).and_then(|stream| {
+                stream.set_nonblocking(true)?;
+                Ok(stream)
+            });
+            return Ok(Wire::over(stream.map_err(|error| broken(&path, &error))?));
+        }
+        let stream = TcpStream::connect((host, port)).and_then(|stream| {
+            stream.set_nodelay(true)?;
+            stream.set_nonblocking(true)?;
+            Ok(stream)
+        });
+        Ok(Wire::over(stream.map_err(|error| broken(&format!("{host}:{port}"), &error))?))
+    }
+
+    fn over(stream: impl Stream + 'static) -> Wire {
+        Wire {
+            stream: Box::new(stream),
+            out: Vec::with_capacity(4096),
+            inbox: vec![0; INBOX],
+            unread: 0..0,
+            refused: None,
+            lost: None,
+            open: false,
+        }
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+
+    /// Fails when an earlier request has lost the server.
+    pub fn alive(&self) -> Outcome<()> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Sends what is in `out`, as a rule at once. What does not fit into the socket's buffer is waited for, and what the
+    /// server says meanwhile is taken in: both sides could otherwise wait for each other for ever. Answers whether
+    /// there may be something to read that no news will come of.
+    pub fn send(&mut self) -> Outcome<bool> {
+        self.alive()?;
+        let (mut sent, mut heard) = (0, false);
+        while sent < self.out.len() {
+            match self.stream.write(&self.out[sent..]) {
+                Ok(more) => sent += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    crate::session::await_socket(self.descriptor(), libc::POLLIN | libc::POLLOUT);
+                    heard = true;
+                    if matches!(self.receive(), Ok(0)) {
+                        break;
+                    }
+                }
+                // The server has gone; the last it said may tell why.
+                Err(_) => {
+                    heard = true;
+                    break;
+                }
+            }
+        }
+        self.out.clear();
+        Ok(heard)
+    }
+
+    /// Hands each message to `each` until the server waits for us; pending when the socket has nothing more, as
+    /// edge-triggered news asks for. A refusal is returned once the server is ready again.
+    pub fn answers(&mut self, mut each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Poll<Outcome<Ended>> {
+        loop {
+            match self.unread_messages(&mut each) {
+                Ok(Some(ended)) => return Poll::Ready(self.refused.take().map_or(Ok(ended), Err)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(self.lose(error))),
+            }
+            match self.receive() {
+                Ok(0) => {
+                    let gone = failed(Class::Connection, "the server has closed the connection".to_string());
+                    return Poll::Ready(Err(self.lose(gone)));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(self.lose(broken("receiving", &error)))),
+            }
+        }
+    }
+
+    /// Sends what is in `out` and waits for the answers; not for the measured path.
+    pub fn converse(&mut self, mut each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Ended> {
+        self.send()?;
+        loop {
+            match self.answers(&mut each) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => crate::session::readable(self.descriptor()),
+            }
+        }
+    }
+
+    fn unread_messages(&mut self, each: &mut impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Option<Ended>> {
+        while let Some((tag, body)) = message(&self.inbox[self.unread.clone()])? {
+            self.unread.start += HEAD + body.len();
+            match tag {
+                b'E' => {
+                    self.refused.get_or_insert_with(|| refusal(body));
+                }
+                b'Z' => {
+                    self.open = *body.first().ok_or_else(garbled)? != b'I';
+                    return Ok(Some(Ended::Ready));
+                }
+                b'G' => return Ok(Some(Ended::CopyIn)),
+                tag => each(tag, body)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads from the socket once. The inbox grows with what has really come, never with what a message claims to be.
+    fn receive(&mut self) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            self.unread = 0..0;
+        } else if self.unread.start > 0 {
+            self.inbox.copy_within(self.unread.clone(), 0);
+            self.unread = 0..self.unread.len();
+        }
+        if self.unread.end == self.inbox.len() {
+            self.inbox.resize(2 * self.inbox.len(), 0);
+        }
+        let more = self.stream.read(&mut self.inbox[self.unread.end..])?;
+        self.unread.end += more;
+        Ok(more)
+    }
+
+    /// Nothing can be asked any more; what the server said last tells better why.
+    fn lose(&mut self, why: SessionError) -> SessionError {
+        let mut why = self.refused.take().unwrap_or(why);
+        if !why.class.is_final() {
+            why.class = Class::Connection;
+        }
+        self.lost.get_or_insert(why).clone()
+    }
+}
+
+/// Tag (1) and length (4, itself included).
+const HEAD: usize = 5;
+
+/// The first message of `bytes`, its tag and its body; none while it has not come whole.
+fn message(bytes: &[u8]) -> Outcome<Option<(u8, &[u8])>> {
+    let Some((&[tag, ref length @ ..], rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
+    let length = (u32::from_be_bytes(*length) as usize).checked_sub(4).ok_or_else(garbled)?;
+    Ok(rest.get(..length).map(|body| (tag, body)))
+}
+
+/// Writes a message whose body `write` puts out.
+pub fn put_message<T>(out: &mut Vec<u8>, tag: u8, write: impl FnOnce(&mut Vec<u8>) -> Outcome<T>) -> Outcome<T> {
+    let start = out.len();
+    out.push(tag);
+    put_length(out, true, write).inspect_err(|_| out.truncate(start))
+}
+
+/// Writes a length in four bytes, itself `included` or not, and what it is the length of.
+pub fn put_length<T>(out: &mut Vec<u8>, included: bool, write: impl FnOnce(&mut Vec<u8>) -> Outcome<T>) -> Outcome<T> {
+    let start = out.len();
+    out.extend([0; 4]);
+    let written = write(out)?;
+    let length = out.len() - start - if included { 0 } else { 4 };
+    let length = i32::try_from(length).map_err(|_| failed(Class::Other, "a message is too long".to_string()))?;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(written)
+}
+
+/// Writes a text that ends with a zero byte.
+pub fn put_text(out: &mut Vec<u8>, text: &str) -> Outcome<()> {
+    if text.contains('\0') {
+        return Err(failed(Class::Other, format!("{text:?} cannot be sent: it contains a zero byte")));
+    }
+    out.extend(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+/// The last word of a command tag: `INSERT 0 1`, `UPDATE 1`.
+pub fn affected(tag: &[u8]) -> u64 {
+    let digits = tag.strip_suffix(b"\0").unwrap_or(tag);
+    let start = digits.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    digits[start..].iter().fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+}
+
+/// An ErrorResponse in our words: its SQLSTATE (field C) decides the class; see PostgreSQL documentation, appendix A.
+pub fn refusal(body: &[u8]) -> SessionError {
+    let (mut state, mut message) = (String::new(), String::new());
+    for field in body.split(|&byte| byte == 0) {
+        match field.split_first() {
+            Some((b'C', text)) => state = String::from_utf8_lossy(text).into_owned(),
+            Some((b'M', text)) => message = String::from_utf8_lossy(text).into_owned(),
+            _ => {}
+        }
+    }
+    let class = match state.as_str() {
+        "40001" => Class::UpdateConflict,
+        "40P01" => Class::Deadlock,
+        "55P03" => Class::LockTimeout,
+        "53100" => Class::DiskFull,
+        "53300" | "3D000" => Class::Connection,
+        state if state.starts_with("23") => Class::Constraint,
+        state if ["08", "28", "57P", "58", "XX"].iter().any(|begin| state.starts_with(begin)) => Class::Connection,
+        _ => Class::Other,
+    };
+    failed(class, format!("{message} (SQLSTATE {state})"))
+}
+
+pub fn failed(class: Class, message: String) -> SessionError {
+    SessionError { class, message }
+}
+
+pub fn garbled() -> SessionError {
+    failed(Class::Connection, "the server's answer cannot be read".to_string())
+}
+
+fn broken(doing: &str, error: &io::Error) -> SessionError {
+    failed(Class::Connection, format!("{doing}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn command_tags_tell_how_many_rows() {
+        for (tag, rows) in [("INSERT 0 3\0", 3), ("UPDATE 1\0", 1), ("SELECT 12\0", 12), ("BEGIN\0", 0), ("", 0)] {
+            assert_eq!(affected(tag.as_bytes()), rows, "{tag}");
+        }
+    }
+
+    #[test]
+    fn sqlstates_become_classes() {
+        for (state, class) in [
+            ("40001", Class::UpdateConflict),
+            ("40P01", Class::Deadlock),
+            ("55P03", Class::LockTimeout),
+            ("23505", Class::Constraint),
+            ("53100", Class::DiskFull),
+            ("57P01", Class::Connection),
+            ("28P01", Class::Connection),
+            ("42P01", Class::Other),
+        ] {
+            let error = refusal(format!("SERROR\0C{state}\0Mwhat happened\0\0").as_bytes());
+            assert_eq!((error.class, error.message), (class, format!("what happened (SQLSTATE {state})")));
+        }
+    }
+
+    #[test]
+    fn a_zero_byte_ends_no_text() {
+        assert!(put_text(&mut Vec::new(), "select 1\0").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_read_or_refused(bytes: Vec<u8>) {
+            message(&bytes).ok();
+            refusal(&bytes);
+            affected(&bytes);
+        }
+
+        #[test]
+        fn what_was_put_is_read_back_once_it_is_whole(tag: u8, body: Vec<u8>) {
+            let mut out = Vec::new();
+            put_message(&mut out, tag, |out| {
+                out.extend(&body);
+                Ok(())
+            })
+            .unwrap();
+            for part in 0..out.len() {
+                prop_assert_eq!(message(&out[..part]).unwrap(), None);
+            }
+            prop_assert_eq!(message(&out).unwrap(), Some((tag, body.as_slice())));
+        }
+    }
+}
