@@ -27,7 +27,7 @@ def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str
     """
     needed: dict[str, None] = {}
     for binary in binaries:
-        needed |= dict.fromkeys(elf.parse(binary.read_bytes()).needed)
+        needed |= dict.fromkeys(elf.read(binary).needed)
     loadable = _loadable()
     lacking = []
     for library in needed:

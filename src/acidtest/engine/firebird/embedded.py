@@ -147,7 +147,7 @@ class FirebirdEmbedded(Engine):
         install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
-        machine = elf.parse((self.runtime / LIBRARY).read_bytes()).machine
+        machine = elf.read(self.runtime / LIBRARY).machine
         release = self.version.wheel.rpartition(".")[0]
         return EngineFacts(
             id=self.id,

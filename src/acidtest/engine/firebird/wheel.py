@@ -27,7 +27,7 @@ def bring(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
 def check(id: str, library: Path) -> None:  # noqa: A002
     """Raise MachineLacks unless the client library is whole and for this machine."""
     try:
-        found = elf.parse(library.read_bytes())
+        found = elf.read(library)
     except elf.NotElf as error:
         raise MachineLacks(f"{id}: its client library is broken: {error}", "try again") from None
     if (found.bits, found.machine) != (64, "x86-64") or os.uname().machine != "x86_64":
