@@ -138,7 +138,7 @@ class FirebirdEmbedded(Engine):
     def install(self, say: Callable[[str], None]) -> None:
         def fill(work: Path) -> Path:
             unpacked = wheel.bring(self.id, self.version.wheel, work)
-            wheel.check(self.id, FirebirdEmbedded(self.version, unpacked).runtime / LIBRARY)
+            libraries.check(self.id, FirebirdEmbedded(self.version, unpacked).runtime / LIBRARY)
             return unpacked
 
         install.install(self.id, fill, say)
