@@ -40,6 +40,7 @@ def one(engine_id: str, workload: Workload, ledger: Ledger) -> Result:
         template.mkdir()
         cell.mkdir()
         loading = engine.create(template, {})
+        loading.start(ledger)
         job = Job(seed=1, target=loading.target(), workload=workload, inspect=[], phases=[LoadPhase()])
         for _ in converse(job, ledger, loading.environment()):
             pass
@@ -49,6 +50,7 @@ def one(engine_id: str, workload: Workload, ledger: Ledger) -> Result:
         for file in files:
             file.rename(cell / file.name)
         instance = engine.adopt(cell, {}, engine.durability_levels()[0])
+        instance.start(ledger)
         run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0.5, extent=Duration(seconds=3), retries=0)
         job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=[run])
         results = [e for e in converse(job, ledger, instance.environment()) if isinstance(e, Result)]

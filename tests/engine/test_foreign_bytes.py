@@ -33,6 +33,13 @@ def test_a_real_program_needs_what_readelf_says() -> None:
     assert found.bits == 64
 
 
+def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
+    assert elf.read(Path(sys.executable)) == elf.parse(PYTHON)
+    (tmp_path / "empty").touch()
+    with pytest.raises(elf.NotElf):
+        elf.read(tmp_path / "empty")
+
+
 @pytest.mark.usefixtures("engines_installed")
 def test_every_engine_that_is_installed_lacks_nothing_here() -> None:
     for offer in catalogue.offers():

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from acidtest.errors import BadInput
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
+from acidtest.place.ledger import TOKEN
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +76,56 @@ def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path:
     pid = int((tmp_path / "pid").read_text())
     assert alive(pid)
     release_leftovers()
+    assert not alive(pid)
+
+
+FORGETFUL = "sleep 1000 & echo $! >{}; wait"  # its child has no token, as a child that overwrote its environment
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Callable[[], int]:
+    """The process that a started shell started, once it is there."""
+
+    def waited() -> int:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError, ValueError):
+                return int((tmp_path / "child").read_text())
+            time.sleep(0.01)
+        raise AssertionError("the shell started nothing")
+
+    return waited
+
+
+def forgetful(tmp_path: Path) -> list[str]:
+    return ["env", "-u", TOKEN, "sh", "-c", FORGETFUL.format(tmp_path / "child")]
+
+
+def test_what_a_process_started_ends_with_it_though_it_carries_no_token(
+    tmp_path: Path, child: Callable[[], int]
+) -> None:
+    ledger = Ledger()
+    with (tmp_path / "log").open("wb") as log:
+        id, process = ledger.start_process(  # noqa: A001
+            forgetful(tmp_path), environment=os.environ, stderr=log, stdout=log
+        )
+    pid = child()
+    assert TOKEN.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+    ledger.end_process(id, process)
+    assert not alive(pid)
+    ledger.close()
+
+
+def test_what_a_killed_labs_process_started_is_released_too(tmp_path: Path, child: Callable[[], int]) -> None:
+    killed_lab(f"""
+        import time
+        ledger.start_process({forgetful(tmp_path)!r}, environment=os.environ, stderr=tempfile.TemporaryFile())
+        while not Path({str(tmp_path / "child")!r}).exists() or not Path({str(tmp_path / "child")!r}).read_text():
+            time.sleep(0.01)
+    """)
+    pid = child()
+    assert alive(pid)
+    assert len(release_leftovers()) == 2
     assert not alive(pid)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 
 MACHINES = {3: "x86", 62: "x86-64", 183: "aarch64", 40: "arm", 243: "riscv", 21: "ppc64", 22: "s390x"}
 PT_LOAD, PT_DYNAMIC = 1, 2
@@ -23,7 +25,18 @@ class Elf:
     needed: tuple[str, ...]  # DT_NEEDED, in order
 
 
-def parse(raw: bytes) -> Elf:
+def read(path: Path) -> Elf:
+    """Read the headers of a file; a server's debug information may make it hundreds of megabytes. Raises NotElf."""
+    with path.open("rb") as file:
+        try:
+            raw = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            raise NotElf("the file is empty") from None
+        with raw:
+            return parse(raw)
+
+
+def parse(raw: bytes | mmap.mmap) -> Elf:
     """Read the headers of ``raw``. Raises NotElf."""
     try:
         return _parse(raw)
@@ -31,7 +44,7 @@ def parse(raw: bytes) -> Elf:
         raise NotElf(f"cut off or broken: {error}") from None
 
 
-def _parse(raw: bytes) -> Elf:
+def _parse(raw: bytes | mmap.mmap) -> Elf:
     if raw[:4] != b"\x7fELF" or raw[4] not in (1, 2) or raw[5] not in (1, 2):
         raise NotElf("no ELF header")
     bits = 64 if raw[4] == 2 else 32
@@ -72,7 +85,7 @@ def _parse(raw: bytes) -> Elf:
     return Elf(bits, MACHINES.get(machine, f"machine {machine}"), tuple(_text(raw, base + name) for name in needed))
 
 
-def _text(raw: bytes, at: int) -> str:
+def _text(raw: bytes | mmap.mmap, at: int) -> str:
     end = raw.find(b"\0", at, at + 4096)
     if at < 0 or at >= len(raw) or end < 0:
         raise NotElf("a name lies outside the file")

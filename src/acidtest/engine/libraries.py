@@ -1,13 +1,15 @@
-"""System libraries that an engine's files ask for and the dynamic loader does not find."""
+"""Whether an engine's files can run here: for this machine, and with the system libraries that they ask for."""
 
 from __future__ import annotations
 
 import ctypes.util
+import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
 from acidtest.engine import elf
+from acidtest.errors import MachineLacks
 
 # System library -> its package in Debian and Ubuntu, in Fedora, in openSUSE. An engine's lib/ may hold a link instead.
 PACKAGES = {
@@ -19,6 +21,16 @@ PACKAGES = {
 STAND_INS = {"libtommath.so.0": "libtommath.so.1"}
 
 
+def check(id: str, binary: Path) -> None:  # noqa: A002
+    """Raise MachineLacks unless ``binary``, a program or library of engine ``id``, is whole and for this machine."""
+    try:
+        found = elf.read(binary)
+    except elf.NotElf as error:
+        raise MachineLacks(f"{id}: {binary.name} is broken: {error}", "try again") from None
+    if (found.bits, found.machine) != (64, "x86-64") or os.uname().machine != "x86_64":
+        raise MachineLacks(f"{id}: built for {found.machine}, this machine is {os.uname().machine}")
+
+
 def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str, str], ...]:
     """Libraries that ``binaries`` ask for and nobody has, with the Debian package of each.
 
@@ -27,7 +39,7 @@ def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str
     """
     needed: dict[str, None] = {}
     for binary in binaries:
-        needed |= dict.fromkeys(elf.parse(binary.read_bytes()).needed)
+        needed |= dict.fromkeys(elf.read(binary).needed)
     loadable = _loadable()
     lacking = []
     for library in needed:

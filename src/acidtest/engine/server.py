@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -69,7 +70,7 @@ class Server:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def died(self) -> str | None:
-        """How it ended although nobody asked it to, with the last lines of its log; None while it runs or after stop."""
+        """How it ended although nobody asked it to, with its last words; None while it runs or after stop."""
         if self._process is None or self._process.poll() is None:
             return None
         return f"it {self._ending()}; its log ends: {self.last_lines()}"
@@ -167,7 +168,8 @@ def as_ordinary_user(command: Sequence[str]) -> list[str]:
     if os.geteuid() != 0:
         return list(command)
     unshare = shutil.which("unshare")
-    wrapped = [unshare or "unshare", "--user", "--map-user=1000", "--map-group=1000", "--"]
+    user, group = _ordinary_user()
+    wrapped = [unshare or "unshare", "--user", f"--map-user={user}", f"--map-group={group}", "--"]
     worked = False
     if unshare:
         with contextlib.suppress(OSError):
@@ -178,3 +180,12 @@ def as_ordinary_user(command: Sequence[str]) -> list[str]:
             "run acidtest as an ordinary user, or allow user namespaces (package util-linux has unshare)",
         )
     return [*wrapped, *command]
+
+
+def _ordinary_user() -> tuple[int, int]:
+    """Number and group of a user that has a name, which PostgreSQL demands; every system has one of these."""
+    for name in ("daemon", "nobody"):
+        with contextlib.suppress(KeyError):
+            found = pwd.getpwnam(name)
+            return found.pw_uid, found.pw_gid
+    return 1000, 1000

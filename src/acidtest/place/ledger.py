@@ -122,13 +122,14 @@ class Ledger:
 
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
         """Kill the process if it still runs, and those that it started, wait for them, and strike it off."""
-        if process.poll() is None:
+        family = _family(process.pid) if process.poll() is None else {}
+        if family:
             process.kill()
         process.wait()
         for pid in _carriers(str(self._open[id]["token"])):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            _wait_gone(pid)
+            family |= _family(pid)
+        for pid, start_time in family.items():
+            _kill(pid, start_time)
         self._released(id)
 
     def close(self) -> None:
@@ -217,18 +218,17 @@ def _release(leftover: Leftover) -> list[str]:
     if leftover.entry["boot"] != _boot_id():
         return []  # the machine was restarted since
     said = []
+    family: dict[int, str] = {}
     for pid in _pids(leftover.entry):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-        _wait_gone(pid)
-        said.append(f"killed process {pid} ({leftover.what})")
+        family |= _family(pid)
+    for pid, start_time in family.items():
+        if _kill(pid, start_time):
+            said.append(f"killed process {pid} ({leftover.what})")
     return said
 
 
 def _pids(entry: Mapping[str, Any]) -> list[int]:
-    """Processes that are surely the recorded one or its children: same start time, or our token in their environment."""
+    """Processes that are surely the recorded one or of its making: same start time, or our token in the environment."""
     found = _carriers(entry["token"])
     if "pid" in entry and entry["pid"] not in found and _start_time(entry["pid"]) == entry["start_time"] != "":
         found.insert(0, entry["pid"])
@@ -244,6 +244,33 @@ def _carriers(token: str) -> list[int]:
             if wanted in status.read_bytes().split(b"\0"):
                 found.append(int(status.parent.name))
     return found
+
+
+def _family(pid: int) -> dict[int, str]:
+    """A process and all that it and those started, with their start times.
+
+    The token alone would not find them: a server may have overwritten it, as PostgreSQL does in its child processes.
+    """
+    children: dict[str, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        child = int(status.parent.name)
+        children.setdefault((_stat(child)[1:2] or [""])[0], []).append(child)
+    found = [pid]
+    for parent in found:
+        found += children.get(str(parent), [])
+    return {member: _start_time(member) for member in found}
+
+
+def _kill(pid: int, start_time: str) -> bool:
+    """Kill the process that started then and wait until it is gone; whether there was one."""
+    if not start_time or _start_time(pid) != start_time:
+        return False
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    _wait_gone(pid)
+    return True
 
 
 def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002

@@ -138,7 +138,7 @@ class FirebirdEmbedded(Engine):
     def install(self, say: Callable[[str], None]) -> None:
         def fill(work: Path) -> Path:
             unpacked = wheel.bring(self.id, self.version.wheel, work)
-            wheel.check(self.id, FirebirdEmbedded(self.version, unpacked).runtime / LIBRARY)
+            libraries.check(self.id, FirebirdEmbedded(self.version, unpacked).runtime / LIBRARY)
             return unpacked
 
         install.install(self.id, fill, say)
@@ -147,7 +147,7 @@ class FirebirdEmbedded(Engine):
         install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
-        machine = elf.parse((self.runtime / LIBRARY).read_bytes()).machine
+        machine = elf.read(self.runtime / LIBRARY).machine
         release = self.version.wheel.rpartition(".")[0]
         return EngineFacts(
             id=self.id,

@@ -6,13 +6,11 @@ import base64
 import csv
 import hashlib
 import io
-import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-from acidtest.engine import elf
 from acidtest.errors import MachineLacks
 from acidtest.files import fsync_path
 
@@ -22,16 +20,6 @@ def bring(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
     unpacked = work / "unpacked"
     _unpack(_download(id, wheel, work), unpacked)
     return unpacked
-
-
-def check(id: str, library: Path) -> None:  # noqa: A002
-    """Raise MachineLacks unless the client library is whole and for this machine."""
-    try:
-        found = elf.parse(library.read_bytes())
-    except elf.NotElf as error:
-        raise MachineLacks(f"{id}: its client library is broken: {error}", "try again") from None
-    if (found.bits, found.machine) != (64, "x86-64") or os.uname().machine != "x86_64":
-        raise MachineLacks(f"{id}: built for {found.machine}, this machine is {os.uname().machine}")
 
 
 def _download(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
