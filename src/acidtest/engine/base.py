@@ -220,6 +220,10 @@ class Instance(ABC):
     def log(self) -> str:
         """What the engine wrote to its log since the instance was made, at most 16 KiB, "" when it has none."""
 
+    def log_findings(self) -> list[str]:
+        """What a reader of the numbers must know of the log: one plain sentence each, over the whole of it."""
+        return [f"The engine wrote to its log: {line[:200]}" for line in self.log().strip().splitlines()[-1:]]
+
     @abstractmethod
     def release(self) -> None:
         """Stop the server, let go of everything outside ``directory``. The directory itself belongs to the place."""

@@ -133,7 +133,7 @@ def run_cell(
                 finally:
                     seen.died = instance.died()
             finally:
-                seen.log = instance.log()
+                seen.log, seen.log_findings = instance.log(), instance.log_findings()
                 instance.release()
         finally:
             place.remove(directory)
@@ -169,7 +169,7 @@ def run_cell(
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
         result=seen.result,
-        warnings=_warnings(seen),
+        warnings=[Warning(code="engine-log", about="settings", text=text) for text in seen.log_findings],
         engine_log=seen.log,
     )
 
@@ -187,6 +187,7 @@ class _Seen:
     database_bytes: int = 0
     died: str | None = None
     log: str = ""
+    log_findings: list[str] = field(default_factory=list)
 
 
 def _converse(cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen) -> None:
@@ -233,18 +234,6 @@ def _invalid(seen: _Seen) -> str | None:
     if seen.result.counts.committed == 0:
         return "no transaction was committed"
     return None
-
-
-def _warnings(seen: _Seen) -> list[Warning]:
-    if not seen.log.strip():
-        return []
-    return [
-        Warning(
-            code="engine-log",
-            about="settings",
-            text=f"The engine wrote to its log: {seen.log.strip().splitlines()[-1][:200]}",
-        )
-    ]
 
 
 def _facts(engine: Engine, seen: _Seen) -> EngineFacts:

@@ -21,7 +21,8 @@ from typing import Any
 from acidtest.engine import elf, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
 from acidtest.engine.compare import Answers
-from acidtest.engine.firebird import header, wheel
+from acidtest.engine.firebird import header, log, wheel
+from acidtest.engine.server import log_tail
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
@@ -29,7 +30,6 @@ from acidtest.journal.protocol import FirebirdTarget, Inspection, Settings
 
 FILE = "database.fdb"
 LIBRARY = "libfbclient.so.2"
-LOG_BYTES = 16 * 1024
 ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
     "0": "consistency",
     "1": "snapshot",
@@ -210,6 +210,7 @@ class FirebirdInstance(Instance):
         # Firebird 4 compares a plugin's path with its real path: no link may stand in it.
         self.directory = directory.resolve()
         self._root = self.directory / "root"
+        self._log = self._root / "firebird.log"
         self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
         self._make_root()
 
@@ -384,10 +385,10 @@ class FirebirdInstance(Instance):
         fsync_path(self.directory)
 
     def log(self) -> str:
-        try:
-            return (self._root / "firebird.log").read_bytes()[-LOG_BYTES:].decode(errors="replace").strip()
-        except FileNotFoundError:
-            return ""
+        return log_tail(self._log)
+
+    def log_findings(self) -> list[str]:
+        return log.findings(self._log)
 
     def release(self) -> None:
         pass
