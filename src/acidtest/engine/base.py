@@ -141,6 +141,10 @@ class Engine(ABC):
     def facts(self) -> EngineFacts:
         """Version, architecture and origin, read from the installed files."""
 
+    def mode(self, settings: Mapping[str, Scalar]) -> str:
+        """How it runs under these settings, as in ``EngineFacts.mode``."""
+        return self.facts().mode
+
     @abstractmethod
     def setting_specs(self) -> Mapping[str, SettingSpec]:
         """Settings that this version has, by bare name."""

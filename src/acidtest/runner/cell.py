@@ -160,7 +160,7 @@ def run_cell(
         workload={"name": cell.workload_name, **cell.workload.model_dump()},
         durability=cell.durability,
         durability_means=engine.durability(cell.durability, cell.settings).means,
-        engine=_facts(engine, seen),
+        engine=_facts(cell, engine, seen),
         settings=seen.settings,
         machine=machine,
         place=place_read,
@@ -236,9 +236,10 @@ def _invalid(seen: _Seen) -> str | None:
     return None
 
 
-def _facts(engine: Engine, seen: _Seen) -> EngineFacts:
+def _facts(cell: Cell, engine: Engine, seen: _Seen) -> EngineFacts:
     facts = engine.facts()
-    return facts.model_copy(update={"version": seen.engine_version}) if seen.engine_version else facts
+    told = {"version": seen.engine_version or facts.version, "mode": engine.mode(cell.settings)}
+    return facts.model_copy(update=told)
 
 
 def _workload(spec: WorkloadSpec) -> Workload:
