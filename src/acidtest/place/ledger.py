@@ -228,7 +228,7 @@ def _release(leftover: Leftover) -> list[str]:
 
 
 def _pids(entry: Mapping[str, Any]) -> list[int]:
-    """Processes that are surely the recorded one or its children: same start time, or our token in their environment."""
+    """Processes that are surely the recorded one or its own: same start time, or our token in their environment."""
     found = _carriers(entry["token"])
     if "pid" in entry and entry["pid"] not in found and _start_time(entry["pid"]) == entry["start_time"] != "":
         found.insert(0, entry["pid"])

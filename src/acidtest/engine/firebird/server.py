@@ -114,9 +114,12 @@ class ServerInstance(FirebirdInstance):
         if (asked := self._settings.get(PORT.name)) is not None:
             check_port(self._engine.id, int(str(asked)))
         self._port = int(str(asked or free_port()))
+        # A port in the command line would make the server forget RemoteBindAddress.
+        with (self._root / "firebird.conf").open("a") as conf:
+            conf.write(f"RemoteServicePort = {self._port}\n")
         self._server.start(
             launcher,
-            [str(self._engine.program), "-p", str(self._port)],
+            [str(self._engine.program)],
             environment={**os.environ, **self.environment()},
             ready=self._answers,
         )
