@@ -137,7 +137,7 @@ class Firebird(Engine):
                 "leave forced_writes out, or ask for the level that it means",
             )
         if forced:
-            return Durability(level, "Forced Writes on: each page is written through to the drive (O_SYNC)")
+            return Durability(level, "Forced Writes on: each page is written through to the drive (O_DSYNC)")
         return Durability(
             level,
             "Forced Writes off: handed to the OS at commit, never flushed; an OS crash or power cut may lose commits "
