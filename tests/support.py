@@ -9,7 +9,7 @@ from typing import Any
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
-ENGINES = ("sqlite", *FIREBIRDS)
+ENGINES = ("sqlite", *FIREBIRDS, "firebird-3.0-server")
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

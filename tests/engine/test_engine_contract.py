@@ -35,7 +35,9 @@ ASKED: dict[str, dict[str, Scalar]] = {
         "page_size": 8192, "journal_mode": "delete", "cache_size_kb": 4321, "mmap_size_mb": 16,
         "wal_autocheckpoint_pages": 77, "busy_timeout_ms": 1234, "locking_mode": "exclusive",
     },
-    "firebird": {"page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot"},
+    "firebird": {
+        "page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot", "server_mode": "Classic",
+    },
 }  # fmt: skip
 # those of newer versions of the family, by the setting that tells them,
 ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
