@@ -9,6 +9,7 @@ from typing import Any
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
+POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
 ENGINES = ("sqlite", *FIREBIRDS)
 
 
