@@ -10,7 +10,8 @@ from typing import Any
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
 POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
-ENGINES = ("sqlite", *FIREBIRDS)
+EMBEDDED = ("sqlite", *FIREBIRDS)
+ENGINES = (*EMBEDDED, *POSTGRESES)
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

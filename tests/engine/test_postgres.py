@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,7 +25,21 @@ from acidtest.engine.postgres import Postgres, Version, worth_reading
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.files import state_directory
 from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import (
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Phase,
+    Result,
+    RunPhase,
+)  # fmt: skip
 from acidtest.place import Ledger, leftovers, release_leftovers
+from acidtest.runner.rig import converse
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -57,7 +72,7 @@ def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Ite
 
     def adopted(name: str = "cell", durability: str = "os", **settings: Scalar) -> Instance:
         directory = tmp_path / name
-        shutil.copytree(template, directory)
+        shutil.copytree(template / "data", directory / "data")
         made.append(engine.adopt(directory, settings, durability))
         return made[-1]
 
@@ -81,13 +96,16 @@ def alive(process: int) -> bool:
         return False
 
 
-def death(instance: Instance) -> str:
+def wait_for(what: Callable[[], object]) -> None:
     end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if said := instance.died():
-            return said
+    while not what():
+        assert time.monotonic() < end
         time.sleep(0.02)
-    raise AssertionError("the server lives")
+
+
+def death(instance: Instance) -> str:
+    wait_for(instance.died)
+    return instance.died() or ""
 
 
 def test_a_server_that_was_killed_says_so_and_starts_again(adopt: Adopt, ledger: Ledger) -> None:
@@ -193,6 +211,72 @@ def test_a_path_too_long_for_a_socket_is_no_hindrance(adopt: Adopt, ledger: Ledg
         client.connect(str(host / f".s.PGSQL.{instance.target().port}"))
     instance.release()
     assert not host.exists()
+
+
+COMMITS = CommitsWorkload(row_bytes=50)
+CLOSED = ClosedLoop(think_ms=0)
+
+
+def commit(instance: Instance, ledger: Ledger, count: int) -> None:
+    """So many transactions of one terminal, each committed."""
+    run = RunPhase(terminals=1, pacing=CLOSED, warmup_s=0, extent=Count(transactions=count), retries=0)
+    result = next(event for event in talk(instance, ledger, run) if isinstance(event, Result))
+    assert result.counts.committed == count
+
+
+def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list[Event]:
+    job = Job(seed=1, target=instance.target(), workload=COMMITS, inspect=[], phases=list(phases))
+    return list(converse(job, ledger, instance.environment()))
+
+
+@pytest.mark.parametrize("level", ["os", "drive"])
+def test_what_was_acknowledged_outlives_the_server(adopt: Adopt, ledger: Ledger, level: str) -> None:
+    instance = adopt(durability=level)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    commit(instance, ledger, 70)
+    os.kill(pid(instance), signal.SIGKILL)
+    death(instance)
+    instance.start(ledger)
+    (checked,) = [event for event in talk(instance, ledger, CheckPhase()) if isinstance(event, Checked)]
+    counted = next(c for c in checked.conditions if c.name == "rows_match_acknowledged")
+    assert "70" in counted.detail  # by this process nothing was acknowledged, and so many rows are there
+
+
+def flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
+    """What strace saw the server's session ask for in ``count`` commits: flush calls, and writes through O_DSYNC."""
+    calls = "openat,fsync,fdatasync,pwrite64"
+    command = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", f"trace={calls}", "-p", str(pid(instance))]
+    tracer = subprocess.Popen(command)
+    try:
+        wait_for(lambda: Path(f"/proc/{pid(instance)}/status").read_text().partition("TracerPid:\t")[2][0] != "0")
+        commit(instance, ledger, count)
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    lines = trace.read_text().splitlines()
+    synced = any(re.search(r"openat\(.*pg_wal/.*(O_SYNC|O_DSYNC)", line) for line in lines)
+    return sum(
+        bool(re.search(r"\b(fsync|fdatasync)\(\d+<.*/pg_wal/", line))
+        or (synced and bool(re.search(r"\bpwrite64\(\d+<.*/pg_wal/", line)))
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize("method", ["fdatasync", "fsync", "open_datasync", "open_sync"])
+def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
+    instance = adopt(durability="drive", wal_sync_method=method)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert flushes(instance, ledger, tmp_path / "trace", 60) >= 60
+
+
+@pytest.mark.parametrize(("level", "fsync"), [("none", False), ("none", True), ("os", False)])
+def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str, fsync: bool) -> None:
+    instance = adopt(durability=level, fsync=fsync)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert flushes(instance, ledger, tmp_path / "trace", 60) < (30 if fsync else 1)
 
 
 def test_strangers_files_are_not_made_a_database(engine: Engine, tmp_path: Path) -> None:
