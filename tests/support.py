@@ -11,7 +11,7 @@ ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
 POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
 EMBEDDED = ("sqlite", *FIREBIRDS)
-ENGINES = (*EMBEDDED, *POSTGRESES)
+ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES)
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

@@ -35,7 +35,9 @@ ASKED: dict[str, dict[str, Scalar]] = {
         "page_size": 8192, "journal_mode": "delete", "cache_size_kb": 4321, "mmap_size_mb": 16,
         "wal_autocheckpoint_pages": 77, "busy_timeout_ms": 1234, "locking_mode": "exclusive",
     },
-    "firebird": {"page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot"},
+    "firebird": {
+        "page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot", "server_mode": "Classic",
+    },
     "postgresql": {
         "shared_buffers_mb": 64, "wal_buffers_mb": 3, "max_wal_size_mb": 333, "checkpoint_timeout_s": 77,
         "data_checksums": True, "wal_sync_method": "open_datasync", "full_page_writes": False, "wal_level": "minimal",

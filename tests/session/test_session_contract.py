@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def results(events: list[Event]) -> list[Result]:
 
 def test_the_engine_names_its_version(engine: Engine, instance: Instance, ledger: Ledger) -> None:
     hello = next(e for e in talk(instance, ledger, [LoadPhase()]) if isinstance(e, Hello))
-    wanted = "3." if engine.id == "sqlite" else engine.id.rpartition("-")[2]
+    wanted = "3." if engine.id == "sqlite" else re.findall(r"[\d.]+", engine.id)[0]
     assert hello.engine_version.startswith(wanted)
 
 
@@ -103,7 +104,7 @@ def test_writers_in_each_others_way_are_counted_and_none_is_lost(
     counts = result.counts
     assert counts.conflicts == counts.retries + counts.given_up
     assert sum(c.count for c in counts.classes) == counts.conflicts + counts.errors
-    if engine.id == "firebird-3.0":
+    if engine.id.startswith("firebird-3.0"):
         assert counts.conflicts > 0  # one branch, four writers, and no restart of statements before Firebird 4
 
 

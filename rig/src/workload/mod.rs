@@ -1,6 +1,8 @@
 //! Workloads: schema, load, transactions, consistency conditions. SQL that differs by engine is data beside each.
 
 mod commits;
+mod iud;
+mod orders;
 mod site;
 mod tpcb;
 
@@ -146,6 +148,12 @@ pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
     match workload {
         protocol::Workload::Commits { row_bytes } => Box::new(commits::Commits { row_bytes: *row_bytes }),
         protocol::Workload::Tpcb { scale } => Box::new(tpcb::Tpcb { scale: i64::from(*scale) }),
+        protocol::Workload::Orders { products, orders_per_call, repeatable } => Box::new(orders::Orders {
+            products: i64::from(*products),
+            orders_per_call: i64::from(*orders_per_call),
+            repeatable: *repeatable,
+        }),
+        protocol::Workload::Iud { rows } => Box::new(iud::Iud { rows: *rows }),
         other => todo!("{other:?}"),
     }
 }

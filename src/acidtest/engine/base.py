@@ -141,6 +141,10 @@ class Engine(ABC):
     def facts(self) -> EngineFacts:
         """Version, architecture and origin, read from the installed files."""
 
+    def mode(self, settings: Mapping[str, Scalar]) -> str:
+        """How it runs under these settings, as in ``EngineFacts.mode``."""
+        return self.facts().mode
+
     @abstractmethod
     def setting_specs(self) -> Mapping[str, SettingSpec]:
         """Settings that this version has, by bare name."""
@@ -219,6 +223,10 @@ class Instance(ABC):
     @abstractmethod
     def log(self) -> str:
         """What the engine wrote to its log since the instance was made, at most 16 KiB, "" when it has none."""
+
+    def log_findings(self) -> list[str]:
+        """What a reader of the numbers must know of the log: one plain sentence each, over the whole of it."""
+        return [f"The engine wrote to its log: {line[:200]}" for line in self.log().strip().splitlines()[-1:]]
 
     @abstractmethod
     def release(self) -> None:

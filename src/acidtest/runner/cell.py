@@ -133,7 +133,7 @@ def run_cell(
                 finally:
                     seen.died = instance.died()
             finally:
-                seen.log = instance.log()
+                seen.log, seen.log_findings = instance.log(), instance.log_findings()
                 instance.release()
         finally:
             place.remove(directory)
@@ -160,7 +160,7 @@ def run_cell(
         workload={"name": cell.workload_name, **cell.workload.model_dump()},
         durability=cell.durability,
         durability_means=engine.durability(cell.durability, cell.settings).means,
-        engine=_facts(engine, seen),
+        engine=_facts(cell, engine, seen),
         settings=seen.settings,
         machine=machine,
         place=place_read,
@@ -169,7 +169,7 @@ def run_cell(
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
         result=seen.result,
-        warnings=_warnings(seen),
+        warnings=[Warning(code="engine-log", about="settings", text=text) for text in seen.log_findings],
         engine_log=seen.log,
     )
 
@@ -187,6 +187,7 @@ class _Seen:
     database_bytes: int = 0
     died: str | None = None
     log: str = ""
+    log_findings: list[str] = field(default_factory=list)
 
 
 def _converse(cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen) -> None:
@@ -235,21 +236,10 @@ def _invalid(seen: _Seen) -> str | None:
     return None
 
 
-def _warnings(seen: _Seen) -> list[Warning]:
-    if not seen.log.strip():
-        return []
-    return [
-        Warning(
-            code="engine-log",
-            about="settings",
-            text=f"The engine wrote to its log: {seen.log.strip().splitlines()[-1][:200]}",
-        )
-    ]
-
-
-def _facts(engine: Engine, seen: _Seen) -> EngineFacts:
+def _facts(cell: Cell, engine: Engine, seen: _Seen) -> EngineFacts:
     facts = engine.facts()
-    return facts.model_copy(update={"version": seen.engine_version}) if seen.engine_version else facts
+    told = {"version": seen.engine_version or facts.version, "mode": engine.mode(cell.settings)}
+    return facts.model_copy(update=told)
 
 
 def _workload(spec: WorkloadSpec) -> Workload:

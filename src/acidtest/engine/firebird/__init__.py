@@ -1,5 +1,12 @@
-"""Firebird 3.0, 4.0 and 5.0, embedded: the engine runs inside the rig's process."""
+"""Firebird: 3.0, 4.0 and 5.0 embedded in the rig's process, and the 3.0 server of Debian."""
 
-from acidtest.engine.firebird.embedded import engines
+from acidtest.engine.base import Engine
+from acidtest.engine.firebird import embedded, server
+
+
+def engines() -> list[Engine]:
+    """Every Firebird, installed or not."""
+    return [*embedded.engines(), *server.engines()]
+
 
 __all__ = ["engines"]

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from firebird.driver import DatabaseError, connect_server, create_database, driver_config
+from firebird.driver import Connection, DatabaseError, connect_server, create_database, driver_config
 from firebird.driver.types import DbWriteMode
-
-USER = "SYSDBA"
 
 
 def main() -> int:
     request: dict[str, Any] = json.load(sys.stdin)
     driver_config.fb_client_library.value = request["library"]
     try:
-        _create(request) if request["do"] == "create" else _configure(request)
+        DEEDS[request["do"]](request)
     except DatabaseError as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 1
@@ -30,22 +29,40 @@ def main() -> int:
 
 def _create(request: dict[str, Any]) -> None:
     """A new database with this page size, without forced writes: the load that follows need not survive anything."""
+    _new(request).close()
+
+
+def _make_user(request: dict[str, Any]) -> None:
+    """A new security database with one user; the Srp plugin makes the tables that it needs in it."""
+    with _new(request) as database:
+        database.execute_immediate(f"create user {request['user']} password '{request['password']}' using plugin Srp")
+        database.commit()
+
+
+def _new(request: dict[str, Any]) -> Connection:
     database = driver_config.register_database("new")
     database.database.value = request["database"]
-    database.user.value = USER
-    database.page_size.value = request["page_size"]
+    database.user.value = request["user"]
+    database.page_size.value = request.get("page_size")
     database.forced_writes.value = False
     database.db_charset.value = "NONE"
-    create_database("new").close()
+    return create_database("new")
 
 
 def _configure(request: dict[str, Any]) -> None:
     """Header properties, through the services of the embedded engine."""
-    with connect_server("", user=USER) as server:
+    with connect_server("", user=request["user"]) as server:
         mode = DbWriteMode.SYNC if request["forced_writes"] else DbWriteMode.ASYNC
         server.database.set_write_mode(database=request["database"], mode=mode)
         if request["page_buffers"] is not None:
             server.database.set_default_cache_size(database=request["database"], size=request["page_buffers"])
+
+
+DEEDS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "create the database": _create,
+    "configure the database": _configure,
+    "make the user": _make_user,
+}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,371 @@
+"""What Firebird embedded and a Firebird server share: settings, levels, an instance's root, settings read back.
+
+Each instance has its own root (``FIREBIRD``): the installed runtime, its own ``firebird.conf``, ``databases.conf`` and
+``firebird.log``, its own lock and sort directories, so that instances never meet, nor the machine's own Firebird.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
+from acidtest.engine.compare import Answers
+from acidtest.engine.firebird import header, log
+from acidtest.engine.server import log_tail
+from acidtest.errors import BadInput, CellFailed
+from acidtest.files import fsync_path
+from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.journal.protocol import FirebirdTarget, Inspection, Settings
+
+FILE = "database.fdb"
+LIBRARY = "libfbclient.so.2"
+USER = "SYSDBA"
+ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
+    "0": "consistency",
+    "1": "snapshot",
+    "2": "read committed, record version",
+    "3": "read committed, no record version",
+    "4": "read committed, read consistency",
+}
+
+# Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
+# src/jrd/cch.cpp).
+SHARED_CACHE = "exists (select 1 from mon$attachments where mon$system_flag = 1 and mon$user = 'Cache Writer')"
+
+
+@dataclass(frozen=True)
+class Version:
+    """What one Firebird generation has."""
+
+    release: str  # "3.0"
+    page_sizes: tuple[int, ...]
+    has_config_table: bool  # RDB$CONFIG, and with it ReadConsistency and UseFileSystemCache: Firebird 4
+
+
+VERSIONS = {
+    version.release: version
+    for version in (
+        Version("3.0", (4096, 8192, 16384), False),
+        Version("4.0", (4096, 8192, 16384, 32768), True),
+        Version("5.0", (4096, 8192, 16384, 32768), True),
+    )
+}
+
+# Setting of ours -> entry of firebird.conf.
+CONF = {
+    "server_mode": "ServerMode",
+    "read_consistency": "ReadConsistency",
+    "use_file_system_cache": "UseFileSystemCache",
+    "file_system_cache_threshold_pages": "FileSystemCacheThreshold",
+    "deadlock_timeout_s": "DeadlockTimeout",
+    "temp_cache_limit_mb": "TempCacheLimit",
+}
+
+
+def specs_of(version: Version) -> dict[str, SettingSpec]:
+    """The settings that a version has."""
+    pages = version.page_sizes
+    specs = [
+        SettingSpec("page_size", "bytes", pages, default=8192, shapes_files=True),
+        SettingSpec("page_buffers", "page cache in pages, written to the database header", None, 50, 131_072_000),
+        SettingSpec(
+            "server_mode",
+            "Super shares one cache, SuperClassic and Classic have one for each attachment",
+            ("Super", "SuperClassic", "Classic"),
+            default="Super",
+        ),
+        SettingSpec("forced_writes", "write through at each page", (True, False), by_level=True),
+        SettingSpec(
+            "file_system_cache_threshold_pages",
+            "page caches of this size and more bypass the OS file cache",
+            None, 0, 2_147_483_647,
+        ),
+        SettingSpec(
+            "isolation", "of the workload's transactions", ("read_committed", "snapshot"), default="read_committed"
+        ),
+        SettingSpec("lock_resolution", "what a transaction does at a lock", ("wait", "no_wait"), default="wait"),
+        SettingSpec("lock_timeout_s", "how long a waiting transaction waits", None, 1, 32_767),
+        SettingSpec("deadlock_timeout_s", "how long before a deadlock is looked for", None, 1, 32_767),
+        SettingSpec("temp_cache_limit_mb", "memory for sorting before it goes to files, MiB", None, 1, 1_048_576),
+    ]  # fmt: skip
+    if version.has_config_table:
+        specs += [
+            SettingSpec("read_consistency", "read committed sees one state a statement", (True, False)),
+            SettingSpec("use_file_system_cache", "false reads and writes past the OS file cache", (True, False)),
+        ]
+    return {spec.name: spec for spec in specs}
+
+
+class Firebird(Engine):
+    """One Firebird of this machine, whichever way it runs."""
+
+    family = "firebird"
+
+    def __init__(self, id: str, version: Version) -> None:  # noqa: A002
+        self.id = id
+        self.version = version
+        self._specs = specs_of(version)
+
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return self._specs
+
+    def durability_levels(self) -> tuple[str, ...]:
+        return ("os", "drive")
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        """The level as Forced Writes off or on."""
+        if level not in self.durability_levels():
+            raise BadInput(
+                f"{self.id}: has no durability level {level} (it has {', '.join(self.durability_levels())}): "
+                "Firebird hands its pages to the operating system at each commit",
+                f'leave it out with [[exclude]] engine = "{self.id}", durability = "{level}"',
+            )
+        forced = level == "drive"
+        asked = settings.get("forced_writes")
+        if asked is not None and asked is not forced:
+            raise BadInput(
+                f"{self.id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
+                "leave forced_writes out, or ask for the level that it means",
+            )
+        if forced:
+            return Durability(level, "Forced Writes on: each page is written through to the drive (O_DSYNC)")
+        return Durability(
+            level,
+            "Forced Writes off: handed to the OS at commit, never flushed; an OS crash or power cut may lose commits "
+            "and, since the order of writes is not kept, break the database",
+        )
+
+
+class FirebirdInstance(Instance):
+    def __init__(self, engine: Firebird, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+        self._engine = engine
+        # Firebird 4 compares a plugin's path with its real path: no link may stand in it.
+        self.directory = directory.resolve()
+        self._root = self.directory / "root"
+        self._log = self._root / "firebird.log"
+        self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
+        for part in ("lock", "temp"):
+            (self._root / part).mkdir(parents=True)
+        self._furnish()
+        conf = {**{CONF[name]: _conf_value(name, value) for name, value in self._conf().items()}, **self._own_conf()}
+        (self._root / "firebird.conf").write_text("".join(f"{entry} = {value}\n" for entry, value in conf.items()))
+        (self._root / "databases.conf").write_text("")
+
+    @abstractmethod
+    def _furnish(self) -> None:
+        """Put the runtime's files into the root."""
+
+    def _own_conf(self) -> dict[str, str]:
+        """Entries of firebird.conf that no experiment decides."""
+        return {}
+
+    def _conf(self) -> dict[str, Scalar]:
+        return {name: self._settings[name] for name in CONF if name in self._settings}
+
+    def create(self) -> None:
+        self._admin("create the database", page_size=self._settings["page_size"])
+
+    def configure(self) -> None:
+        """Write the header properties and make sure that they are in the file, and the file on the drive."""
+        forced, buffers = bool(self._settings["forced_writes"]), self._settings.get("page_buffers")
+        self._admin("configure the database", forced_writes=forced, page_buffers=buffers)
+        fsync_path(self.directory / FILE)
+
+    def _admin(self, do: str, **request: Any) -> None:
+        """Have a process of its own ``do`` it with the engine embedded; see admin.py."""
+        request |= {"do": do, "library": str(self._root / LIBRARY), "user": USER}
+        request.setdefault("database", str(self.directory / FILE))
+        ended = subprocess.run(
+            [sys.executable, "-m", "acidtest.engine.firebird.admin"],
+            input=json.dumps(request),
+            env={**os.environ, **self.environment()},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        if ended.returncode != 0:
+            words = ended.stderr.strip().splitlines()[-1:] or [f"ended with code {ended.returncode}"]
+            raise CellFailed(f"{self._engine.id}: could not {do}: {words[0]}")
+
+    def database_files(self) -> list[Path]:
+        return [self.directory / FILE]
+
+    def target(self) -> FirebirdTarget:
+        asked = self._settings
+        timeout = asked.get("lock_timeout_s")
+        return FirebirdTarget.model_validate(
+            {
+                "library": str(self._root / LIBRARY),
+                "database": str(self.directory / FILE),
+                "user": USER,
+                "remote": None,
+                "isolation": asked["isolation"],
+                "lock_resolution": asked["lock_resolution"],
+                "lock_timeout_s": timeout if asked["lock_resolution"] == "wait" else None,
+            }
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "FIREBIRD": str(self._root),
+            "FIREBIRD_LOCK": str(self._root / "lock"),
+            "FIREBIRD_TMP": str(self._root / "temp"),
+            "FIREBIRD_MSG": str(self._root),
+            "LD_LIBRARY_PATH": str(self._root),
+        }
+
+    def inspections(self) -> list[Inspection]:
+        questions = [
+            *_columns("mon$database", "", "mon$page_size", "mon$page_buffers", "mon$forced_writes", "mon$sql_dialect"),
+            *_columns("mon$database", "", "mon$ods_major", "mon$ods_minor", "mon$sweep_interval", "mon$reserve_space"),
+            *_columns(
+                "mon$transactions",
+                " where mon$transaction_id = current_transaction",
+                "mon$isolation_mode",
+                "mon$lock_timeout",
+            ),
+        ]
+        if self._engine.version.has_config_table:
+            questions.append(Inspection(name="", sql="select rdb$config_name, rdb$config_value from rdb$config"))
+        else:
+            mode = f"select iif({SHARED_CACHE}, 'Super', {self._unshared_mode()}) from rdb$database"  # noqa: S608
+            questions.append(Inspection(name="server_mode", sql=mode))
+        return questions
+
+    @abstractmethod
+    def _unshared_mode(self) -> str:
+        """SQL that tells Classic from SuperClassic, where sessions do not share a cache."""
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        given = Answers(answers)
+        asked = {name: _said(value) for name, value in self._settings.items()}
+        forced = given.compare(
+            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=_flag
+        )
+        found = [
+            given.compare("page_size", asked["page_size"], "MON$DATABASE", answer="mon$page_size"),
+            given.compare("page_buffers", asked.get("page_buffers"), "MON$DATABASE", answer="mon$page_buffers"),
+            forced,
+            self._header(),
+            given.compare(
+                "isolation",
+                self._isolation(),
+                "MON$TRANSACTIONS",
+                answer="mon$isolation_mode",
+                said=lambda v: ISOLATION_MODES.get(v, v),
+            ),
+            given.compare(
+                "lock_timeout_s",
+                self._lock_timeout(),
+                "MON$TRANSACTIONS",
+                answer="mon$lock_timeout",
+                said=_lock_timeout,
+            ),
+            given.compare("sweep_interval", None, "MON$DATABASE", answer="mon$sweep_interval"),
+            given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", said=_flag),
+        ]
+        for name, entry in CONF.items():
+            if name not in self._engine.setting_specs():
+                continue
+            if self._engine.version.has_config_table:
+                said = partial(_config_said, name)
+                found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
+            elif name == "server_mode":
+                found.append(given.compare(name, asked[name], "MON$ATTACHMENTS"))
+            elif name in asked:
+                # Firebird 3 cannot be asked for its configuration: what stands in the file it was given is recorded.
+                in_file = _config_said(name, self._conf_entry(entry))
+                found.append(
+                    SettingInForce(
+                        name=name,
+                        asked=asked[name],
+                        in_force=in_file,
+                        agrees=in_file == asked[name],
+                        source="firebird.conf (this version cannot be asked)",
+                    )
+                )
+        return found
+
+    def _header(self) -> SettingInForce:
+        """The header page in the file itself: what the next attachment will be told."""
+        asked = _said(self._settings["forced_writes"])
+        try:
+            in_file = _said(header.read(self.directory / FILE).forced_writes)
+        except (OSError, header.NotAHeader) as error:
+            in_file = f"unreadable: {error}"
+        return SettingInForce(
+            name="forced_writes_in_header", asked=asked, in_force=in_file, agrees=in_file == asked, source="header page"
+        )
+
+    def _isolation(self) -> str | None:
+        if self._settings["isolation"] == "snapshot":
+            return ISOLATION_MODES["1"]
+        if not self._engine.version.has_config_table:
+            return ISOLATION_MODES["2"]
+        # ReadConsistency is on by default from Firebird 4, and then read committed means read consistency.
+        return ISOLATION_MODES["4" if self._settings.get("read_consistency", True) else "2"]
+
+    def _lock_timeout(self) -> str:
+        if self._settings["lock_resolution"] == "no_wait":
+            return "no wait"
+        return _said(self._settings.get("lock_timeout_s", "without limit"))
+
+    def _conf_entry(self, entry: str) -> str:
+        for line in (self._root / "firebird.conf").read_text().splitlines():
+            name, _, value = line.partition("=")
+            if name.strip() == entry:
+                return value.strip()
+        return ""
+
+    def seal(self) -> None:
+        fsync_path(self.directory / FILE)
+        fsync_path(self.directory)
+
+    def log(self) -> str:
+        return log_tail(self._log)
+
+    def log_findings(self) -> list[str]:
+        return log.findings(self._log)
+
+    def release(self) -> None:
+        pass
+
+
+def _columns(table: str, where: str, *names: str) -> list[Inspection]:
+    return [Inspection(name=name, sql=f"select {name} from {table}{where}") for name in names]  # noqa: S608 - our words
+
+
+def _said(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _flag(value: str) -> str:
+    return {"1": "true", "0": "false"}.get(value, value)
+
+
+def _lock_timeout(value: str) -> str:
+    return {"-1": "without limit", "0": "no wait"}.get(value, value)
+
+
+def _conf_value(name: str, value: Scalar) -> str:
+    if name == "temp_cache_limit_mb":
+        return f"{value}M"
+    if name == "read_consistency":
+        return "1" if value else "0"
+    return _said(value)
+
+
+def _config_said(name: str, value: str) -> str:
+    if name == "temp_cache_limit_mb":
+        return value.removesuffix("M") if value.endswith("M") else str(int(value) >> 20) if value.isdigit() else value
+    return _flag(value) if name in ("read_consistency", "use_file_system_cache") else value

@@ -1,0 +1,81 @@
+"""What a ``firebird.log`` says, each kind of message once, with how often it stands there.
+
+``gds__log`` (Firebird's src/yvalve/gds.cpp) writes an entry as a line of host and date, then the message, its lines
+indented. The one that a benchmark should fear comes from a statement under read consistency that met a conflict again
+after each of ten and more restarts (src/dsql/dsql.cpp of 4.0, src/dsql/DsqlRequests.cpp of 5.0)::
+
+    myhost  Sat Nov 21 10:31:00 2026
+            Update conflict: unable to get a stable set of rows in the source tables
+            after 10 attempts of restart.
+            Query:
+    update STOCK set ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+KINDS_MAX = 5
+WIDTH = 200
+
+# What a healthy server writes: sweeps (src/jrd/tra.cpp), an orderly end (src/jrd/jrd.cpp, src/remote).
+ROUTINE = (
+    "Sweep is started by",
+    "Sweep is finished",
+    "Shutting down the server with",
+    "PID # engine shutdown is in progress",
+    "INET/select_wait: client rundown complete, server exiting",
+    "SERVER/process_packet: Multi-client server shutdown",
+    "Info: Remote Buffer Size set to",
+)
+HEAD = re.compile(r"\S+\t\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}")  # ctime(3)
+NUMBER = re.compile(r"\d[\d:]*")
+
+
+def findings(path: Path) -> list[str]:
+    """One sentence for each kind of message in the whole log at ``path``, the most frequent first, none for routine."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return summary(messages(file))
+    except FileNotFoundError:
+        return []
+
+
+def messages(lines: Iterable[str]) -> Iterator[str]:
+    """What each entry says: its first line, or the second where the first names the database, or both where it
+    ends with a colon.
+
+    What stands before the first entry is the server's own output, an entry a line.
+    """
+    entered, waiting, begun = False, True, ""
+    for line in lines:
+        if HEAD.fullmatch(line.rstrip()):
+            entered, waiting, begun = True, True, ""
+        elif waiting and (said := line.strip()) and not said.startswith("Database: "):
+            if said.endswith(":"):
+                begun += f"{said} "
+                continue
+            yield begun + said
+            waiting, begun = not entered, ""
+
+
+def summary(said: Iterable[str]) -> list[str]:
+    """Messages that differ in numbers only are one kind, shown as it was first said."""
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for message in said:
+        kind = NUMBER.sub("#", message)
+        if not kind.startswith(ROUTINE):
+            first.setdefault(kind, message)
+            counts[kind] += 1
+    told = [_sentence(first[kind], count) for kind, count in counts.most_common(KINDS_MAX)]
+    if rest := counts.most_common()[KINDS_MAX:]:
+        told.append(f"The engine logged {sum(count for _, count in rest):,} messages of {len(rest)} more kinds")
+    return told
+
+
+def _sentence(message: str, count: int) -> str:
+    return f"The engine logged{f' {count:,} times' if count > 1 else ''}: {message[:WIDTH]}"

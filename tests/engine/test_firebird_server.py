@@ -1,0 +1,159 @@
+"""The private Firebird server: its mode as it really runs, its port, its password, and what is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import catalogue
+from acidtest.engine.firebird.common import VERSIONS
+from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
+from acidtest.engine.server import free_port
+from acidtest.errors import CellFailed, MachineLacks
+from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import (
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Duration,
+    Event,
+    Job,
+    LoadPhase,
+    Progress,
+    RunPhase,
+    Settings,
+)  # fmt: skip
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+
+Make = Callable[..., ServerInstance]
+MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
+ENDLESS = RunPhase(
+    terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Duration(seconds=300), retries=10
+)  # fmt: skip
+
+
+@pytest.fixture
+def make(tmp_path: Path, ledger: Ledger) -> Iterator[Make]:
+    """A started server over a new database."""
+    made = []
+
+    def make(settings: dict[str, Scalar] | None = None) -> ServerInstance:
+        directory = tmp_path / f"instance-{len(made)}"
+        directory.mkdir()
+        instance = catalogue.find("firebird-3.0-server").create(directory, settings or {})
+        assert isinstance(instance, ServerInstance)
+        made.append(instance)
+        return instance
+
+    yield make
+    for instance in made:
+        instance.release()
+
+
+def talk(instance: ServerInstance, phases: list, ledger: Ledger) -> Iterator[Event]:
+    workload = CommitsWorkload(row_bytes=50)
+    job = Job(seed=1, target=instance.target(), workload=workload, inspect=instance.inspections(), phases=phases)
+    return converse(job, ledger, instance.environment())
+
+
+def processes(instance: ServerInstance) -> list[int]:
+    """Servers with the instance's root in their environment, those that Classic forks included."""
+    root = f"FIREBIRD={instance.directory / 'root'}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if root in (process / "environ").read_bytes().split(b"\0") and "firebird" in (process / "comm").read_text():
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(make: Make, ledger: Ledger, mode: str) -> None:
+    instance = make({"server_mode": mode})
+    instance.start(ledger)
+    with closing(talk(instance, [LoadPhase(), ENDLESS], ledger)) as events:
+        answers = []
+        for event in events:
+            if isinstance(event, Settings):
+                answers.append(event)
+            elif isinstance(event, Progress) and event.phase == "run":
+                break
+        found = {s.name: s for s in instance.settings_in_force(answers)}
+        assert (found["server_mode"].in_force, found["server_mode"].source) == (mode, "MON$ATTACHMENTS")
+        assert all(s.agrees for s in found.values())
+        assert len(processes(instance)) == (4 if mode == "Classic" else 1)
+        instance.release()
+        assert processes(instance) == []
+    assert catalogue.find("firebird-3.0-server").mode({"server_mode": mode}) == MODES[mode]
+
+
+def test_a_mode_that_is_not_the_one_asked_for_does_not_agree(make: Make, ledger: Ledger) -> None:
+    instance = make({"server_mode": "Classic"})
+    conf = instance.directory / "root" / "firebird.conf"
+    conf.write_text(conf.read_text().replace("ServerMode = Classic", "ServerMode = SuperClassic"))
+    instance.start(ledger)
+    answers = [e for e in talk(instance, [LoadPhase()], ledger) if isinstance(e, Settings)]
+    wrong = [s for s in instance.settings_in_force(answers) if not s.agrees]
+    assert [(s.name, s.asked, s.in_force) for s in wrong] == [("server_mode", "Classic", "SuperClassic")]
+
+
+def test_a_port_is_used_when_free_and_refused_when_taken(make: Make, ledger: Ledger) -> None:
+    port = free_port()
+    instance = make({"port": port})
+    instance.start(ledger)
+    answers = [e for e in talk(instance, [LoadPhase()], ledger) if isinstance(e, Settings)]
+    (found,) = [s for s in instance.settings_in_force(answers) if s.name == "port"]
+    assert (found.asked, found.in_force, found.agrees) == (str(port), str(port), True)
+    other = make({"port": port})
+    with pytest.raises(CellFailed, match=rf"firebird-3.0-server: port {port} of 127\.0\.0\.1 is taken"):
+        other.start(ledger)
+
+
+def test_it_listens_on_the_loopback_address_only(make: Make, ledger: Ledger) -> None:
+    instance = make()
+    instance.start(ledger)
+    remote = instance.target().remote
+    assert remote
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", remote.port), timeout=1)
+
+
+def test_a_wrong_password_is_refused(make: Make, ledger: Ledger) -> None:
+    instance = make()
+    instance.start(ledger)
+    target = instance.target()
+    assert target.remote
+    wrong = target.model_copy(update={"remote": target.remote.model_copy(update={"password": "masterkey"})})
+    job = Job(seed=1, target=wrong, workload=CommitsWorkload(row_bytes=50), inspect=[], phases=[CheckPhase()])
+    with pytest.raises(CellFailed, match="opening the database: Your user name and password are not defined"):
+        list(converse(job, ledger, instance.environment()))
+
+
+def test_an_orderly_end_under_sessions_is_routine_and_a_kill_is_told(make: Make, ledger: Ledger) -> None:
+    instance = make()
+    instance.start(ledger)
+    with closing(talk(instance, [LoadPhase(), ENDLESS], ledger)) as events:
+        next(e for e in events if isinstance(e, Progress) and e.phase == "run")
+        instance.seal()
+    assert instance.log_findings() == []
+    other = make()
+    other.start(ledger)
+    assert other.died() is None
+    (server,) = processes(other)
+    os.kill(server, signal.SIGKILL)
+    os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
+    assert str(other.died()).startswith("it was killed by signal 9")
+
+
+def test_without_the_package_its_name_is_told(tmp_path: Path) -> None:
+    with pytest.raises(MachineLacks, match=r"firebird-3\.0-server is not installed") as lacking:
+        FirebirdServer(VERSIONS["3.0"], tmp_path).ready()
+    assert lacking.value.remedy == "apt-get install firebird3.0-server"
