@@ -21,3 +21,12 @@ def fsync_path(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def fsync_tree(path: Path) -> None:
+    """Flush a file, or a directory with everything in it, to the drive."""
+    if path.is_dir() and not path.is_symlink():
+        for child in path.iterdir():
+            fsync_tree(child)
+    if path.is_dir() or path.is_file():
+        fsync_path(path)
