@@ -2,6 +2,7 @@
 //! what differs between engines in SQL is looked up by [`Dialect`] beside the workload.
 
 mod firebird;
+mod mysql;
 mod sqlite;
 
 use crate::protocol::Target;
@@ -205,9 +206,14 @@ pub fn wait(session: &mut dyn Session, request: Request, row: Sink) -> Outcome<u
     }
 }
 
-/// Waits until a socket can be read; see poll(2).
+/// Waits until a socket can be read.
 pub fn readable(descriptor: RawFd) {
-    let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    await_socket(descriptor, libc::POLLIN);
+}
+
+/// Waits for one of `events`; see poll(2).
+pub fn await_socket(descriptor: RawFd, events: libc::c_short) {
+    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
     // SAFETY: one pollfd of ours. An interrupted wait is like one that ended: the reader finds nothing and waits again.
     unsafe { libc::poll(&raw mut poll, 1, -1) };
 }
@@ -247,6 +253,7 @@ pub fn open(target: &Target) -> Outcome<Box<dyn Session>> {
             Ok(Box::new(sqlite::Sqlite::open(path, setup, *busy_timeout_ms)?))
         }
         Target::Firebird { .. } => Ok(Box::new(firebird::Firebird::open(target)?)),
-        Target::Postgres { .. } | Target::Mysql { .. } => todo!(),
+        Target::Postgres { .. } => todo!(),
+        Target::Mysql { .. } => Ok(Box::new(mysql::Mysql::open(target)?)),
     }
 }
