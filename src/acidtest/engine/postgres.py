@@ -439,7 +439,7 @@ class PostgresInstance(Instance):
         asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
         found = [
             given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, said=partial(_in_our_words, specs[name])
+                name, asked.get(name), "pg_settings", answer=parameter, said=partial(in_our_words, specs[name])
             )
             for name, parameter in {**PARAMETERS, **READ_BACK}.items()
             if name in specs
@@ -522,7 +522,7 @@ def _parameter(name: str, value: Scalar) -> str:
     return f"{value}MB" if name.endswith("_mb") else f"{value}s" if name.endswith("_s") else str(value)
 
 
-def _in_our_words(spec: SettingSpec, value: str) -> str:
+def in_our_words(spec: SettingSpec, value: str) -> str:
     """A value and its unit from ``pg_settings``, as an experiment would ask for it."""
     if spec.allowed == YES_NO:
         return {"on": "true", "off": "false"}.get(value, value)

@@ -15,7 +15,15 @@ from pathlib import Path
 from acidtest.engine.base import Instance, Launcher, filled
 from acidtest.engine.compare import Answers
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
-from acidtest.engine.mysql.versions import RECORDED, SETTINGS, Version, specs_of, spoken
+from acidtest.engine.mysql.versions import (
+    ISOLATION_VARIABLES,
+    RECORDED,
+    SETTINGS,
+    Version,
+    isolation_said,
+    specs_of,
+    spoken,
+)
 from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_tree
@@ -235,7 +243,7 @@ class MysqlInstance(Instance):
         return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs.is_dir() else {})
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for name, variable in SETTINGS.items()] + [*RECORDED, *_ISOLATIONS]
+        names = [variable.name for name, variable in SETTINGS.items()] + [*RECORDED, *ISOLATION_VARIABLES]
         asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
         return [Inspection(name="", sql=f"show session variables where variable_name in ({asked})")]
 
@@ -248,11 +256,9 @@ class MysqlInstance(Instance):
                 continue
             asked = spoken(self._settings[name]) if name in self._settings else None
             found.append(given.compare(name, asked, f"@@{variable.name}", answer=variable.name, said=variable.said))
-        (isolation,) = (name for name in _ISOLATIONS if name not in lacks)
+        (isolation,) = (name for name in ISOLATION_VARIABLES if name not in lacks)
         asked = spoken(self._settings["isolation"])
-        found.append(
-            given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=_isolation_said)
-        )
+        found.append(given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=isolation_said))
         found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
         return found
 
@@ -276,9 +282,6 @@ class MysqlInstance(Instance):
             self._socket.release(self._launcher)
 
 
-_ISOLATIONS = ("transaction_isolation", "tx_isolation")
-
-
 def _worth_reading(log: str) -> list[str]:
     return [line.strip() for line in log.splitlines() if SPEAKS.search(line) and not ROUTINE.search(line)]
 
@@ -286,10 +289,6 @@ def _worth_reading(log: str) -> list[str]:
 def _cause(log: str) -> str:
     """Why a start failed. The first errors name it; the last say what followed."""
     return " / ".join(line for line in _worth_reading(log)[:2] if not line.endswith("Aborting"))
-
-
-def _isolation_said(answer: str) -> str:
-    return answer.lower().replace("-", "_")  # READ-COMMITTED
 
 
 def _load_pool_mb() -> int:
