@@ -33,7 +33,7 @@ from acidtest.engine.server import (
     password,
 )
 from acidtest.errors import BadInput, CellFailed
-from acidtest.files import fsync_path
+from acidtest.files import fsync_path, sync_filesystem
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, PostgresTarget, Settings
 
@@ -456,15 +456,20 @@ class PostgresInstance(Instance):
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
         self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
         self._alone(NAME, "vacuum (freeze, analyze)")
-        self._run("initdb", "--sync-only", "-D", str(self._data))
+        sync_filesystem(self._data)
 
     def log(self) -> str:
+        return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
+
+    def log_findings(self) -> list[str]:
+        return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
+
+    def _worth_reading(self) -> list[str]:
         try:
             with self._server.log.open(encoding="utf-8", errors="replace") as file:
-                lines = worth_reading(file)
+                return worth_reading(file)
         except FileNotFoundError:
-            return ""
-        return "\n".join(lines).encode()[-LOG_BYTES:].decode(errors="ignore")
+            return []
 
     def release(self) -> None:
         try:
@@ -478,6 +483,7 @@ class PostgresInstance(Instance):
                 self._sockets.release(self._launcher)
 
 
+FINDINGS_MAX = 5
 LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE
 LINE = re.compile(r"\S+ \S+ \S+ \[\d+\] (?P<state>[0-9A-Z]{5} )?(?P<severity>[A-Z]+):  (?P<message>.*)")
 ROUTINE = re.compile(
