@@ -319,8 +319,8 @@ class PostgresInstance(Instance):
         secret = self._data / PASSWORD_FILE
         secret.touch(mode=0o600)
         secret.write_text(password())
-        self._alone("postgres", f"create role {NAME} login password '{secret.read_text()}'")
-        self._alone("postgres", f"create database {NAME} owner {NAME}")
+        role = f"create role {NAME} login password '{secret.read_text()}'"
+        self._alone("postgres", role, f"create database {NAME} owner {NAME}")
 
     def configure(self) -> None:
         """Write the settings and make sure that they are on the drive."""
@@ -339,10 +339,10 @@ class PostgresInstance(Instance):
             "".join(f"{name} = '{value}'\n" for name, value in lines.items())
         )
 
-    def _alone(self, database: str, sql: str) -> None:
-        """Carry out one statement in single-user mode, which nobody else can enter; see postgres(1)."""
+    def _alone(self, database: str, *statements: str) -> None:
+        """Carry out statements in single-user mode, which nobody else can enter; see postgres(1)."""
         options = ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
-        self._run("postgres", *options, said=sql + "\n")
+        self._run("postgres", *options, said="\n".join(statements) + "\n")
 
     def _run(self, program: str, *arguments: str, said: str = "") -> None:
         command = as_ordinary_user([str(self._engine.programs / program), *arguments])
