@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import BadInput
+from acidtest.files import sync_filesystem
 from acidtest.place.ledger import Ledger
 
 
@@ -52,7 +52,7 @@ class DirectoryPlace:
         """
         for source in paths:
             copy_tree(source, directory / source.name)
-        sync_file_system(directory)
+        sync_filesystem(directory)
 
     def remove(self, directory: Path) -> None:
         """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next."""
@@ -71,7 +71,7 @@ FICLONE = 0x40049409  # ioctl_ficlone(2)
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a file, or a directory with everything in it; modes are kept. Nothing is flushed."""
+    """Copy a file, or a directory with everything in it; modes are kept. Nothing is flushed yet."""
     if source.is_symlink():
         target.symlink_to(source.readlink())
     elif source.is_dir():
@@ -82,21 +82,6 @@ def copy_tree(source: Path, target: Path) -> None:
     elif source.is_file():  # not a socket that a server left
         _clone_or_copy(source, target)
         shutil.copymode(source, target)
-
-
-def sync_file_system(path: Path) -> None:
-    """Write everything that the file system of ``path`` holds to the drive; see syncfs(2).
-
-    A server's data directory has a thousand files: one call for all of them instead of one each.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.syncfs(descriptor) != 0:
-            error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error), str(path))
-    finally:
-        os.close(descriptor)
 
 
 def _clone_or_copy(source: Path, target: Path) -> None:

@@ -26,7 +26,7 @@ from acidtest.engine.mysql.versions import (
 )
 from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_tree
+from acidtest.files import sync_filesystem
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
 
@@ -270,7 +270,7 @@ class MysqlInstance(Instance):
         else:
             # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
             self._bootstrap("", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
-        fsync_tree(self._data)
+        sync_filesystem(self._data)
 
     def log(self) -> str:
         return "\n".join(_worth_reading(log_tail(self._server.log)))
