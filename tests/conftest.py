@@ -9,15 +9,14 @@ import pytest
 
 from acidtest.engine import Engine, catalogue
 from acidtest.place import Ledger
-from support import ACIDTEST, ENGINES, FIREBIRDS
+from support import ACIDTEST, ENGINES, FIREBIRDS, POSTGRESES
 
 
 @pytest.fixture(scope="session")
 def engines_installed() -> None:
     """The engines that tests run, where they are missing; one that cannot be brought fails the tests."""
-    subprocess.run(
-        [ACIDTEST, "engines", "install", *FIREBIRDS], check=True, capture_output=True, text=True, timeout=300
-    )
+    command = [ACIDTEST, "engines", "install", *FIREBIRDS, *POSTGRESES]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture

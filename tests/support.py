@@ -9,7 +9,9 @@ from typing import Any
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
-ENGINES = ("sqlite", *FIREBIRDS, "firebird-3.0-server")
+POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
+EMBEDDED = ("sqlite", *FIREBIRDS)
+ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES)
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ACIDTEST, ENGINES, FIREBIRDS, journal_lines
+from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines
 
 ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
 NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
@@ -193,7 +193,7 @@ def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> 
     return asked
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EMBEDDED)
 def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path: Path, engine: str) -> None:
     assert flushes(acidtest, tmp_path, engine, "drive", 100) >= 100
 

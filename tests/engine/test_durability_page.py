@@ -27,8 +27,16 @@ def test_the_table_is_the_code(engine_id: str, level: str) -> None:
             engine.durability(level, {})
 
 
-def test_the_table_names_delete_mode_as_it_is() -> None:
-    assert catalogue.describe("sqlite").durability("drive", {"journal_mode": "delete"}).means in PAGE
+@pytest.mark.parametrize(
+    ("engine_id", "level", "settings"),
+    [
+        ("sqlite", "drive", {"journal_mode": "delete"}),
+        ("postgresql-15", "none", {"fsync": True}),
+        ("postgresql-15", "drive", {"full_page_writes": False}),
+    ],
+)
+def test_the_table_names_a_levels_other_ways_as_they_are(engine_id: str, level: str, settings: dict) -> None:
+    assert catalogue.describe(engine_id).durability(level, settings).means in PAGE
 
 
 @pytest.mark.parametrize(("mode", "level"), [("delete", "os"), ("memory", "drive"), ("off", "drive")])

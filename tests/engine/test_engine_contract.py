@@ -38,6 +38,12 @@ ASKED: dict[str, dict[str, Scalar]] = {
     "firebird": {
         "page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot", "server_mode": "Classic",
     },
+    "postgresql": {
+        "shared_buffers_mb": 64, "wal_buffers_mb": 3, "max_wal_size_mb": 333, "checkpoint_timeout_s": 77,
+        "data_checksums": True, "wal_sync_method": "open_datasync", "full_page_writes": False, "wal_level": "minimal",
+        "wal_compression": "pglz", "commit_delay_us": 9, "isolation": "serializable", "autovacuum": False, "jit": True,
+        "max_connections": 33, "connection": "tcp", "pipeline": True,
+    },
 }  # fmt: skip
 # those of newer versions of the family, by the setting that tells them,
 ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
@@ -47,10 +53,11 @@ ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
     },
 }  # fmt: skip
 # an answer that a lying engine would give at level drive, and a setting that contradicts that level.
-LIE = {"sqlite": ("synchronous", "0"), "firebird": ("mon$forced_writes", "0")}
+LIE = {"sqlite": ("synchronous", "0"), "firebird": ("mon$forced_writes", "0"), "postgresql": ("fsync", "off")}
 CONTRADICTION: dict[str, dict[str, Scalar]] = {
     "sqlite": {"synchronous": "off"},
     "firebird": {"forced_writes": False},
+    "postgresql": {"fsync": False},
 }
 
 Make = Callable[..., Instance]

