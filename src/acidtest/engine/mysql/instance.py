@@ -71,7 +71,8 @@ class MysqlInstance(Instance):
         self._id = engine_id
         self._version = version
         self._files = installation
-        self._settings = filled(specs_of(version), settings)
+        asked = {"connection": "tcp", **settings} if "port" in settings else settings
+        self._settings = filled(specs_of(version), asked)
         if durability is None:
             self._settings |= {"log_bin": False, "innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
             self._settings |= {
@@ -235,7 +236,12 @@ class MysqlInstance(Instance):
         return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs.is_dir() else {})
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for name, variable in SETTINGS.items()] + [*RECORDED, *_ISOLATIONS]
+        names = [variable.name for name, variable in SETTINGS.items()] + [
+            *RECORDED,
+            *_ISOLATIONS,
+            "skip_networking",
+            "port",
+        ]
         asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
         return [Inspection(name="", sql=f"show session variables where variable_name in ({asked})")]
 
@@ -253,6 +259,18 @@ class MysqlInstance(Instance):
         found.append(
             given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=_isolation_said)
         )
+        connection = spoken(self._settings["connection"])
+        found.append(
+            given.compare(
+                "connection",
+                connection,
+                "@@skip_networking",
+                answer="skip_networking",
+                said=lambda v: {"ON": "socket", "OFF": "tcp"}.get(v, v),
+            )
+        )
+        if connection == "tcp":
+            found.append(given.compare("port", str(self._port), "@@port"))
         found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
         return found
 

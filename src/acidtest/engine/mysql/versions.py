@@ -204,7 +204,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
         ),
         SettingSpec("isolation", "of the workload's transactions", ISOLATIONS, default="read_committed"),
         SettingSpec("innodb_lock_wait_timeout_s", "how long a transaction waits for a lock", None, 1, 1_000_000),
-        SettingSpec("connection", "socket is a Unix socket, tcp is 127.0.0.1", ("socket", "tcp"), default="socket"),
-        SettingSpec("port", "of 127.0.0.1, with connection = \"tcp\"; by default a free one", None, 1024, 65_535),
+        SettingSpec("connection", "a Unix socket, or tcp on 127.0.0.1", ("socket", "tcp"), default="socket"),
+        SettingSpec("port", "of 127.0.0.1, and connection is tcp then; by default a free one", None, 1024, 65_535),
     ]  # fmt: skip
     return {spec.name: spec for spec in specs if spec.name not in version.lacks}
