@@ -26,7 +26,6 @@ DATABASE = USER = "acidtest"
 SOCKET = "mysql.sock"
 BINLOG = "binlog"
 LOOPBACK = "127.0.0.1"
-LOAD_LOG_MB = 256  # in all
 LOAD_POOL_MB = 1024  # or a quarter of the memory
 BOOTSTRAP_S = 300
 # A line of the log that a reader should see. MySQL 5.5's InnoDB has no [Warning] before its words.
@@ -76,7 +75,7 @@ class MysqlInstance(Instance):
         if durability is None:
             self._settings |= {"log_bin": False, "innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
             self._settings |= {
-                "innodb_log_file_mb": LOAD_LOG_MB // version.log_files,
+                "innodb_log_file_mb": version.load_log_file_mb,
                 "innodb_buffer_pool_mb": _load_pool_mb(),
             }
         else:
@@ -285,7 +284,7 @@ class MysqlInstance(Instance):
         fsync_tree(self._data)
 
     def log(self) -> str:
-        return "\n".join(_worth_reading(log_tail(self._server.log)))
+        return "\n".join(worth_reading(log_tail(self._server.log)))
 
     def release(self) -> None:
         # Killed: what it still has to write nobody will read.
@@ -297,13 +296,13 @@ class MysqlInstance(Instance):
 _ISOLATIONS = ("transaction_isolation", "tx_isolation")
 
 
-def _worth_reading(log: str) -> list[str]:
+def worth_reading(log: str) -> list[str]:
     return [line.strip() for line in log.splitlines() if SPEAKS.search(line) and not ROUTINE.search(line)]
 
 
 def _cause(log: str) -> str:
     """Why a start failed. The first errors name it; the last say what followed."""
-    return " / ".join(line for line in _worth_reading(log)[:2] if not line.endswith("Aborting"))
+    return " / ".join(line for line in worth_reading(log)[:2] if not line.endswith("Aborting"))
 
 
 def _isolation_said(answer: str) -> str:

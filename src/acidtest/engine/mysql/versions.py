@@ -28,7 +28,7 @@ class Version:
     flush_methods: tuple[str, ...]  # of innodb_flush_method, the server's own default first; none: replaced by others
     doublewrite: tuple[Scalar, ...] = (True, False)
     log_file_mb: tuple[int, int] = (4, 1_048_576)
-    log_files: int = 1
+    load_log_file_mb: int = 256
     makes_missing_log: bool = False  # then a sealed database needs none; otherwise the log can only be resized
     lacks: frozenset[str] = frozenset()  # settings and variables below that it does not have
     options: tuple[str, ...] = ()  # lines of my.cnf that the others do not know or need
@@ -45,7 +45,7 @@ VERSIONS = (
         scripts=(),
         flush_methods=("fsync", "O_DSYNC", "O_DIRECT"),  # its manual says fdatasync, it only takes fsync
         log_file_mb=(1, 2047),
-        log_files=2,
+        load_log_file_mb=32,  # of two, which it writes full first
         makes_missing_log=True,
         lacks=frozenset(
             {
@@ -70,7 +70,7 @@ VERSIONS = (
         scripts=tuple(f"mysql_{name}.sql" for name in SYSTEM_TABLES),
         flush_methods=("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
         log_file_mb=(1, 262_144),
-        log_files=2,
+        load_log_file_mb=32,  # of two, which it writes full first
         makes_missing_log=True,
         lacks=frozenset(
             {*BUFFERING, "innodb_log_file_buffering", "innodb_snapshot_isolation", "transaction_isolation"}
