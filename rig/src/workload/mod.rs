@@ -1,6 +1,7 @@
 //! Workloads: schema, load, transactions, consistency conditions. SQL that differs by engine is data beside each.
 
 mod commits;
+mod oltp;
 mod site;
 mod tpcb;
 
@@ -146,6 +147,9 @@ pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
     match workload {
         protocol::Workload::Commits { row_bytes } => Box::new(commits::Commits { row_bytes: *row_bytes }),
         protocol::Workload::Tpcb { scale } => Box::new(tpcb::Tpcb { scale: i64::from(*scale) }),
+        protocol::Workload::Oltp { tables, table_rows } => {
+            Box::new(oltp::Oltp { tables: i64::from(*tables), table_rows: i64::from(*table_rows) })
+        }
         other => todo!("{other:?}"),
     }
 }
