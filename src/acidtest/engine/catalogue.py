@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from acidtest.engine import firebird, postgres
+from acidtest.engine import firebird, mysql, postgres
 from acidtest.engine.base import Engine, Offer
 from acidtest.engine.sqlite import Sqlite
 from acidtest.errors import BadInput, not_among
 
 
 def _engines() -> dict[str, Engine]:
-    return {engine.id: engine for engine in (Sqlite(), *firebird.engines(), *postgres.engines())}
+    return {engine.id: engine for engine in (Sqlite(), *firebird.engines(), *mysql.engines(), *postgres.engines())}
 
 
 def known() -> tuple[str, ...]:

@@ -26,11 +26,15 @@ SOCKET_PATH_MAX = 107  # sockaddr_un.sun_path, see unix(7)
 
 
 class Server:
-    """One server process. ``name`` stands in messages, ``log`` is the file that its output goes to."""
+    """One server process. ``name`` stands in messages, ``log`` is the file that its output goes to.
 
-    def __init__(self, name: str, log: Path) -> None:
+    ``cause`` finds in a log why a start failed, for a server that does not say it last.
+    """
+
+    def __init__(self, name: str, log: Path, cause: Callable[[str], str] = lambda log: "") -> None:
         self.name = name
         self.log = log
+        self._cause = cause
         self._launcher: Launcher | None = None
         self._id = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -58,10 +62,10 @@ class Server:
             if self._process.poll() is not None:
                 ending = self._ending()
                 self.kill()
-                raise CellFailed(f"{self.name}: the server {ending} while it started: {self.last_lines()}")
+                raise CellFailed(f"{self.name}: the server {ending} while it started: {self._why()}")
             if time.monotonic() > end:
                 self.kill()
-                raise CellFailed(f"{self.name}: the server did not answer within {seconds:.0f} s: {self.last_lines()}")
+                raise CellFailed(f"{self.name}: the server did not answer within {seconds:.0f} s: {self._why()}")
             time.sleep(0.02)
 
     @property
@@ -101,6 +105,9 @@ class Server:
         """The last lines of the log, on one line."""
         lines = [line.strip() for line in log_tail(self.log).splitlines() if line.strip()]
         return " / ".join(lines[-count:]) or "its log is empty"
+
+    def _why(self) -> str:
+        return self._cause(log_tail(self.log)) or self.last_lines()
 
     def _ending(self) -> str:
         code = self._process.returncode if self._process is not None else 0

@@ -1,0 +1,303 @@
+"""One private server: its configuration, its system tables, its user, and the settings in force."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.engine.base import Instance, Launcher, filled
+from acidtest.engine.compare import Answers
+from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
+from acidtest.engine.mysql.versions import RECORDED, SETTINGS, Version, specs_of, spoken
+from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
+from acidtest.errors import CellFailed
+from acidtest.files import fsync_tree
+from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
+
+DATABASE = USER = "acidtest"
+SOCKET = "mysql.sock"
+BINLOG = "binlog"
+LOOPBACK = "127.0.0.1"
+LOAD_LOG_MB = 256  # in all
+LOAD_POOL_MB = 1024  # or a quarter of the memory
+BOOTSTRAP_S = 300
+# A line of the log that a reader should see. MySQL 5.5's InnoDB has no [Warning] before its words.
+SPEAKS = re.compile(
+    r"\[(ERROR|Warning)\]|InnoDB: (Error|Warning|Fatal|Unable|Cannot|Unrecognized|Assertion|Operating system error)"
+    r"|got signal|Assertion failure"
+)
+ROUTINE = re.compile(
+    # The limit of open files is the machine's; what follows from it is among the settings.
+    r"Could not increase number of max_open_files|Changed limits: |option '(table_open_cache|max_connections)'"
+    # Our own look at whether it answers.
+    r"|unauthenticated|This connection closed normally"
+)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where a server's files lie."""
+
+    program: Path
+    base: Path
+    share: Path  # messages, character sets, scripts
+    libs: Path  # libraries that came along
+    seed: Path  # a data directory with system tables, where the version has no scripts for them
+    release: str
+    source: str
+
+
+class MysqlInstance(Instance):
+    """``durability`` is None for a load: nothing is flushed at a commit, since a load that fails is thrown away."""
+
+    def __init__(
+        self,
+        engine_id: str,
+        version: Version,
+        installation: Installation,
+        directory: Path,
+        settings: Mapping[str, Scalar],
+        durability: str | None,
+    ) -> None:
+        self.directory = directory.absolute()
+        self._id = engine_id
+        self._version = version
+        self._files = installation
+        self._settings = filled(specs_of(version), settings)
+        if durability is None:
+            self._settings |= {"log_bin": False, "innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
+            self._settings |= {
+                "innodb_log_file_mb": LOAD_LOG_MB // version.log_files,
+                "innodb_buffer_pool_mb": _load_pool_mb(),
+            }
+        else:
+            self._settings["innodb_flush_log_at_trx_commit"] = AT_COMMIT[durability]
+            if self._settings["log_bin"]:
+                self._settings.setdefault("sync_binlog", sync_binlog_of(durability))
+        if not self._settings["log_bin"]:
+            self._settings.pop("sync_binlog", None)
+        self._data = self.directory / "data"
+        self._temporary = self.directory / "tmp"
+        self._configuration = self.directory / "my.cnf"
+        self._server = Server(engine_id, self.directory / "server.log", _cause)
+        self._socket = SocketDirectory(self.directory, SOCKET)
+        self._launcher: Launcher | None = None
+        self._port = 0
+        self._password = password()
+
+    def create(self) -> None:
+        """Make the data directory with its system tables and no account at all."""
+        if self._data.exists() and any(self._data.iterdir()):
+            raise CellFailed(f"{self._id}: {self._data} is not empty: a new database is made in an empty directory")
+        self._data.mkdir(exist_ok=True)
+        self.configure()
+        if self._version.scripts:
+            scripts = [(self._files.share / name).read_text(errors="replace") for name in self._version.scripts]
+            self._bootstrap("\n".join(["create database mysql;", "use mysql;", *scripts]))
+        else:
+            shutil.copytree(self._files.seed, self._data, dirs_exist_ok=True)
+            # One statement a line, as a bootstrapping MySQL 5.5 reads them.
+            self._bootstrap("delete from mysql.user;\ndelete from mysql.db;\n")
+
+    def configure(self) -> None:
+        """Write ``my.cnf`` for the settings and the durability."""
+        if not self._data.is_dir():
+            raise CellFailed(f"{self._id}: {self._data} is missing: there is no database to start from")
+        self._temporary.mkdir(exist_ok=True)
+        self._write_configuration()
+
+    def _write_configuration(self) -> None:
+        self._configuration.write_text("\n".join(["[mysqld]", *self._lines()]) + "\n")
+
+    def _lines(self) -> list[str]:
+        files = self._files
+        lines = [
+            f"basedir = {files.base}",
+            f"lc_messages_dir = {files.share}",
+            f"character_sets_dir = {files.share / 'charsets'}",
+            f"datadir = {self._data}",
+            f"tmpdir = {self._temporary}",
+            f"pid_file = {self.directory / 'server.pid'}",
+            f"socket = {self._socket.path / SOCKET}",
+            "skip_name_resolve",
+            *(["user = root"] if os.geteuid() == 0 else []),
+            *([f"bind_address = {LOOPBACK}", f"port = {self._port}"] if self._port else ["skip_networking"]),
+            f"max_connections = {_connections()}",
+            "max_prepared_stmt_count = 1048576",
+            "max_allowed_packet = 64M",
+            "local_infile = 1",
+            "log_warnings = 1",
+            "default_storage_engine = InnoDB",
+            "innodb_file_per_table = 1",
+            "character_set_server = utf8mb4",
+            "collation_server = utf8mb4_bin",
+            "sql_mode = STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
+            "query_cache_type = 0",
+            "query_cache_size = 0",
+            "log_bin_trust_function_creators = 1",
+            "innodb_fast_shutdown = 0",
+            *self._version.options,
+        ]
+        for name, variable in SETTINGS.items():
+            if name == "log_bin":
+                # By statement, InnoDB would refuse to write at read committed.
+                lines += [f"log_bin = {BINLOG}", "binlog_format = ROW"] if self._settings[name] else []
+            elif name in self._settings:
+                lines.append(variable.line(self._settings[name]))
+        return lines
+
+    def _bootstrap(self, sql: str, *more: str) -> None:
+        """Run the server without a socket over ``sql`` and wait until it has shut down."""
+        ended = subprocess.run(
+            [self._files.program, f"--defaults-file={self._configuration}", "--bootstrap", *more],
+            input=sql,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=BOOTSTRAP_S,
+        )
+        if ended.returncode != 0:
+            said = _cause(ended.stderr) or f"{self._files.program.name} ended with code {ended.returncode}"
+            raise CellFailed(f"{self._id}: could not set up {self._data}: {said}")
+
+    def database_files(self) -> list[Path]:
+        return [self._data]
+
+    def start(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._socket.make(launcher)
+        if self._settings["connection"] == "tcp":
+            asked = self._settings.get("port")
+            self._port = int(str(asked)) if asked is not None else free_port()
+            check_port(self._id, self._port)
+        self._write_configuration()
+        introduction = self.directory / "user.sql"
+        introduction.touch(mode=0o600)
+        introduction.write_text(self._introduction())
+        try:
+            self._server.start(
+                launcher,
+                [
+                    str(self._files.program),
+                    f"--defaults-file={self._configuration}",
+                    f"--init-file={introduction}",
+                ],
+                environment=self.environment(),
+                ready=self._answers,
+            )
+        finally:
+            introduction.unlink()
+
+    def _introduction(self) -> str:
+        """Our database and its user, who has rights on nothing else; not into the binary log."""
+        host = LOOPBACK if self._port else "localhost"
+        return (
+            "set session sql_log_bin = 0;\n"
+            f"create database if not exists {DATABASE};\n"
+            f"grant all privileges on {DATABASE}.* to '{USER}'@'{host}' identified by '{self._password}';\n"
+        )
+
+    def _answers(self) -> bool:
+        """Whether it greets: a packet of protocol version 10, not of an error."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1)
+            try:
+                client.connect(str(self._socket.path / SOCKET))
+                return client.recv(5)[4:] == b"\x0a"
+            except OSError:
+                return False
+
+    def died(self) -> str | None:
+        return self._server.died()
+
+    def target(self) -> MysqlTarget:
+        return MysqlTarget(
+            host=LOOPBACK if self._port else str(self._socket.path / SOCKET),
+            port=self._port,
+            user=USER,
+            password=self._password,
+            database=DATABASE,
+            setup=[f"set session transaction isolation level {str(self._settings['isolation']).replace('_', ' ')}"],
+        )
+
+    def environment(self) -> dict[str, str]:
+        environment = {"PATH": os.environ.get("PATH", os.defpath)}
+        return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs.is_dir() else {})
+
+    def inspections(self) -> list[Inspection]:
+        names = [variable.name for name, variable in SETTINGS.items()] + [*RECORDED, *_ISOLATIONS]
+        asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
+        return [Inspection(name="", sql=f"show session variables where variable_name in ({asked})")]
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        given = Answers(answers)
+        lacks = self._version.lacks
+        found = []
+        for name, variable in SETTINGS.items():
+            if name in lacks:
+                continue
+            asked = spoken(self._settings[name]) if name in self._settings else None
+            found.append(given.compare(name, asked, f"@@{variable.name}", answer=variable.name, said=variable.said))
+        (isolation,) = (name for name in _ISOLATIONS if name not in lacks)
+        asked = spoken(self._settings["isolation"])
+        found.append(
+            given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=_isolation_said)
+        )
+        found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
+        return found
+
+    def seal(self) -> None:
+        self._server.stop()
+        if self._version.makes_missing_log:
+            for log in self._data.glob("ib_logfile*"):
+                log.unlink()
+        else:
+            # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
+            self._bootstrap("", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
+        fsync_tree(self._data)
+
+    def log(self) -> str:
+        return "\n".join(_worth_reading(log_tail(self._server.log)))
+
+    def release(self) -> None:
+        # Killed: what it still has to write nobody will read.
+        self._server.kill()
+        if self._launcher is not None:
+            self._socket.release(self._launcher)
+
+
+_ISOLATIONS = ("transaction_isolation", "tx_isolation")
+
+
+def _worth_reading(log: str) -> list[str]:
+    return [line.strip() for line in log.splitlines() if SPEAKS.search(line) and not ROUTINE.search(line)]
+
+
+def _cause(log: str) -> str:
+    """Why a start failed. The first errors name it; the last say what followed."""
+    return " / ".join(line for line in _worth_reading(log)[:2] if not line.endswith("Aborting"))
+
+
+def _isolation_said(answer: str) -> str:
+    return answer.lower().replace("-", "_")  # READ-COMMITTED
+
+
+def _load_pool_mb() -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(LOAD_POOL_MB, memory // 4 >> 20)
+
+
+def _connections() -> int:
+    """As many as terminals may be, as far as the limit of open files bears it and leaves some for tables."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return 10_100 if limit == resource.RLIM_INFINITY else max(100, min(10_100, limit // 3))
