@@ -52,9 +52,9 @@ elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 else echo "missing, by their Debian names:$$missing"; fi
 endef
 
-# Firebird needs a library or two that a bare machine lacks; its server is Debian's.
+# Firebird needs a library or two that a bare machine lacks; its server, and MariaDB's, are Debian's.
 system:
-	@$(call debian,libtommath1 libncurses5 firebird3.0-server)
+	@$(call debian,libtommath1 libncurses5 firebird3.0-server mariadb-server-core)
 
 # Tests call these; one that is missing fails them.
 test-system:

@@ -9,13 +9,13 @@ import pytest
 
 from acidtest.engine import Engine, catalogue
 from acidtest.place import Ledger
-from support import ACIDTEST, ENGINES, FIREBIRDS, POSTGRESES
+from support import ACIDTEST, ENGINES, FIREBIRDS, MYSQLS, POSTGRESES
 
 
 @pytest.fixture(scope="session")
 def engines_installed() -> None:
     """The engines that tests run, where they are missing; one that cannot be brought fails the tests."""
-    command = [ACIDTEST, "engines", "install", *FIREBIRDS, *POSTGRESES]
+    command = [ACIDTEST, "engines", "install", *FIREBIRDS, *MYSQLS, *POSTGRESES]
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
 POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
+MYSQLS = ("mariadb-10.11", "mysql-5.5")  # Debian's, or brought as the other is
 EMBEDDED = ("sqlite", *FIREBIRDS)
-ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES)
+ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES, *MYSQLS)
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

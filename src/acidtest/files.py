@@ -24,25 +24,16 @@ def fsync_path(path: Path) -> None:
         os.close(handle)
 
 
-def sync_file_system(path: Path) -> None:
-    """Write everything that the file system of ``path`` holds to the drive; see syncfs(2).
+def sync_filesystem(path: Path) -> None:
+    """Flush all that the file system which holds ``path`` has not written yet; see syncfs(2).
 
-    A server's data directory has a thousand files: one call for all of them instead of one each.
+    For many files: flushing a thousand one by one takes as many commits of the file system's journal.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    library = ctypes.CDLL(None, use_errno=True)
+    handle = os.open(path, os.O_RDONLY)
     try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.syncfs(descriptor) != 0:
-            error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error), str(path))
+        if library.syncfs(handle) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
     finally:
-        os.close(descriptor)
-
-
-def fsync_tree(path: Path) -> None:
-    """Flush a file, or a directory with everything in it, to the drive."""
-    if path.is_dir() and not path.is_symlink():
-        for child in path.iterdir():
-            fsync_tree(child)
-    if path.is_dir() or path.is_file():
-        fsync_path(path)
+        os.close(handle)

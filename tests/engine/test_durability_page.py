@@ -33,6 +33,10 @@ def test_the_table_is_the_code(engine_id: str, level: str) -> None:
         ("sqlite", "drive", {"journal_mode": "delete"}),
         ("postgresql-15", "none", {"fsync": True}),
         ("postgresql-15", "drive", {"full_page_writes": False}),
+        ("mysql-5.5", "drive", {"log_bin": True}),
+        ("mysql-5.5", "drive", {"innodb_doublewrite": False}),
+        ("mariadb-10.11", "drive", {"innodb_flush_method": "O_DIRECT_NO_FSYNC"}),
+        ("mariadb-11.4", "drive", {"innodb_doublewrite": "fast"}),
     ],
 )
 def test_the_table_names_a_levels_other_ways_as_they_are(engine_id: str, level: str, settings: dict) -> None:

@@ -44,6 +44,11 @@ ASKED: dict[str, dict[str, Scalar]] = {
         "wal_compression": "pglz", "commit_delay_us": 9, "isolation": "serializable", "autovacuum": False, "jit": True,
         "max_connections": 33, "connection": "tcp", "pipeline": True,
     },
+    "mysql": {
+        "innodb_buffer_pool_mb": 64, "innodb_log_file_mb": 16, "innodb_flush_method": "O_DSYNC",
+        "innodb_doublewrite": False, "log_bin": True, "sync_binlog": 1, "innodb_io_capacity": 300,
+        "isolation": "repeatable_read", "innodb_lock_wait_timeout_s": 7, "connection": "tcp",
+    },
 }  # fmt: skip
 # those of newer versions of the family, by the setting that tells them,
 ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
@@ -51,13 +56,21 @@ ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
         "isolation": "read_committed", "read_consistency": False, "use_file_system_cache": False,
         "server_mode": "SuperClassic", "deadlock_timeout_s": 3, "temp_cache_limit_mb": 9,
     },
+    "innodb_page_size": {"innodb_page_size": 8192, "innodb_flush_neighbors": 0},
+    "innodb_log_file_buffering": {"innodb_log_file_buffering": True},
 }  # fmt: skip
 # an answer that a lying engine would give at level drive, and a setting that contradicts that level.
-LIE = {"sqlite": ("synchronous", "0"), "firebird": ("mon$forced_writes", "0"), "postgresql": ("fsync", "off")}
+LIE = {
+    "sqlite": ("synchronous", "0"),
+    "firebird": ("mon$forced_writes", "0"),
+    "postgresql": ("fsync", "off"),
+    "mysql": ("innodb_flush_log_at_trx_commit", "0"),
+}
 CONTRADICTION: dict[str, dict[str, Scalar]] = {
     "sqlite": {"synchronous": "off"},
     "firebird": {"forced_writes": False},
     "postgresql": {"fsync": False},
+    "mysql": {"innodb_flush_log_at_trx_commit": 0},
 }
 
 Make = Callable[..., Instance]

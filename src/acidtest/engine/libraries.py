@@ -16,6 +16,8 @@ PACKAGES = {
     "libtommath.so.1": ("libtommath1", "libtommath", "libtommath1"),
     "libtommath.so.0": ("libtommath1", "libtommath", "libtommath1"),
     "libncurses.so.5": ("libncurses5", "ncurses-compat-libs", "libncurses5"),
+    "libcrypt.so.1": ("libcrypt1", "libxcrypt-compat", "libcrypt1"),
+    "libsystemd.so.0": ("libsystemd0", "systemd-libs", "libsystemd0"),
 }
 # Asked for by older files; the newer library serves.
 STAND_INS = {"libtommath.so.0": "libtommath.so.1"}

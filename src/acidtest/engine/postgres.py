@@ -33,7 +33,7 @@ from acidtest.engine.server import (
     password,
 )
 from acidtest.errors import BadInput, CellFailed
-from acidtest.files import fsync_path, sync_file_system
+from acidtest.files import fsync_path, sync_filesystem
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, PostgresTarget, Settings
 
@@ -441,7 +441,7 @@ class PostgresInstance(Instance):
         asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
         found = [
             given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, said=partial(_in_our_words, specs[name])
+                name, asked.get(name), "pg_settings", answer=parameter, said=partial(in_our_words, specs[name])
             )
             for name, parameter in {**PARAMETERS, **READ_BACK}.items()
             if name in specs
@@ -458,7 +458,7 @@ class PostgresInstance(Instance):
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
         self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
         self._alone(NAME, "vacuum (freeze, analyze)")
-        sync_file_system(self._data)
+        sync_filesystem(self._data)
 
     def log(self) -> str:
         return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
@@ -541,7 +541,7 @@ def _parameter(name: str, value: Scalar) -> str:
     return f"{value}MB" if name.endswith("_mb") else f"{value}s" if name.endswith("_s") else str(value)
 
 
-def _in_our_words(spec: SettingSpec, value: str) -> str:
+def in_our_words(spec: SettingSpec, value: str) -> str:
     """A value and its unit from ``pg_settings``, as an experiment would ask for it."""
     if spec.allowed == YES_NO:
         return {"on": "true", "off": "false"}.get(value, value)

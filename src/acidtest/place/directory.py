@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import BadInput
-from acidtest.files import sync_file_system
+from acidtest.files import sync_filesystem
 from acidtest.place.ledger import Ledger
 
 
@@ -52,7 +52,7 @@ class DirectoryPlace:
         """
         for source in paths:
             copy_tree(source, directory / source.name)
-        sync_file_system(directory)
+        sync_filesystem(directory)
 
     def remove(self, directory: Path) -> None:
         """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next."""
@@ -71,7 +71,7 @@ FICLONE = 0x40049409  # ioctl_ficlone(2)
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a file, or a directory with everything in it; modes are kept. Nothing is flushed."""
+    """Copy a file, or a directory with everything in it; modes are kept. Nothing is flushed yet."""
     if source.is_symlink():
         target.symlink_to(source.readlink())
     elif source.is_dir():

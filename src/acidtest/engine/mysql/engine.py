@@ -102,10 +102,10 @@ class Mysql(Engine):
 
     def check_settings(self, settings: Mapping[str, Scalar]) -> None:
         super().check_settings(settings)
-        if "port" in settings and settings.get("connection") != "tcp":
+        if "port" in settings and settings.get("connection") == "socket":
             raise BadInput(
-                f"{self.id}: port = {settings['port']} has no effect on a Unix socket",
-                'ask for connection = "tcp" as well, or leave port out',
+                f'{self.id}: port = {settings["port"]} contradicts connection = "socket", which has no port',
+                'ask for connection = "tcp", or leave port out',
             )
 
     def durability_levels(self) -> tuple[str, ...]:

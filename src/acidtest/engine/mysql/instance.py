@@ -15,10 +15,18 @@ from pathlib import Path
 from acidtest.engine.base import Instance, Launcher, filled
 from acidtest.engine.compare import Answers
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
-from acidtest.engine.mysql.versions import RECORDED, SETTINGS, Version, specs_of, spoken
+from acidtest.engine.mysql.versions import (
+    ISOLATION_VARIABLES,
+    RECORDED,
+    SETTINGS,
+    Version,
+    isolation_said,
+    specs_of,
+    spoken,
+)
 from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_tree
+from acidtest.files import sync_filesystem
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
 
@@ -26,7 +34,6 @@ DATABASE = USER = "acidtest"
 SOCKET = "mysql.sock"
 BINLOG = "binlog"
 LOOPBACK = "127.0.0.1"
-LOAD_LOG_MB = 256  # in all
 LOAD_POOL_MB = 1024  # or a quarter of the memory
 BOOTSTRAP_S = 300
 # A line of the log that a reader should see. MySQL 5.5's InnoDB has no [Warning] before its words.
@@ -71,11 +78,12 @@ class MysqlInstance(Instance):
         self._id = engine_id
         self._version = version
         self._files = installation
-        self._settings = filled(specs_of(version), settings)
+        asked = {"connection": "tcp", **settings} if "port" in settings else settings
+        self._settings = filled(specs_of(version), asked)
         if durability is None:
             self._settings |= {"log_bin": False, "innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
             self._settings |= {
-                "innodb_log_file_mb": LOAD_LOG_MB // version.log_files,
+                "innodb_log_file_mb": version.load_log_file_mb,
                 "innodb_buffer_pool_mb": _load_pool_mb(),
             }
         else:
@@ -235,7 +243,12 @@ class MysqlInstance(Instance):
         return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs.is_dir() else {})
 
     def inspections(self) -> list[Inspection]:
-        names = [variable.name for name, variable in SETTINGS.items()] + [*RECORDED, *_ISOLATIONS]
+        names = [variable.name for name, variable in SETTINGS.items()] + [
+            *RECORDED,
+            *ISOLATION_VARIABLES,
+            "skip_networking",
+            "port",
+        ]
         asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
         return [Inspection(name="", sql=f"show session variables where variable_name in ({asked})")]
 
@@ -248,11 +261,21 @@ class MysqlInstance(Instance):
                 continue
             asked = spoken(self._settings[name]) if name in self._settings else None
             found.append(given.compare(name, asked, f"@@{variable.name}", answer=variable.name, said=variable.said))
-        (isolation,) = (name for name in _ISOLATIONS if name not in lacks)
+        (isolation,) = (name for name in ISOLATION_VARIABLES if name not in lacks)
         asked = spoken(self._settings["isolation"])
+        found.append(given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=isolation_said))
+        connection = spoken(self._settings["connection"])
         found.append(
-            given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=_isolation_said)
+            given.compare(
+                "connection",
+                connection,
+                "@@skip_networking",
+                answer="skip_networking",
+                said=lambda v: {"ON": "socket", "OFF": "tcp"}.get(v, v),
+            )
         )
+        if connection == "tcp":
+            found.append(given.compare("port", str(self._port), "@@port"))
         found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
         return found
 
@@ -264,10 +287,10 @@ class MysqlInstance(Instance):
         else:
             # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
             self._bootstrap("", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
-        fsync_tree(self._data)
+        sync_filesystem(self._data)
 
     def log(self) -> str:
-        return "\n".join(_worth_reading(log_tail(self._server.log)))
+        return "\n".join(worth_reading(log_tail(self._server.log)))
 
     def release(self) -> None:
         # Killed: what it still has to write nobody will read.
@@ -276,20 +299,13 @@ class MysqlInstance(Instance):
             self._socket.release(self._launcher)
 
 
-_ISOLATIONS = ("transaction_isolation", "tx_isolation")
-
-
-def _worth_reading(log: str) -> list[str]:
+def worth_reading(log: str) -> list[str]:
     return [line.strip() for line in log.splitlines() if SPEAKS.search(line) and not ROUTINE.search(line)]
 
 
 def _cause(log: str) -> str:
     """Why a start failed. The first errors name it; the last say what followed."""
-    return " / ".join(line for line in _worth_reading(log)[:2] if not line.endswith("Aborting"))
-
-
-def _isolation_said(answer: str) -> str:
-    return answer.lower().replace("-", "_")  # READ-COMMITTED
+    return " / ".join(line for line in worth_reading(log)[:2] if not line.endswith("Aborting"))
 
 
 def _load_pool_mb() -> int:

@@ -28,7 +28,7 @@ class Version:
     flush_methods: tuple[str, ...]  # of innodb_flush_method, the server's own default first; none: replaced by others
     doublewrite: tuple[Scalar, ...] = (True, False)
     log_file_mb: tuple[int, int] = (4, 1_048_576)
-    log_files: int = 1
+    load_log_file_mb: int = 256
     makes_missing_log: bool = False  # then a sealed database needs none; otherwise the log can only be resized
     lacks: frozenset[str] = frozenset()  # settings and variables below that it does not have
     options: tuple[str, ...] = ()  # lines of my.cnf that the others do not know or need
@@ -45,7 +45,7 @@ VERSIONS = (
         scripts=(),
         flush_methods=("fsync", "O_DSYNC", "O_DIRECT"),  # its manual says fdatasync, it only takes fsync
         log_file_mb=(1, 2047),
-        log_files=2,
+        load_log_file_mb=32,  # of two, which it writes full first
         makes_missing_log=True,
         lacks=frozenset(
             {
@@ -70,7 +70,7 @@ VERSIONS = (
         scripts=tuple(f"mysql_{name}.sql" for name in SYSTEM_TABLES),
         flush_methods=("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
         log_file_mb=(1, 262_144),
-        log_files=2,
+        load_log_file_mb=32,  # of two, which it writes full first
         makes_missing_log=True,
         lacks=frozenset(
             {*BUFFERING, "innodb_log_file_buffering", "innodb_snapshot_isolation", "transaction_isolation"}
@@ -134,6 +134,11 @@ def spoken(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def isolation_said(answer: str) -> str:
+    """The server's READ-COMMITTED in the words of the setting."""
+    return answer.lower().replace("-", "_")
+
+
 # Settings that are one variable each, in the order in which they are told.
 SETTINGS = {
     "innodb_buffer_pool_mb": Variable("innodb_buffer_pool_size", "MiB"),
@@ -152,6 +157,7 @@ SETTINGS = {
     "innodb_page_size": Variable("innodb_page_size"),
     "innodb_lock_wait_timeout_s": Variable("innodb_lock_wait_timeout"),
 }
+ISOLATION_VARIABLES = ("transaction_isolation", "tx_isolation")  # newer versions, older ones
 # Not ours to set, or set alike for all: recorded beside the settings.
 RECORDED = (
     "innodb_flush_log_at_timeout",
@@ -204,7 +210,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
         ),
         SettingSpec("isolation", "of the workload's transactions", ISOLATIONS, default="read_committed"),
         SettingSpec("innodb_lock_wait_timeout_s", "how long a transaction waits for a lock", None, 1, 1_000_000),
-        SettingSpec("connection", "socket is a Unix socket, tcp is 127.0.0.1", ("socket", "tcp"), default="socket"),
-        SettingSpec("port", "of 127.0.0.1, with connection = \"tcp\"; by default a free one", None, 1024, 65_535),
+        SettingSpec("connection", "a Unix socket, or tcp on 127.0.0.1", ("socket", "tcp"), default="socket"),
+        SettingSpec("port", "of 127.0.0.1, and connection is tcp then; by default a free one", None, 1024, 65_535),
     ]  # fmt: skip
     return {spec.name: spec for spec in specs if spec.name not in version.lacks}

@@ -1,0 +1,278 @@
+"""MySQL's and MariaDB's own: what contradicts a level, what is flushed when, servers that die, ports, logs, archives."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance, archives, catalogue, install
+from acidtest.engine.mysql import engine as module
+from acidtest.engine.mysql.instance import worth_reading
+from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
+from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import ClosedLoop, CommitsWorkload, Count, Job, LoadPhase, Phase, Result, RunPhase
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+from support import MYSQLS
+
+Adopt = Callable[..., Instance]
+METHOD = "innodb_flush_method"
+
+
+@pytest.fixture(scope="module", params=MYSQLS)
+def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
+    return catalogue.find(request.param)
+
+
+@pytest.fixture(scope="module")
+def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed, empty database."""
+    directory = tmp_path_factory.mktemp("template")
+    ledger = Ledger()
+    instance = engine.create(directory, {})
+    try:
+        instance.start(ledger)
+        instance.seal()
+    finally:
+        instance.release()
+        ledger.close()
+    return directory
+
+
+@pytest.fixture
+def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Iterator[Adopt]:
+    """Instances over copies of the template, released in the end, before the ledger closes."""
+    made = []
+
+    def adopted(durability: str = "os", **settings: Scalar) -> Instance:
+        directory = tmp_path / f"cell-{len(made)}"
+        shutil.copytree(template / "data", directory / "data")
+        made.append(engine.adopt(directory, settings, durability))
+        return made[-1]
+
+    yield adopted
+    for instance in made:
+        instance.release()
+
+
+def pid(instance: Instance) -> int:
+    return int((instance.directory / "server.pid").read_text())
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list:
+    workload = CommitsWorkload(row_bytes=50)
+    job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=list(phases))
+    return list(converse(job, ledger, instance.environment()))
+
+
+@pytest.mark.parametrize(
+    ("engine_id", "level", "settings", "why"),
+    [
+        ("mysql-5.5", "drive", {"innodb_flush_log_at_trx_commit": 2}, "which means 1"),
+        ("mariadb-10.11", "os", {"innodb_flush_log_at_trx_commit": 1}, "which means 2"),
+        ("mariadb-10.11", "drive", {METHOD: "nosync"}, "neither commits nor checkpoints wait for a flush"),
+        ("mariadb-10.2", "drive", {METHOD: "littlesync"}, "promises no flush of data files"),
+        ("mysql-5.5", "os", {METHOD: "O_DSYNC"}, "which is level drive"),
+        ("mariadb-11.4", "os", {"innodb_log_file_write_through": True}, "which is level drive"),
+        ("mariadb-10.11", "os", {"innodb_log_file_buffering": False}, "always goes through the OS file cache"),
+        ("mariadb-10.11", "drive", {"log_bin": True, "sync_binlog": 0}, "the binary log belongs to the commit"),
+        ("mysql-5.5", "drive", {"log_bin": True, "sync_binlog": 100}, "the binary log belongs to the commit"),
+        ("mariadb-10.11", "os", {"log_bin": True, "sync_binlog": 1}, "it flushes at each commit"),
+        (
+            "mariadb-11.4",
+            "drive",
+            {"innodb_doublewrite": "fast", "innodb_data_file_buffering": True},
+            "checkpoints do not wait for a flush",
+        ),
+    ],
+)
+def test_what_no_drive_could_make_true_is_refused(engine_id: str, level: str, settings: dict, why: str) -> None:
+    with pytest.raises(BadInput, match=f"contradicts durability {level}.*{why}") as refused:
+        catalogue.describe(engine_id).durability(level, settings)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("settings", "doubt"),
+    [
+        ({"innodb_doublewrite": False}, "; a power cut may break the database where the drive can tear a page"),
+        ({METHOD: "O_DIRECT_NO_FSYNC"}, "where a finished direct write of a data file is not yet on the drive"),
+        ({METHOD: "O_DSYNC"}, "the log is written through to the drive at each commit"),
+        ({"log_bin": True}, "sync_binlog=1: the log is flushed and the binary log is flushed to the drive"),
+    ],
+)
+def test_what_depends_on_the_place_is_said(settings: dict, doubt: str) -> None:
+    assert doubt in catalogue.describe("mariadb-10.11").durability("drive", settings).means
+
+
+def test_settings_without_effect_are_refused() -> None:
+    engine = catalogue.describe("mariadb-10.11")
+    with pytest.raises(BadInput, match="sync_binlog = 1 has no effect without a binary log"):
+        engine.durability("drive", {"sync_binlog": 1})
+    with pytest.raises(BadInput, match='port = 5000 contradicts connection = "socket"'):
+        engine.check_settings({"port": 5000, "connection": "socket"})
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.id)
+def test_every_variable_that_a_version_lacks_is_one_that_we_know(version: module.Version) -> None:
+    specs = specs_of(version)
+    assert not version.lacks & set(specs)
+    assert set(specs) - set(SETTINGS) == {"isolation", "connection", "port"}
+
+
+def test_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    instance.start(ledger)
+    assert instance.died() is None
+    os.kill(pid(instance), signal.SIGKILL)
+    wait_for(instance.died)
+    assert re.match(r"it was killed by signal 9; its log ends: .*ready for connections", instance.died() or "")
+    instance.release()
+    assert instance.died() is None
+    ledger.close()
+    assert not ledger.path.exists()  # nothing in it was left open
+
+
+def test_only_our_user_gets_in(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    instance.start(ledger)
+    assert not (instance.directory / "user.sql").exists()
+    for stranger in ({"user": "root", "password": None}, {"user": "", "password": None}, {"password": "wrong"}):
+        job = Job(
+            seed=1,
+            target=instance.target().model_copy(update=stranger),
+            workload=CommitsWorkload(row_bytes=50),
+            inspect=[],
+            phases=[LoadPhase()],
+        )
+        with pytest.raises(CellFailed, match="Access denied"):
+            list(converse(job, ledger, instance.environment()))
+
+
+def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(CellFailed, match=rf"port {port} of 127\.0\.0\.1 is taken"):
+            adopt(port=port).start(ledger)
+
+
+def test_a_directory_with_something_in_it_is_left_alone(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "precious").touch()
+    with pytest.raises(CellFailed, match="data is not empty"):
+        engine.create(tmp_path, {})
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "precious"]
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(CellFailed, match="there is no database to start from"):
+        engine.adopt(tmp_path / "nothing", {}, "os")
+
+
+def test_a_start_that_fails_names_the_cause(adopt: Adopt, ledger: Ledger) -> None:
+    instance = adopt()
+    (instance.directory / "data" / "ibdata1").write_bytes(b"nothing of a database" * 100_000)
+    with pytest.raises(CellFailed, match=r"the server ended with code 1 while it started: .*InnoDB"):
+        instance.start(ledger)
+    assert instance.died() is None
+
+
+def log_flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
+    """What strace saw the server ask for in ``count`` commits: flushes of the log, or writes through O_DSYNC."""
+    command = ["strace", "-f", "-qq", "-y", "-o", str(trace), "-e", "trace=fsync,fdatasync,pwrite64"]
+    tracer = subprocess.Popen([*command, "-p", str(pid(instance))])
+    try:
+        wait_for(lambda: Path(f"/proc/{pid(instance)}/status").read_text().partition("TracerPid:\t")[2][0] != "0")
+        extent = Count(transactions=count)
+        run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=extent, retries=0)
+        assert [e.counts.committed for e in talk(instance, ledger, run) if isinstance(e, Result)] == [count]
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    (handle,) = (fd for fd in Path(f"/proc/{pid(instance)}/fd").iterdir() if fd.readlink().name == "ib_logfile0")
+    flags = Path(f"/proc/{pid(instance)}/fdinfo/{handle.name}").read_text().partition("flags:\t")[2].split()[0]
+    calls = "pwrite64" if int(flags, 8) & os.O_DSYNC else "fsync|fdatasync"
+    return sum(bool(re.search(rf"\b({calls})\(\d+<.*/ib_logfile", line)) for line in trace.read_text().splitlines())
+
+
+@pytest.mark.parametrize("method", ["fsync", "O_DSYNC", "O_DIRECT"])
+def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
+    instance = adopt("drive", innodb_flush_method=method)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert log_flushes(instance, ledger, tmp_path / "trace", 60) >= 60
+
+
+@pytest.mark.parametrize("level", ["none", "os"])
+def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str) -> None:
+    instance = adopt(level)
+    instance.start(ledger)
+    talk(instance, ledger, LoadPhase())
+    assert log_flushes(instance, ledger, tmp_path / "trace", 60) < 30
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("2026-11-21 10:33:01 0 [Note] InnoDB: Using io_uring", False),
+        ("2026-11-21 10:33:01 0 [Warning] Could not increase number of max_open_files to more than 20000", False),
+        ("2026-11-21 10:33:40 4 [Warning] Aborted connection 4 to db: 'unconnected' user: 'unauthenticated'", False),
+        ("2026-11-21 10:33:01 0 [Warning] InnoDB: Retry attempts for writing partial data failed.", True),
+        ("2026-11-21 10:33:01 0 [ERROR] mariadbd: Table './x' is marked as crashed", True),
+        ("261121 10:48:29 InnoDB: Unrecognized value fdatasync for innodb_flush_method", True),
+        ("InnoDB: Error: log file ./ib_logfile0 is of different size", True),
+        ("10:33:42 UTC - mysqld got signal 11 ;", True),
+        ("InnoDB: Setting log file ./ib_logfile0 size to 5 MB", False),
+    ],
+)
+def test_a_log_shows_what_a_reader_should_see(line: str, kept: bool) -> None:
+    assert worth_reading(f"\n{line}\n") == ([line] if kept else [])
+
+
+def test_an_archive_that_is_none_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bring(group: str, artifact: str, version: str, target_file: Path) -> None:
+        with zipfile.ZipFile(target_file, "w") as jar:
+            jar.writestr("5-5-9/Linux-x86_64/mysqld", "no program")
+
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
+    monkeypatch.setattr(archives, "maven", bring)
+    with pytest.raises(MachineLacks, match=r"mysql-5\.5: its archive is not what it was"):
+        catalogue.describe("mysql-5.5").install(print)
+    assert not install.home("mysql-5.5").exists()
+    assert list((tmp_path / "engines").iterdir()) == []
+
+
+def test_the_systems_server_is_taken_where_it_is_that_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "mariadbd"
+    program.write_text(
+        "#!/bin/sh\necho 'mariadbd  Ver 11.4.7-MariaDB-deb13 for debian-linux-gnu on x86_64 (Debian 13)'\n"
+    )
+    program.chmod(0o755)
+    for version in VERSIONS:
+        for script in version.scripts:
+            (tmp_path / script).touch()
+    monkeypatch.setattr(module, "SYSTEM_PROGRAM", program)
+    monkeypatch.setattr(module, "SYSTEM_SHARES", (tmp_path,))
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
+    found = {version.id: module.Mysql(version).installation() for version in VERSIONS}
+    assert [id for id, files in found.items() if files] == ["mariadb-11.4"]  # noqa: A001
+    assert found["mariadb-11.4"] is not None
+    assert found["mariadb-11.4"].release == "11.4.7"
