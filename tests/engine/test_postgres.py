@@ -133,7 +133,8 @@ def test_a_process_of_the_server_that_crashes_ends_the_server(adopt: Adopt, ledg
     instance.release()
 
 
-def test_release_leaves_no_process_and_no_shared_memory(adopt: Adopt, ledger: Ledger) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_release_leaves_no_process_and_no_shared_memory(adopt: Adopt, ledger: Ledger, killed: bool) -> None:
     instance = adopt()
     instance.start(ledger)
     server = pid(instance)
@@ -141,6 +142,10 @@ def test_release_leaves_no_process_and_no_shared_memory(adopt: Adopt, ledger: Le
     maps = Path(f"/proc/{server}/maps").read_text().splitlines()
     shared = [Path(line.split()[-1]) for line in maps if "/dev/shm/PostgreSQL" in line]
     assert shared
+    if killed:
+        os.kill(server, signal.SIGKILL)
+        death(instance)
+        wait_for(lambda: not any(map(alive, family)))
     instance.release()
     assert not any(map(alive, family))
     assert not any(path.exists() for path in shared)

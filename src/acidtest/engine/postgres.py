@@ -299,6 +299,7 @@ class PostgresInstance(Instance):
         self._sockets = SocketDirectory(self.directory, ".s.PGSQL.65535")
         self._launcher: Launcher | None = None
         self._port = SOCKET_PORT
+        self._shared: set[Path] = set()
 
     def create(self) -> None:
         if self._data.exists() and any(self._data.iterdir()):
@@ -373,6 +374,7 @@ class PostgresInstance(Instance):
         command = [str(self._engine.programs / "postgres"), "-D", str(self._data)]
         command += [f"--{name}={value}" for name, value in options.items()]
         self._server.start(launcher, as_ordinary_user(command), environment=_environment(), ready=self._answers)
+        self._shared = _shared_memory(self._server.pid)
 
     def _answers(self) -> bool:
         """Whether the server says in its ``postmaster.pid`` that it takes connections; pg_ctl(1) waits for the same."""
@@ -479,6 +481,8 @@ class PostgresInstance(Instance):
                 )  # "immediate": nothing is written any more, shared memory is given back
         finally:
             self._server.kill()
+            for segment in self._shared:  # of a server that was killed
+                segment.unlink(missing_ok=True)
             if self._launcher is not None:
                 self._sockets.release(self._launcher)
 
@@ -505,6 +509,15 @@ def worth_reading(lines: Iterable[str]) -> list[str]:
         elif found["state"] not in CONFLICTS and not (found["severity"] == "LOG" and ROUTINE.match(found["message"])):
             counts[f"{found['severity']}: {found['message'].strip()}"] += 1
     return [f"{line} ({count} times)" if count > 1 else line for line, count in counts.items()]
+
+
+def _shared_memory(pid: int | None) -> set[Path]:
+    """POSIX shared memory that a process has mapped: a server that is killed leaves it behind; see proc_pid_maps(5)."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return set()
+    return {Path(path) for path in re.findall(r"/dev/shm/PostgreSQL\.\d+", maps)}  # noqa: S108 - its names, not ours
 
 
 def _contradicts(id: str, setting: str, level: str) -> BadInput:  # noqa: A002
