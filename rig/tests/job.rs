@@ -65,6 +65,41 @@ fn tpcb_moves_money_and_loses_none() {
 }
 
 #[test]
+fn orders_are_written_whole_and_taken_off_the_inventory() {
+    let place = Place::new();
+    let ended =
+        succeed(&place.job(orders(200, 7), vec![load(), check(), run(3, count(40)), run(2, count(20)), check()]));
+    for checked in ended.checks() {
+        assert_eq!(checked.conditions.len(), 10);
+        assert!(checked.conditions.iter().all(|c| c.holds), "{checked:?}");
+    }
+    assert_eq!(place.rows("orders"), 60 * 7);
+    assert_eq!(place.number("select count(distinct line_count) from orders"), 6);
+    assert_eq!(place.number("select count(distinct thread_id) from orders"), 3);
+    assert!(place.rows("orderline") > place.rows("orders"));
+    assert!(place.number("select count(distinct product_id) from orderline") > 100);
+    assert!(place.number("select sum(1000000 - quantity) from inventory") > place.rows("orderline") as i64);
+}
+
+#[test]
+fn the_rows_of_whole_rounds_are_gone_and_those_of_a_round_under_way_are_there() {
+    for (transactions, rows, updated) in [(8, 0, 0), (9, 30, 0), (10, 30, 0), (11, 30, 30), (12, 0, 0)] {
+        let place = Place::new();
+        let ended = succeed(&place.job(iud(30), vec![load(), check(), run(1, count(transactions)), check()]));
+        assert_eq!(ended.broken(), [""; 0]);
+        assert_eq!(place.rows("iud"), rows);
+        assert_eq!(place.number("select coalesce(sum(updates), 0) from iud"), updated);
+        let kinds: Vec<_> = ended.result().kinds.iter().map(|kind| (kind.name.as_str(), kind.committed)).collect();
+        let turns = |place: u64| (transactions + 3 - place) / 4;
+        assert_eq!(kinds, [("insert", turns(0)), ("select", turns(1)), ("update", turns(2)), ("delete", turns(3))]);
+    }
+    let place = Place::new();
+    let ended = succeed(&place.job(iud(30), vec![load(), run(3, lasting(0.2)), run(2, count(9)), check()]));
+    assert_eq!(ended.broken(), [""; 0], "rows of different runs and terminals do not meet");
+    assert!(ended.results().iter().all(|result| result.counts.errors == 0));
+}
+
+#[test]
 fn the_runs_of_a_job_add_up_and_each_draws_its_own() {
     let place = Place::new();
     let phases = vec![load(), run(1, count(30)), check(), run(2, count(40)), check()];
@@ -189,6 +224,144 @@ fn a_check_finds_what_was_changed_behind_its_back() {
         let mut expected = [broken, &["history_matches_acknowledged"]].concat();
         expected.sort_unstable();
         assert_eq!(ended.broken(), expected, "after: {tampering}");
+    }
+}
+
+#[test]
+fn a_check_finds_orders_and_inventories_that_do_not_agree() {
+    let place = Place::new();
+    let ended = succeed(&place.job(orders(300, 5), vec![load(), run(2, count(20)), check()]));
+    assert_eq!(ended.broken(), [""; 0]);
+    place.change("drop trigger orderline_ai");
+    let untouched = "product_id in (select id from product where id not in (select product_id from orderline) limit 1)";
+    let cases: Vec<(String, &[&str])> = vec![
+        (String::new(), &[]),
+        ("delete from customer where id = 7".into(), &["customer_cardinality"]),
+        (
+            "delete from product where id = (select product_id from orderline limit 1)".into(),
+            &["product_cardinality", "each_order_costs_what_its_lines_do"],
+        ),
+        (format!("delete from inventory where {untouched}"), &["inventory_cardinality"]),
+        (
+            format!("update inventory set quantity = quantity + 1 where {untouched}"),
+            &["each_inventory_lacks_what_its_lines_took"],
+        ),
+        (
+            "update inventory set quantity = quantity + iif(product_id = 1, 1, -1) where product_id in (1, 2)".into(),
+            &["each_inventory_lacks_what_its_lines_took"],
+        ),
+        (
+            "update orderline set product_id = product_id % 300 + 1 where id = 3".into(),
+            &["each_inventory_lacks_what_its_lines_took", "each_order_costs_what_its_lines_do"],
+        ),
+        (
+            "update orderline set quantity = 9 where id = 3".into(),
+            &[
+                "each_inventory_lacks_what_its_lines_took",
+                "each_line_has_1_to_4_pieces",
+                "each_order_costs_what_its_lines_do",
+            ],
+        ),
+        (
+            "delete from orderline where id = 3".into(),
+            &[
+                "each_inventory_lacks_what_its_lines_took",
+                "each_order_costs_what_its_lines_do",
+                "each_order_has_the_lines_it_counts",
+            ],
+        ),
+        (
+            "delete from orders where id = 3".into(),
+            &["each_order_costs_what_its_lines_do", "each_order_has_the_lines_it_counts"],
+        ),
+        (
+            "update orderline set orders_id = orders_id % 100 + 1 where id = 3".into(),
+            &["each_order_costs_what_its_lines_do", "each_order_has_the_lines_it_counts"],
+        ),
+        (
+            "update orders set line_count = line_count + 6 where id = 3".into(),
+            &["each_order_has_1_to_6_lines", "each_order_has_the_lines_it_counts"],
+        ),
+        (
+            "insert into orders select 1000000, orderdate, customer_id, 0, 0, 0, 0, 0 from orders where id = 3".into(),
+            &["each_order_has_1_to_6_lines"],
+        ),
+        ("update orders set tax = tax + 1 where id = 3".into(), &["each_total_is_net_and_tax"]),
+        (
+            "update orders set netamount = 100, tax = 16, totalamount = 116 where id = 3".into(),
+            &["each_order_costs_what_its_lines_do"],
+        ),
+    ];
+    for (tampering, broken) in cases {
+        let other = place.copy();
+        other.change(&tampering);
+        let ended = succeed(&other.job(orders(300, 5), vec![check()]));
+        // This process was told of no call.
+        let mut expected = [broken, &["orders_match_acknowledged"]].concat();
+        expected.sort_unstable();
+        assert_eq!(ended.broken(), expected, "after: {tampering}");
+    }
+}
+
+#[test]
+fn orders_lost_or_doubled_after_their_acknowledgement_are_found() {
+    let whole = "delete from orders where thread_id = 0 and id <= 5; delete from orderline where orders_id <= 5;";
+    for (tampering, broken) in [
+        ("", &[][..]),
+        ("delete from orders where id = 1", &["orders_match_acknowledged"]),
+        (whole, &["orders_match_acknowledged"]),
+    ] {
+        let place = Place::new();
+        succeed(&place.job(orders(300, 5), vec![load()]));
+        // The last of the orders that will be written; what is lost leaves no trace in the inventory.
+        place.change(&format!(
+            "create trigger tamper after update on orders when new.id = 100 begin {tampering}{} end",
+            if tampering.is_empty() {
+                "select 1;"
+            } else if tampering.ends_with(';') {
+                ""
+            } else {
+                ";"
+            }
+        ));
+        let ended = succeed(&place.job(orders(300, 5), vec![run(1, count(20)), check()]));
+        let found = ended.broken();
+        assert!(broken.iter().all(|name| found.contains(name)), "after: {tampering}: {found:?}");
+        assert_eq!(found.is_empty(), tampering.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn a_check_finds_rounds_that_are_not_whole() {
+    // After 7 of a round's transactions the rows are there, and updated.
+    let after = |tampering: &str| {
+        let place = Place::new();
+        succeed(&place.job(iud(20), vec![load()]));
+        // At the last row of the round under way: each tampering comes after the update of the rows that it changes.
+        place.change("create table seen (n integer); insert into seen values (0)");
+        if !tampering.is_empty() {
+            place.change(&format!(
+                "create trigger tamper after update on iud when new.id = 20 begin update seen set n = n + 1; end;
+                 create trigger late after update on seen when new.n = 2 begin {tampering}; end"
+            ));
+        }
+        let ended = succeed(&place.job(iud(20), vec![run(1, count(7)), check()]));
+        ended.broken().into_iter().map(str::to_string).collect::<Vec<_>>()
+    };
+    let cases: [(&str, &[&str]); 7] = [
+        ("", &[]),
+        ("delete from iud where id = 3", &["each_terminals_rows_are_all_there"]),
+        ("delete from iud", &["inserts_and_deletes_match_acknowledged", "updates_match_acknowledged"]),
+        (
+            "insert into iud select id + 100, 9, updates, payload from iud",
+            &["inserts_and_deletes_match_acknowledged", "updates_match_acknowledged"],
+        ),
+        ("update iud set updates = 0 where id < 20", &["each_update_is_of_all_rows", "updates_match_acknowledged"]),
+        ("update iud set updates = 2 where id = 5", &["each_update_is_of_all_rows"]),
+        ("update iud set payload = 'short' where id = 5", &["payloads_are_whole"]),
+    ];
+    for (tampering, broken) in cases {
+        assert_eq!(after(tampering), broken, "after: {tampering}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! what differs between engines in SQL is looked up by [`Dialect`] beside the workload.
 
 mod firebird;
+mod mysql;
 mod postgres;
 mod sqlite;
 
@@ -254,6 +255,6 @@ pub fn open(target: &Target) -> Outcome<Box<dyn Session>> {
         }
         Target::Firebird { .. } => Ok(Box::new(firebird::Firebird::open(target)?)),
         Target::Postgres { .. } => Ok(Box::new(postgres::Postgres::open(target)?)),
-        Target::Mysql { .. } => todo!(),
+        Target::Mysql { .. } => Ok(Box::new(mysql::Mysql::open(target)?)),
     }
 }

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "jobs are written as JSON")]
 pub mod protocol;
 
-use protocol::{Checked, Event, PhaseName, RunResult, Setting, PROTOCOL};
+use protocol::{Checked, Event, Kind, PhaseName, RunResult, Setting, PROTOCOL};
 use rusqlite::Connection;
 use serde_json::{json, Value};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -85,6 +85,14 @@ pub fn commits() -> Value {
 
 pub fn tpcb(scale: u32) -> Value {
     json!({"name": "tpcb", "scale": scale})
+}
+
+pub fn orders(products: u32, orders_per_call: u32) -> Value {
+    json!({"name": "orders", "products": products, "orders_per_call": orders_per_call, "repeatable": true})
+}
+
+pub fn iud(rows: u32) -> Value {
+    json!({"name": "iud", "rows": rows})
 }
 
 pub fn load() -> Value {
@@ -355,6 +363,15 @@ fn assert_consistent(result: &RunResult) {
     assert_eq!(classes, counts.conflicts + counts.errors, "every refusal has a class: {counts:?}");
     for class in &counts.classes {
         assert!(result.error_samples.iter().any(|sample| sample.class == class.class), "no sample of {class:?}");
+    }
+    if !result.kinds.is_empty() {
+        let sum = |of: fn(&Kind) -> u64| result.kinds.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|kind| kind.committed), counts.committed, "a commit is of one kind: {:?}", result.kinds);
+        assert_eq!(sum(|kind| kind.rolled_back), counts.rolled_back);
+        assert_eq!(sum(|kind| kind.conflicts), counts.conflicts);
+        assert_eq!(sum(|kind| kind.given_up), counts.given_up);
+        assert_eq!(sum(|kind| kind.errors), counts.errors);
+        assert!(result.kinds.iter().all(|kind| kind.latency.count == kind.committed));
     }
     assert!(result.measured_s > 0.0);
     let finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors;

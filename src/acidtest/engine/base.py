@@ -113,6 +113,7 @@ class Engine(ABC):
 
     id: str  # "firebird-5.0"
     family: str  # "firebird": the prefix of its settings in an experiment
+    private: bool = True  # made, started and configured by the lab; False of a server that the user has
 
     @abstractmethod
     def offer(self) -> Offer:

@@ -33,7 +33,7 @@ from acidtest.engine.server import (
     password,
 )
 from acidtest.errors import BadInput, CellFailed
-from acidtest.files import fsync_path
+from acidtest.files import fsync_path, sync_filesystem
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, PostgresTarget, Settings
 
@@ -319,8 +319,8 @@ class PostgresInstance(Instance):
         secret = self._data / PASSWORD_FILE
         secret.touch(mode=0o600)
         secret.write_text(password())
-        self._alone("postgres", f"create role {NAME} login password '{secret.read_text()}'")
-        self._alone("postgres", f"create database {NAME} owner {NAME}")
+        role = f"create role {NAME} login password '{secret.read_text()}'"
+        self._alone("postgres", role, f"create database {NAME} owner {NAME}")
 
     def configure(self) -> None:
         """Write the settings and make sure that they are on the drive."""
@@ -339,10 +339,10 @@ class PostgresInstance(Instance):
             "".join(f"{name} = '{value}'\n" for name, value in lines.items())
         )
 
-    def _alone(self, database: str, sql: str) -> None:
-        """Carry out one statement in single-user mode, which nobody else can enter; see postgres(1)."""
+    def _alone(self, database: str, *statements: str) -> None:
+        """Carry out statements in single-user mode, which nobody else can enter; see postgres(1)."""
         options = ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
-        self._run("postgres", *options, said=sql + "\n")
+        self._run("postgres", *options, said="\n".join(statements) + "\n")
 
     def _run(self, program: str, *arguments: str, said: str = "") -> None:
         command = as_ordinary_user([str(self._engine.programs / program), *arguments])
@@ -439,7 +439,7 @@ class PostgresInstance(Instance):
         asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
         found = [
             given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, said=partial(_in_our_words, specs[name])
+                name, asked.get(name), "pg_settings", answer=parameter, said=partial(in_our_words, specs[name])
             )
             for name, parameter in {**PARAMETERS, **READ_BACK}.items()
             if name in specs
@@ -456,15 +456,20 @@ class PostgresInstance(Instance):
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
         self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
         self._alone(NAME, "vacuum (freeze, analyze)")
-        self._run("initdb", "--sync-only", "-D", str(self._data))
+        sync_filesystem(self._data)
 
     def log(self) -> str:
+        return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
+
+    def log_findings(self) -> list[str]:
+        return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
+
+    def _worth_reading(self) -> list[str]:
         try:
             with self._server.log.open(encoding="utf-8", errors="replace") as file:
-                lines = worth_reading(file)
+                return worth_reading(file)
         except FileNotFoundError:
-            return ""
-        return "\n".join(lines).encode()[-LOG_BYTES:].decode(errors="ignore")
+            return []
 
     def release(self) -> None:
         try:
@@ -478,6 +483,7 @@ class PostgresInstance(Instance):
                 self._sockets.release(self._launcher)
 
 
+FINDINGS_MAX = 5
 LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE
 LINE = re.compile(r"\S+ \S+ \S+ \[\d+\] (?P<state>[0-9A-Z]{5} )?(?P<severity>[A-Z]+):  (?P<message>.*)")
 ROUTINE = re.compile(
@@ -522,7 +528,7 @@ def _parameter(name: str, value: Scalar) -> str:
     return f"{value}MB" if name.endswith("_mb") else f"{value}s" if name.endswith("_s") else str(value)
 
 
-def _in_our_words(spec: SettingSpec, value: str) -> str:
+def in_our_words(spec: SettingSpec, value: str) -> str:
     """A value and its unit from ``pg_settings``, as an experiment would ask for it."""
     if spec.allowed == YES_NO:
         return {"on": "true", "off": "false"}.get(value, value)

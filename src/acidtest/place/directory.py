@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import BadInput
-from acidtest.files import fsync_path
+from acidtest.files import sync_filesystem
 from acidtest.place.ledger import Ledger
 
 
@@ -52,7 +52,7 @@ class DirectoryPlace:
         """
         for source in paths:
             copy_tree(source, directory / source.name)
-        fsync_path(directory)
+        sync_filesystem(directory)
 
     def remove(self, directory: Path) -> None:
         """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next."""
@@ -71,7 +71,7 @@ FICLONE = 0x40049409  # ioctl_ficlone(2)
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a file, or a directory with everything in it, and flush each file and directory; modes are kept."""
+    """Copy a file, or a directory with everything in it; modes are kept. Nothing is flushed yet."""
     if source.is_symlink():
         target.symlink_to(source.readlink())
     elif source.is_dir():
@@ -79,11 +79,9 @@ def copy_tree(source: Path, target: Path) -> None:
         for child in sorted(source.iterdir()):
             copy_tree(child, target / child.name)
         shutil.copymode(source, target)
-        fsync_path(target)
     elif source.is_file():  # not a socket that a server left
         _clone_or_copy(source, target)
         shutil.copymode(source, target)
-        fsync_path(target)
 
 
 def _clone_or_copy(source: Path, target: Path) -> None:

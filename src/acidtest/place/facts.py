@@ -80,6 +80,12 @@ def place_facts(path: Path) -> PlaceFacts:
     )
 
 
+def elsewhere(what: str) -> PlaceFacts:
+    """A place that is not on this machine, or not ours to look at: nothing is known of it but where it is."""
+    unknown = dict.fromkeys(PlaceFacts.model_fields, UNKNOWN)
+    return PlaceFacts.model_validate(unknown | {"kind": "server", "path": what, "free_bytes": 0})
+
+
 def _queue(device_number: str) -> Path | None:
     """The block queue behind a device number; a partition has none of its own, its disk does."""
     device = Path("/sys/dev/block") / device_number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from acidtest import __version__
 from acidtest.engine import Engine, Instance
+from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.errors import CellFailed
 from acidtest.experiment import WorkloadSpec
 from acidtest.journal.models import EngineFacts, Machine, PlaceFacts, Recording, SettingInForce, Warning
@@ -42,7 +43,9 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.directory import tree_bytes
+from acidtest.place.facts import elsewhere
 from acidtest.plan import Cell
+from acidtest.runner import foreign
 from acidtest.runner.rig import DiskFull, converse
 
 Watch = Callable[[Progress], None]
@@ -118,25 +121,10 @@ def run_cell(
     started_at = _now()
     reason: str | None = None
     try:
-        template = templates.get(cell, engine, watch)
-        seen.loaded = template.loaded
-        directory = place.subdirectory("cell")
-        try:
-            place.copy(template.paths, directory)
-            instance = engine.adopt(directory, cell.settings, cell.durability)
-            try:
-                place.settle()
-                seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
-                instance.start(ledger)
-                try:
-                    _converse(cell, instance, ledger, watch, seen)
-                finally:
-                    seen.died = instance.died()
-            finally:
-                seen.log, seen.log_findings = instance.log(), instance.log_findings()
-                instance.release()
-        finally:
-            place.remove(directory)
+        if isinstance(engine, ForeignServer):
+            _on_foreign_server(cell, engine, place, ledger, watch, seen)
+        else:
+            _on_copy_of_template(cell, engine, place, templates, ledger, watch, seen)
     except DiskFull:
         raise
     except CellFailed as error:
@@ -163,15 +151,61 @@ def run_cell(
         engine=_facts(cell, engine, seen),
         settings=seen.settings,
         machine=machine,
-        place=place_read,
+        place=place_read if engine.private else elsewhere(engine.facts().source),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
         result=seen.result,
-        warnings=[Warning(code="engine-log", about="settings", text=text) for text in seen.log_findings],
+        warnings=[
+            Warning(code="engine-log" if engine.private else "not-verified", about="settings", text=text)
+            for text in seen.log_findings
+        ],
         engine_log=seen.log,
     )
+
+
+def _on_copy_of_template(
+    cell: Cell,
+    engine: Engine,
+    place: DirectoryPlace,
+    templates: Templates,
+    ledger: Ledger,
+    watch: Watch,
+    seen: _Seen,
+) -> None:
+    template = templates.get(cell, engine, watch)
+    seen.loaded = template.loaded
+    directory = place.subdirectory("cell")
+    try:
+        place.copy(template.paths, directory)
+        instance = engine.adopt(directory, cell.settings, cell.durability)
+        try:
+            place.settle()
+            seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
+            instance.start(ledger)
+            try:
+                _converse(cell, instance, ledger, watch, seen)
+            finally:
+                seen.died = instance.died()
+        finally:
+            seen.log, seen.log_findings = instance.log(), instance.log_findings()
+            instance.release()
+    finally:
+        place.remove(directory)
+
+
+def _on_foreign_server(
+    cell: Cell, engine: ForeignServer, place: DirectoryPlace, ledger: Ledger, watch: Watch, seen: _Seen
+) -> None:
+    """Loaded anew for each cell: nothing of a server that is not ours can be copied."""
+    seen.log_findings = [NOT_VERIFIED]
+    instance = engine.adopt(place.path, cell.settings, cell.durability)
+    foreign.clear(instance, ledger, for_good=False)
+    try:
+        _converse(cell, instance, ledger, watch, seen, [LoadPhase(sessions=os.cpu_count() or 1)])
+    finally:
+        foreign.clear(instance, ledger, for_good=True)
 
 
 @dataclass
@@ -190,13 +224,15 @@ class _Seen:
     log_findings: list[str] = field(default_factory=list)
 
 
-def _converse(cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen) -> None:
+def _converse(
+    cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen, before: Sequence[Phase] = ()
+) -> None:
     job = Job(
         seed=cell.seed,
         target=instance.target(),
         workload=_workload(cell.workload),
         inspect=instance.inspections(),
-        phases=[CheckPhase(), run_phase(cell.workload), CheckPhase()],
+        phases=[*before, CheckPhase(), run_phase(cell.workload), CheckPhase()],
     )
     try:
         for event in converse(job, ledger, instance.environment()):
@@ -205,6 +241,8 @@ def _converse(cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen
                     seen.engine_version = event.engine_version
                 case Settings():
                     seen.answers.append(event)
+                case Loaded():
+                    seen.loaded = event
                 case Checked():
                     seen.checks.append(event)
                 case Result():

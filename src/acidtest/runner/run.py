@@ -14,6 +14,7 @@ from typing import Protocol
 
 from acidtest import __version__
 from acidtest.engine import Engine
+from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import BadInput
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.protocol import Progress
@@ -21,9 +22,11 @@ from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.directory import is_full
 from acidtest.plan import Cell, Plan, time_left
+from acidtest.runner import foreign
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
+from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import DiskFull
-from acidtest.runner.verify import engines_of, verify
+from acidtest.runner.verify import verify
 
 MARGIN_BYTES = 32_000_000  # the engines' lock, sort and log files, and the journal
 
@@ -65,6 +68,9 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
             parent = Path(plan.experiment.place.path or out)
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
             if remaining:
+                for engine in (engines[id] for id in {cell.engine for cell in remaining}):  # noqa: A001
+                    if isinstance(engine, ForeignServer):
+                        foreign.admit(engine, where, ledger)
                 keys = {template_key(cell, engines[cell.engine]): template_bytes(cell.workload) for cell in remaining}
                 needed = sum(keys.values()) + max(keys.values()) + MARGIN_BYTES
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
+from acidtest.engine import DURABILITY_LEVELS
 from acidtest.errors import AcidtestError, BadInput, not_among
 from acidtest.plan import Cell, Plan
+from acidtest.runner.engines import describe
 
 
 def verify(plan: Plan, where: Path) -> None:
@@ -15,15 +16,16 @@ def verify(plan: Plan, where: Path) -> None:
     Needs no engine installed. Raises BadInput with the key, what was found and what is allowed.
     """
     for level in plan.experiment.factors["engine"]:
-        engine = str(level.set["engine"])
-        if engine not in catalogue.known():
-            raise BadInput(f"{where}: {not_among('engine', engine, catalogue.known())}")
+        try:
+            describe(plan.experiment, str(level.set["engine"]))
+        except BadInput as error:
+            raise BadInput(f"{where}: {error.message}") from None
     for level in plan.experiment.factors["durability"]:
         durability = str(level.set["durability"])
         if durability not in DURABILITY_LEVELS:
             raise BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}")
     for cell in plan.combinations():
-        engine_ = catalogue.describe(cell.engine)
+        engine_ = describe(plan.experiment, cell.engine)
         try:
             engine_.check_settings(cell.settings)
             engine_.durability(cell.durability, cell.settings)
@@ -35,8 +37,3 @@ def _leave_out(cell: Cell) -> str:
     return (
         f'to leave it out: [[exclude]] engine = "{cell.levels["engine"]}", durability = "{cell.levels["durability"]}"'
     )
-
-
-def engines_of(plan: Plan) -> dict[str, Engine]:
-    """The engines that the plan needs, ready to run. Raises MachineLacks with the way to install a missing one."""
-    return {engine: catalogue.find(engine) for engine in dict.fromkeys(cell.engine for cell in plan.cells)}

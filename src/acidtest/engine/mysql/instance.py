@@ -15,10 +15,18 @@ from pathlib import Path
 from acidtest.engine.base import Instance, Launcher, filled
 from acidtest.engine.compare import Answers
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
-from acidtest.engine.mysql.versions import RECORDED, SETTINGS, Version, specs_of, spoken
+from acidtest.engine.mysql.versions import (
+    ISOLATION_VARIABLES,
+    RECORDED,
+    SETTINGS,
+    Version,
+    isolation_said,
+    specs_of,
+    spoken,
+)
 from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_tree
+from acidtest.files import sync_filesystem
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
 
@@ -237,7 +245,7 @@ class MysqlInstance(Instance):
     def inspections(self) -> list[Inspection]:
         names = [variable.name for name, variable in SETTINGS.items()] + [
             *RECORDED,
-            *_ISOLATIONS,
+            *ISOLATION_VARIABLES,
             "skip_networking",
             "port",
         ]
@@ -253,11 +261,9 @@ class MysqlInstance(Instance):
                 continue
             asked = spoken(self._settings[name]) if name in self._settings else None
             found.append(given.compare(name, asked, f"@@{variable.name}", answer=variable.name, said=variable.said))
-        (isolation,) = (name for name in _ISOLATIONS if name not in lacks)
+        (isolation,) = (name for name in ISOLATION_VARIABLES if name not in lacks)
         asked = spoken(self._settings["isolation"])
-        found.append(
-            given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=_isolation_said)
-        )
+        found.append(given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=isolation_said))
         connection = spoken(self._settings["connection"])
         found.append(
             given.compare(
@@ -281,7 +287,7 @@ class MysqlInstance(Instance):
         else:
             # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
             self._bootstrap("", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
-        fsync_tree(self._data)
+        sync_filesystem(self._data)
 
     def log(self) -> str:
         return "\n".join(worth_reading(log_tail(self._server.log)))
@@ -293,9 +299,6 @@ class MysqlInstance(Instance):
             self._socket.release(self._launcher)
 
 
-_ISOLATIONS = ("transaction_isolation", "tx_isolation")
-
-
 def worth_reading(log: str) -> list[str]:
     return [line.strip() for line in log.splitlines() if SPEAKS.search(line) and not ROUTINE.search(line)]
 
@@ -303,10 +306,6 @@ def worth_reading(log: str) -> list[str]:
 def _cause(log: str) -> str:
     """Why a start failed. The first errors name it; the last say what followed."""
     return " / ".join(line for line in worth_reading(log)[:2] if not line.endswith("Aborting"))
-
-
-def _isolation_said(answer: str) -> str:
-    return answer.lower().replace("-", "_")  # READ-COMMITTED
 
 
 def _load_pool_mb() -> int:

@@ -134,6 +134,11 @@ def spoken(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def isolation_said(answer: str) -> str:
+    """The server's READ-COMMITTED in the words of the setting."""
+    return answer.lower().replace("-", "_")
+
+
 # Settings that are one variable each, in the order in which they are told.
 SETTINGS = {
     "innodb_buffer_pool_mb": Variable("innodb_buffer_pool_size", "MiB"),
@@ -152,6 +157,7 @@ SETTINGS = {
     "innodb_page_size": Variable("innodb_page_size"),
     "innodb_lock_wait_timeout_s": Variable("innodb_lock_wait_timeout"),
 }
+ISOLATION_VARIABLES = ("transaction_isolation", "tx_isolation")  # newer versions, older ones
 # Not ours to set, or set alike for all: recorded beside the settings.
 RECORDED = (
     "innodb_flush_log_at_timeout",

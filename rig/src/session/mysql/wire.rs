@@ -1,0 +1,337 @@
+//! The connection: packets there and back. What the server says is read in place, as it comes, because it is on the
+//! measured path. Source: MySQL internals manual, "MySQL packets"; MariaDB knowledge base, "0-packet".
+
+use crate::session::{await_socket, readable, Class, Outcome, SessionError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::task::Poll;
+
+pub trait Stream: Read + Write + AsRawFd + Send {}
+impl<T: Read + Write + AsRawFd + Send> Stream for T {}
+
+pub struct Wire {
+    stream: Box<dyn Stream>,
+    /// Nobody can listen in: the socket does not leave this machine.
+    pub private: bool,
+    /// Whole packets that are to be sent next.
+    pub out: Vec<u8>,
+    inbox: Vec<u8>,
+    /// The part of the inbox that was received and not yet read.
+    unread: Range<usize>,
+    /// The number of the next packet, from either side.
+    number: u8,
+    /// Why nothing can be asked any more.
+    lost: Option<SessionError>,
+}
+
+/// Length (3, little-endian) and number (1).
+const HEAD: usize = 4;
+/// A packet of this length goes on in the next.
+const LENGTH_MAX: usize = 0xff_ffff;
+const INBOX: usize = 16 * 1024;
+
+impl Wire {
+    /// Connects. A `host` that is a path is the server's Unix socket.
+    pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
+        if Path::new(host).is_absolute() {
+            let stream = UnixStream::connect(host).map_err(|error| broken(host, &error))?;
+            return Wire::over(stream, true);
+        }
+        let name = format!("{host}:{port}");
+        let stream = TcpStream::connect((host, port)).map_err(|error| broken(&name, &error))?;
+        stream.set_nodelay(true).map_err(|error| broken(&name, &error))?;
+        Wire::over(stream, false)
+    }
+
+    pub fn over(stream: impl Stream + 'static, private: bool) -> Outcome<Wire> {
+        // SAFETY: sets a flag of a descriptor that is ours; see fcntl(2).
+        let set = unsafe {
+            let flags = libc::fcntl(stream.as_raw_fd(), libc::F_GETFL);
+            libc::fcntl(stream.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)
+        };
+        if set == -1 {
+            return Err(broken("the socket", &io::Error::last_os_error()));
+        }
+        Ok(Wire {
+            stream: Box::new(stream),
+            private,
+            out: Vec::with_capacity(4096),
+            inbox: vec![0; INBOX],
+            unread: 0..0,
+            number: 0,
+            lost: None,
+        })
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+
+    /// Writes the one packet of a command, which begins a new conversation.
+    pub fn command(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Outcome<()> {
+        self.number = 0;
+        self.packet(write)
+    }
+
+    /// Writes the conversation's next packet, its content put out by `write`.
+    pub fn packet(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Outcome<()> {
+        let start = self.open_packet();
+        write(&mut self.out);
+        self.close_packet(start)
+    }
+
+    /// Begins a packet in `out`; answers where.
+    pub fn open_packet(&mut self) -> usize {
+        let start = self.out.len();
+        self.out.extend([0; HEAD]);
+        start
+    }
+
+    pub fn close_packet(&mut self, start: usize) -> Outcome<()> {
+        let length = self.out.len() - start - HEAD;
+        if length >= LENGTH_MAX {
+            self.out.truncate(start);
+            return Err(failed(Class::Other, format!("{length} bytes are more than one packet holds")));
+        }
+        self.out[start..start + 3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+        self.out[start + 3] = self.number;
+        self.number = self.number.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Sends what is in `out`, as a rule at once; what does not fit into the socket's buffer is waited for. Answers
+    /// whether there may be something to read that no news will come of.
+    pub fn send(&mut self) -> Outcome<bool> {
+        if let Some(why) = &self.lost {
+            self.out.clear();
+            return Err(why.clone());
+        }
+        let mut sent = 0;
+        let mut heard = false;
+        while sent < self.out.len() {
+            match self.stream.write(&self.out[sent..]) {
+                Ok(more) => sent += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    await_socket(self.descriptor(), libc::POLLOUT);
+                }
+                // The server has gone; the last it said may tell why.
+                Err(_) => {
+                    heard = true;
+                    break;
+                }
+            }
+        }
+        self.out.clear();
+        Ok(heard)
+    }
+
+    /// Hands each packet to `each` until that answers something; pending when the socket has nothing more, as
+    /// edge-triggered news asks for. An error of `each` means that the conversation cannot be followed any more.
+    pub fn answers<T>(&mut self, mut each: impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Poll<Outcome<T>> {
+        loop {
+            match self.unread_packets(&mut each) {
+                Ok(Some(ended)) => return Poll::Ready(Ok(ended)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(self.lose(error))),
+            }
+            match self.receive() {
+                Ok(0) => {
+                    let gone = failed(Class::Connection, "the server has closed the connection".to_string());
+                    return Poll::Ready(Err(self.lose(gone)));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(self.lose(broken("receiving", &error)))),
+            }
+        }
+    }
+
+    /// Sends what is in `out` and waits for the answers; not for the measured path.
+    pub fn converse<T>(&mut self, mut each: impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Outcome<T> {
+        self.send()?;
+        loop {
+            match self.answers(&mut each) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => readable(self.descriptor()),
+            }
+        }
+    }
+
+    fn unread_packets<T>(&mut self, each: &mut impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Outcome<Option<T>> {
+        while let Some((number, content)) = first_packet(&self.inbox[self.unread.clone()])? {
+            self.unread.start += HEAD + content.len();
+            if number != self.number {
+                // Out of turn the server speaks only to say that it ends the connection.
+                let why = if content.first() == Some(&0xff) { refusal(content).message } else { garbled().message };
+                return Err(failed(Class::Connection, why));
+            }
+            self.number = self.number.wrapping_add(1);
+            if let Some(ended) = each(content)? {
+                return Ok(Some(ended));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads from the socket once. The inbox grows with what has really come, never with what a packet claims to be.
+    fn receive(&mut self) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            self.unread = 0..0;
+        } else if self.unread.start > 0 {
+            self.inbox.copy_within(self.unread.clone(), 0);
+            self.unread = 0..self.unread.len();
+        }
+        if self.unread.end == self.inbox.len() {
+            self.inbox.resize(2 * self.inbox.len(), 0);
+        }
+        let more = self.stream.read(&mut self.inbox[self.unread.end..])?;
+        self.unread.end += more;
+        Ok(more)
+    }
+
+    fn lose(&mut self, why: SessionError) -> SessionError {
+        self.lost.get_or_insert(why).clone()
+    }
+}
+
+/// The first packet of `bytes`, its number and its content; none while it has not come whole.
+fn first_packet(bytes: &[u8]) -> Outcome<Option<(u8, &[u8])>> {
+    let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
+    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+    if length == LENGTH_MAX {
+        return Err(failed(Class::Connection, "the server's answer has a row of 16 MB or more".to_string()));
+    }
+    Ok(rest.get(..length).map(|content| (number, content)))
+}
+
+/// Takes values off the front of a packet; none when it is too short.
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub fn bytes(&mut self, many: usize) -> Outcome<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(many).ok_or_else(garbled)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    pub fn array<const N: usize>(&mut self) -> Outcome<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or_else(garbled)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub fn u8(&mut self) -> Outcome<u8> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub fn u16(&mut self) -> Outcome<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub fn u32(&mut self) -> Outcome<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// A number whose first byte tells how long it is.
+    pub fn number(&mut self) -> Outcome<u64> {
+        match self.u8()? {
+            small @ 0..=0xfa => Ok(small.into()),
+            0xfc => self.u16().map(u64::from),
+            0xfd => self.array().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]).into()),
+            0xfe => self.array().map(u64::from_le_bytes),
+            0xfb | 0xff => Err(garbled()),
+        }
+    }
+
+    /// A text whose length stands before it.
+    pub fn text(&mut self) -> Outcome<&'a [u8]> {
+        let length = self.number()?;
+        self.bytes(usize::try_from(length).map_err(|_| garbled())?)
+    }
+
+    /// A text up to a zero byte, or to the packet's end.
+    pub fn until_zero(&mut self) -> &'a [u8] {
+        let end = self.0.iter().position(|&byte| byte == 0);
+        let text = &self.0[..end.unwrap_or(self.0.len())];
+        self.0 = &self.0[end.map_or(self.0.len(), |end| end + 1)..];
+        text
+    }
+}
+
+/// Writes a text with its length before it.
+pub fn put_text(out: &mut Vec<u8>, text: &[u8]) {
+    match text.len() {
+        short @ 0..=0xfa => out.push(short as u8),
+        long @ 0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend((long as u16).to_le_bytes());
+        }
+        // Longer than a packet holds, it is refused there.
+        longer => {
+            out.push(0xfd);
+            out.extend(&(longer as u32).to_le_bytes()[..3]);
+        }
+    }
+    out.extend(text);
+}
+
+/// An ERR packet in our words: 0xff, error number (2), `#` and SQLSTATE (5) but for the very first packet, message.
+pub fn refusal(content: &[u8]) -> SessionError {
+    let mut reader = Reader(content);
+    let (Ok(_), Ok(code)) = (reader.u8(), reader.u16()) else { return garbled() };
+    let text = match reader.0 {
+        [b'#', _, _, _, _, _, text @ ..] => text,
+        text => text,
+    };
+    let message = String::from_utf8_lossy(text);
+    failed(classify(code, &message), format!("{message} (error {code})"))
+}
+
+/// Error numbers as in MySQL's `errmsg.txt`, MariaDB's own among them.
+fn classify(code: u16, message: &str) -> Class {
+    match code {
+        1213 => Class::Deadlock,
+        1205 => Class::LockTimeout,
+        1020 => Class::UpdateConflict,
+        3572 => Class::LockConflict,
+        // ER_ERROR_ON_WRITE, ER_GET_ERRNO, ER_ERROR_DURING_COMMIT: what errno says.
+        1021 | 1114 => Class::DiskFull,
+        3 | 1026 | 1030 | 1180 if message.contains("error 28") || message.contains("rno: 28") => Class::DiskFull,
+        1022 | 1048 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 1762 | 3819 | 4025 => {
+            Class::Constraint
+        }
+        1040
+        | 1042..=1045
+        | 1047
+        | 1049
+        | 1053
+        | 1077..=1081
+        | 1129
+        | 1130
+        | 1152
+        | 1156..=1161
+        | 1184
+        | 1203
+        | 1226 => Class::Connection,
+        1251 | 1698 | 1862 | 1927 | 2000..=2062 | 3118 | 3159 | 4031 | 4151 => Class::Connection,
+        _ => Class::Other,
+    }
+}
+
+pub fn failed(class: Class, message: String) -> SessionError {
+    SessionError { class, message }
+}
+
+pub fn garbled() -> SessionError {
+    failed(Class::Connection, "the server's answer cannot be read".to_string())
+}
+
+fn broken(what: &str, error: &io::Error) -> SessionError {
+    failed(Class::Connection, format!("{what}: {error}"))
+}

@@ -1,0 +1,28 @@
+"""The engines that a plan names: those of the catalogue, and servers by their URLs."""
+
+from __future__ import annotations
+
+from acidtest.engine import Engine, catalogue, foreign
+from acidtest.errors import BadInput, not_among
+from acidtest.experiment import Experiment
+from acidtest.plan import Plan
+
+
+def describe(experiment: Experiment, id: str) -> Engine:  # noqa: A002
+    """The engine, whether it can run here or not. Raises BadInput for an unknown id."""
+    if (spec := experiment.servers.get(id)) is not None:
+        password = spec.password.get_secret_value() if spec.password is not None else None
+        address = foreign.Address(spec.host, spec.port, spec.user, password, spec.database, spec.schema_name)
+        return foreign.server(id, spec.family, address)
+    known = (*catalogue.known(), *experiment.servers)
+    if id not in known:
+        raise BadInput(not_among("engine", id, known))
+    return catalogue.describe(id)
+
+
+def engines_of(plan: Plan) -> dict[str, Engine]:
+    """The engines that the plan needs, ready to run. Raises MachineLacks with the way to install a missing one."""
+    engines = {cell.engine: describe(plan.experiment, cell.engine) for cell in plan.cells}
+    for engine in engines.values():
+        engine.ready()
+    return engines
