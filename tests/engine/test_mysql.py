@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -207,10 +208,18 @@ def log_flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> 
     finally:
         tracer.terminate()
         tracer.wait()
-    (handle,) = (fd for fd in Path(f"/proc/{pid(instance)}/fd").iterdir() if fd.readlink().name == "ib_logfile0")
-    flags = Path(f"/proc/{pid(instance)}/fdinfo/{handle.name}").read_text().partition("flags:\t")[2].split()[0]
-    calls = "pwrite64" if int(flags, 8) & os.O_DSYNC else "fsync|fdatasync"
+    calls = "pwrite64" if log_flags(pid(instance)) & os.O_DSYNC else "fsync|fdatasync"
     return sum(bool(re.search(rf"\b({calls})\(\d+<.*/ib_logfile", line)) for line in trace.read_text().splitlines())
+
+
+def log_flags(process: int) -> int:
+    """The flags that the server opened its log with; see proc(5)."""
+    for handle in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a connection's, closed meanwhile
+            if handle.readlink().name == "ib_logfile0":
+                said = Path(f"/proc/{process}/fdinfo/{handle.name}").read_text()
+                return int(said.partition("flags:\t")[2].split()[0], 8)
+    raise AssertionError("the log is not open")
 
 
 @pytest.mark.parametrize("method", ["fsync", "O_DSYNC", "O_DIRECT"])

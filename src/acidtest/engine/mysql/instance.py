@@ -164,16 +164,19 @@ class MysqlInstance(Instance):
 
     def _bootstrap(self, sql: str, *more: str) -> None:
         """Run the server without a socket over ``sql`` and wait until it has shut down."""
-        ended = subprocess.run(
-            [self._files.program, f"--defaults-file={self._configuration}", "--bootstrap", *more],
-            input=sql,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=BOOTSTRAP_S,
-        )
+        try:
+            ended = subprocess.run(
+                [self._files.program, f"--defaults-file={self._configuration}", "--bootstrap", *more],
+                input=sql,
+                env=self.environment(),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=BOOTSTRAP_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise CellFailed(f"{self._id}: could not set up {self._data} within {BOOTSTRAP_S} s") from None
         if ended.returncode != 0:
             said = _cause(ended.stderr) or f"{self._files.program.name} ended with code {ended.returncode}"
             raise CellFailed(f"{self._id}: could not set up {self._data}: {said}")
