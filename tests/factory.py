@@ -26,6 +26,9 @@ from acidtest.journal.protocol import (
     Cpu,
     ErrorSample,
     Histogram,
+    Kind,
+    Loaded,
+    LoadSecond,
     RunResult,
     Second,
 )
@@ -80,6 +83,24 @@ def counts(
 
 def error(message: str) -> ErrorSample:
     return ErrorSample.model_validate({"class": "other", "message": message})
+
+
+def kind(name: str, values_ms: list[float], limit_ms: float | None = None, **changes: int) -> Kind:
+    """One kind of transaction, each value a commit."""
+    none = {"rolled_back": 0, "conflicts": 0, "given_up": 0, "errors": 0}
+    latency = histogram([int(value * 1e6) for value in values_ms])
+    return Kind(name=name, committed=len(values_ms), latency=latency, limit_ms=limit_ms, **(none | changes))
+
+
+def loaded(rows: int = 500_000, seconds: float = 4.5, sessions: int = 2) -> Loaded:
+    """A load at an even rate, 100 bytes a row."""
+    rate = rows / seconds
+    steps = [min(1.0, seconds - at) for at in range(int(seconds) + 1) if seconds > at]
+    series = [
+        LoadSecond(at_s=at, length_s=length, rows=int(rate * length), bytes=int(rate * length * 100))
+        for at, length in enumerate(steps)
+    ]
+    return Loaded(rows=rows, bytes=rows * 100, seconds=seconds, sessions=sessions, series=series)
 
 
 def result(
@@ -241,6 +262,23 @@ def _cell(levels: dict[str, str], repetition: int, last: bool) -> Recording:
     else:
         run = result(rate, seed=seed)
     return recording(levels, repetition, found=run, **changes)
+
+
+def tpcc() -> Journal:
+    """Two engines under a load of several kinds of transactions, one of them too slow on one engine."""
+    recordings = []
+    for engine, payment_ms in (("sqlite", 20.0), ("firebird-5.0", 6000.0)):
+        levels = {"workload": "tpcc", "engine": engine, "durability": "drive"}
+        for repetition in range(1, 6):
+            kinds = [
+                kind("new_order", [12.0 + n % 7 for n in range(450)], 5000.0, rolled_back=5, conflicts=12, given_up=2),
+                kind("payment", [payment_ms] * 430, 5000.0),
+                kind("delivery", [30.0] * 40, 5000.0),
+            ]
+            counted = counts(committed=920, conflicts=12, retries=10, given_up=2, serialization=9, deadlock=3)
+            run = result(900 / 12 + repetition, kinds=kinds, counts=counted, threads=2)
+            recordings.append(recording(levels, repetition, found=run, load=loaded()))
+    return journal(recordings, {"engine": "sqlite"})
 
 
 def open_loop(late: int, unfinished: int) -> RunResult:

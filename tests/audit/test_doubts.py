@@ -11,7 +11,7 @@ import pytest
 import factory
 from acidtest.analysis.samples import Row
 from acidtest.audit import doubts
-from acidtest.journal.models import Warning
+from acidtest.journal.models import SettingInForce, Warning
 from acidtest.journal.protocol import RunResult
 
 LEVELS = {"workload": "tpcb", "engine": "sqlite", "durability": "drive"}
@@ -44,6 +44,23 @@ def over(*per_second: float) -> RunResult:
     return run(series=factory.series(list(per_second)))
 
 
+def server(busy: float, **changes: Any) -> Row:
+    """A row on a server whose load came from two threads, this part of their time busy."""
+    seconds = SOUND.cpu.model_copy(
+        update={"process_user_s": 1.5 * busy * SOUND.measured_s, "process_system_s": 0.5 * busy * SOUND.measured_s}
+    )
+    engine = factory.recording(LEVELS).engine.model_copy(update={"mode": "server"} | changes)
+    return row(run(threads=2, cpu=seconds), engine=engine)
+
+
+def pipeline(value: str) -> list[SettingInForce]:
+    return [SettingInForce(name="pipeline", asked=value, in_force=value, agrees=True, source="the rig's job")]
+
+
+def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) -> RunResult:
+    return run(kinds=[factory.kind("new_order", [each_ms] * count, limit_ms), factory.kind("delivery", [1.0] * 1000)])
+
+
 COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "duration_s": None}
 RAMP = over(*(1000 - 40 * second for second in range(12)))
 SHORT = over(1000, 400, 1000)
@@ -63,6 +80,12 @@ CASES: list[Case] = [
         row(*[cpu(generator_us_per_transaction=SERVICE_US * 0.21)] * 2, SOUND),
         row(cpu(generator_us_per_transaction=SERVICE_US * 0.21), SOUND, SOUND),
     ),
+    (doubts.generator_bound, "generator-bound", server(0.91), server(0.89)),
+    (doubts.generator_bound, "generator-bound", server(0.91), server(0.91, mode="embedded")),
+    (doubts.pipelined, "pipelined", row(SOUND, settings=pipeline("true")), row(SOUND, settings=pipeline("false"))),
+    (doubts.response_limit, "response-limit", row(kinds(5001.0)), row(kinds(5000.0))),
+    (doubts.response_limit, "response-limit", row(kinds(5001.0)), row(kinds(5001.0, limit_ms=None))),
+    (doubts.response_limit, "response-limit", row(kinds(5001.0)), row(kinds(5001.0, count=99))),
     (
         doubts.processor_bound,
         "processor-bound",
@@ -99,7 +122,7 @@ CASES: list[Case] = [
     (doubts.not_steady, "not-steady", row(over(*[1000] * 6, *[600] * 6)), row(RAMP, workload=COUNTED)),
     (doubts.not_steady, "too-short", row(SHORT, SHORT), row(SHORT, SHORT, workload=COUNTED)),
     (doubts.flush_costs_nothing, "flush-costs-nothing", row(latency(19)), row(latency(21))),
-    (doubts.engine_log, "engine-log", row(SOUND, warnings=[LOGGED]), row(SOUND)),
+    (doubts.noted, "engine-log", row(SOUND, warnings=[LOGGED]), row(SOUND)),
 ]
 
 
@@ -140,6 +163,12 @@ def test_a_generator_that_was_not_sampled_is_not_judged() -> None:
     assert list(doubts.generator_bound(row(unknown))) == []
 
 
+def test_kinds_that_were_too_slow_are_named_with_their_limits() -> None:
+    (doubt,) = doubts.response_limit(row(kinds(5001.0)))
+    assert "new-order (5 s)" in doubt.text
+    assert "delivery" not in doubt.text
+
+
 def test_the_first_error_is_quoted_and_cut() -> None:
     failing = run(counts=factory.counts(errors=2), error_samples=[factory.error("x" * 500), factory.error("second")])
     (doubt,) = doubts.errors(row(failing))
@@ -161,7 +190,7 @@ def test_a_fast_commit_is_no_doubt_where_no_flush_is_shown(found: Row) -> None:
 
 def test_the_same_line_of_the_log_is_told_once() -> None:
     other = Warning(code="engine-log", about="settings", text="Another line.")
-    assert list(doubts.engine_log(row(SOUND, SOUND, warnings=[LOGGED, other]))) == [LOGGED, other]
+    assert list(doubts.noted(row(SOUND, SOUND, warnings=[LOGGED, other]))) == [LOGGED, other]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from acidtest.report.page import write_page
 from acidtest.report.results import Results, number, results
-from factory import journal, recording, study
+from factory import journal, recording, study, tpcc
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,22 @@ def test_settings_machine_and_bad_cells_are_there(browser: Browser, file: Path, 
         assert one.reason in text
     page.locator("details", has_text="sqlite, drive").last.locator("summary").click()
     assert page.locator("details[open]").get_by_role("rowheader", name="synchronous", exact=True).count() == 1
+    page.context.close()
+
+
+def test_kinds_and_loads_are_there(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "tpcc.html"
+    write_page(results(tpcc()), path)
+    page, trouble = opened(browser, path)
+    assert trouble == []
+    rows = page.locator(".kinds tbody tr")
+    assert rows.count() == 6
+    assert rows.nth(4).inner_text().split("\t")[1:] == ["payment", *"2,150 0 0 0 0 6,000 5,000 no".split()]
+    assert page.locator(".kinds td.bad").count() == 1
+    page.locator("summary", has_text="How the databases were loaded").click()
+    assert "500,000\t50.0\t4.50\t111,000\t11.1\t2" in page.locator("details[open]").inner_text()
+    assert page.locator("#load-0 svg .mark-line path").count() > 0
+    assert "tpmC" not in page.locator("body").inner_text()
     page.context.close()
 
 

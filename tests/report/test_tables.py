@@ -13,7 +13,7 @@ from acidtest.journal.models import Journal
 from acidtest.report.results import Results, interval, number, percent, results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.terminal import print_results
-from factory import journal, recording, study
+from factory import journal, loaded, recording, study, tpcc
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,42 @@ def test_json_holds_what_the_table_shows(found: Results) -> None:
     assert row["latency_ms"]["p50"] > 0
     assert {r["cell"] for r in told["invalid"] + told["failed"]} == {r.cell for r in found.bad}
     assert [w["number"] for w in told["warnings"]] == list(range(1, len(found.warnings) + 1))
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_kinds_of_transactions_stand_beside_their_limits(width: int) -> None:
+    text = shown(results(tpcc()), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert re.search(r"firebird-5.0 +new-order +2,250 .* 18.0 +5,000 +yes", text)
+    assert re.search(r"^ +payment +2,150 .* 6,000 +5,000 +no", text, re.MULTILINE)
+    assert "serialization 45, deadlock" in text
+    assert "tpmC" not in text
+
+
+def test_json_tells_kinds_classes_and_loads() -> None:
+    (row, _) = results(tpcc()).as_json()["rows"]
+    assert row["new_order_per_min"] == pytest.approx(450 / 12 * 60)
+    assert row["classes"] == {"serialization": 45, "deadlock": 15}
+    assert row["threads"] == 2
+    new_order = row["kinds"][0]
+    assert (new_order["name"], new_order["committed"], new_order["rolled_back"]) == ("new_order", 2250, 25)
+    assert (new_order["conflicts"], new_order["given_up"], new_order["limit_kept"]) == (60, 10, True)
+    assert new_order["latency_ms_p90"] == pytest.approx(18, rel=0.1)
+    load = row["load"]
+    assert (load["rows"], load["sessions"]) == (500_000, 2)
+    assert load["rows_per_s"] == pytest.approx(111_111, rel=1e-3)
+    assert load["mb_per_s"] == pytest.approx(11.1, rel=1e-2)
+
+
+def test_a_load_is_told_once_for_all_rows_that_began_with_it() -> None:
+    one, other = loaded(), loaded(rows=200)
+    held = [
+        recording({"workload": "tpcb", "engine": "sqlite", "durability": durability, "scale": scale}, load=load)
+        for durability, scale, load in [("os", "1", one), ("drive", "1", one), ("drive", "2", other)]
+    ]
+    (table,) = results(journal(held)).tables
+    assert [label for label, _ in table.loads] == ["sqlite, 1", "sqlite, drive, 2"]
+    assert results(journal([recording(load=loaded(rows=0))])).tables[0].loads == ()
 
 
 def test_one_row_alone_is_a_table() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import median
 
+from acidtest.analysis import kinds
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import steadiness
@@ -65,6 +66,21 @@ def generator_bound(row: Row) -> Iterator[Warning]:
             text=f"The load generator itself takes {median(shares):.0%} of a transaction's time: the engine can do "
             "more.",
         )
+        return
+    # Of an embedded engine the process's time is the engine's too.
+    busy = [
+        (r.result.cpu.process_user_s + r.result.cpu.process_system_s) / (r.result.measured_s * r.result.threads)
+        for r in row.done
+        if r.result is not None and r.result.threads and r.result.measured_s > 0
+        if r.engine is not None and r.engine.mode != "embedded"
+    ]
+    if busy and median(busy) > BUSY_MAX:
+        yield Warning(
+            code="generator-bound",
+            about="goodput_per_s",
+            text=f"The load generator's threads were busy {median(busy):.0%} of the time: the engine can do more. "
+            "Give the workload more threads.",
+        )
 
 
 def processor_bound(row: Row) -> Iterator[Warning]:
@@ -96,6 +112,28 @@ def conflicts(row: Row) -> Iterator[Warning]:
             code="retries",
             about="latency",
             text="Transactions were refused for another's sake and tried again; latency includes the retries.",
+        )
+
+
+def response_limit(row: Row) -> Iterator[Warning]:
+    slow = [kind for kind in kinds.of_row(row) if kind.limit_kept is False]
+    if slow:
+        said = ", ".join(f"{kind.name.replace('_', '-')} ({(kind.limit_ms or 0) / 1e3:g} s)" for kind in slow)
+        yield Warning(
+            code="response-limit",
+            about="latency",
+            text=f"More than one in ten took longer than the workload allows: {said}. The rate is more than this "
+            "database can carry.",
+        )
+
+
+def pipelined(row: Row) -> Iterator[Warning]:
+    if any(s.name == "pipeline" and s.in_force == "true" for r in row.done for s in r.settings):
+        yield Warning(
+            code="pipelined",
+            about="goodput_per_s",
+            text="Statements were sent without waiting for each other's answers: not to be compared with rows where "
+            "each was waited for.",
         )
 
 
@@ -162,7 +200,8 @@ def flush_costs_nothing(row: Row) -> Iterator[Warning]:
         )
 
 
-def engine_log(row: Row) -> Iterator[Warning]:
+def noted(row: Row) -> Iterator[Warning]:
+    """What the recordings themselves say: words of the engine's log, work that fell to the client."""
     yield from {w.text: w for r in row.done for w in r.warnings}.values()
 
 
@@ -172,13 +211,15 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
     wide_spread,
     generator_bound,
     processor_bound,
+    pipelined,
     conflicts,
+    response_limit,
     row_missed,
     errors,
     late_arrivals,
     not_steady,
     flush_costs_nothing,
-    engine_log,
+    noted,
 )
 
 

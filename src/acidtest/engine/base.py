@@ -114,6 +114,7 @@ class Engine(ABC):
     id: str  # "firebird-5.0"
     family: str  # "firebird": the prefix of its settings in an experiment
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
+    has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
 
     @abstractmethod
     def offer(self) -> Offer:

@@ -55,10 +55,12 @@ def _flat(recording: Recording) -> dict[str, Any]:
     if (result := recording.result) is not None:
         row |= {
             "terminals": result.terminals,
+            "threads": result.threads or None,
             "warmup_s": result.warmup_s,
             "measured_s": result.measured_s,
             "throughput_per_s": result.throughput_per_s,
             "goodput_per_s": result.goodput_per_s,
+            "new_order_per_min": result.new_order_per_min,
             **{name: getattr(result.counts, name) for name in ("committed", "rolled_back", "conflicts", "retries")},
             **{name: getattr(result.counts, name) for name in ("given_up", "errors")},
             "latency_ms_mean": result.latency.mean_ns / 1e6,
@@ -68,7 +70,19 @@ def _flat(recording: Recording) -> dict[str, Any]:
             "generator_us_per_transaction": result.cpu.generator_us_per_transaction,
             "session_us_per_transaction": result.cpu.session_us_per_transaction,
         }
+        for kind in result.kinds:
+            counted = ("committed", "rolled_back", "conflicts", "given_up", "errors")
+            row |= {f"{kind.name}_{name}": getattr(kind, name) for name in counted}
+            row[f"{kind.name}_latency_ms_mean"] = kind.latency.mean_ns / 1e6
         if result.arrivals:
             row |= {f"arrivals_{name}": value for name, value in result.arrivals.model_dump().items()}
+    if (load := recording.load) is not None:
+        row |= {
+            "load_rows": load.rows,
+            "load_s": load.seconds,
+            "load_sessions": load.sessions,
+            "load_rows_per_s": load.rows_per_s,
+            "load_mb_per_s": load.mb_per_s,
+        }
     row |= {f"setting_{s.name}": s.in_force for s in recording.settings}
     return row

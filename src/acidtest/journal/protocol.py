@@ -279,6 +279,12 @@ class RunResult(Message):
     cpu: Cpu
     error_samples: list[ErrorSample]
 
+    @property
+    def new_order_per_min(self) -> float | None:
+        """TPC-C-like new-order transactions a minute; None of a workload without them. Never to be called tpmC."""
+        new_orders = [kind.committed for kind in self.kinds if kind.name == "new_order"]
+        return new_orders[0] / self.measured_s * 60 if new_orders and self.measured_s > 0 else None
+
 
 class Hello(Message):
     event: Literal["hello"] = "hello"
@@ -317,6 +323,16 @@ class Loaded(Message):
     seconds: float
     sessions: int
     series: list[LoadSecond]
+
+    @property
+    def rows_per_s(self) -> float | None:
+        """None where nothing was loaded but the schema."""
+        return self.rows / self.seconds if self.rows and self.seconds > 0 else None
+
+    @property
+    def mb_per_s(self) -> float | None:
+        """Of the rows' values, in 10^6 bytes."""
+        return self.bytes / 1e6 / self.seconds if self.rows and self.seconds > 0 else None
 
 
 class Checked(Message):

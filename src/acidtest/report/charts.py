@@ -128,6 +128,34 @@ def series(table: Table, engines: list[str]) -> Spec | None:
     return _spec(chart, height=240)
 
 
+def load(table: Table) -> Spec | None:
+    """Rows a second over the time of each load, as far as it took more than a second."""
+    rows = [
+        {"load": label, "second": second.at_s, "rate": second.rows / second.length_s}
+        for label, loaded in table.loads
+        if len(loaded.series) > 1
+        for second in loaded.series
+        if second.length_s > 0.2
+    ]
+    if not rows:
+        return None
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(point=alt.OverlayMarkDef(size=18))
+        .encode(
+            x=alt.X("second:Q", title="seconds from the start of the load"),
+            y=alt.Y("rate:Q", title="rows a second", scale=alt.Scale(zero=True)),
+            color=alt.Color(
+                "load:N",
+                scale=alt.Scale(range=list(COLOURS)),
+                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=260),
+            ),
+            tooltip=["load:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
+        )
+    )
+    return _spec(chart, height=200)
+
+
 def _who(line: Line) -> dict[str, str]:
     return {
         "label": line.label,

@@ -36,6 +36,8 @@ def _render(results: Results) -> str:
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
             if spec := draw(table, engines):
                 plots[f"{kind}-{position}"] = spec
+        if spec := charts.load(table):
+            plots[f"load-{position}"] = spec
     recordings = results.journal.recordings
     return environment.get_template("page.html.j2").render(
         results=results,

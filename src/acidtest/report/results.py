@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acidtest.analysis import samples
+from acidtest.analysis import kinds, samples
 from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning
-from acidtest.journal.protocol import Histogram
+from acidtest.journal.protocol import Histogram, Loaded
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -33,6 +35,10 @@ class Line:
     latency: Histogram  # of all repetitions
     percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum
     counts: Mapping[str, int]  # COUNTED, over all repetitions
+    classes: Mapping[str, int]  # conflicts and errors by class, the most frequent first
+    kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
+    new_order_per_min: float | None  # tpcc only; median of the repetitions
+    threads: int | None  # of the generator; the most that drove a repetition
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
@@ -55,6 +61,7 @@ class Table:
     factors: tuple[str, ...]  # that vary, without the workload
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
+    loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
 
 
 @dataclass(frozen=True)
@@ -110,11 +117,29 @@ def _line_json(workload: str, line: Line) -> dict[str, Any]:
         "verdict": line.verdict or None,
         "latency_ms": {p.name: p.value_ms for p in line.percentiles},
         **line.counts,
+        "classes": dict(line.classes),
+        "kinds": [_kind_json(kind) for kind in line.kinds],
+        "new_order_per_min": line.new_order_per_min,
+        "threads": line.threads,
+        "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "warnings": list(line.notes),
     }
+
+
+def _kind_json(kind: KindSummary) -> dict[str, Any]:
+    counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
+    return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
+
+
+def _load_json(row: Row) -> dict[str, Any] | None:
+    load = next((r.load for r in row.done if r.load), None)
+    if load is None:
+        return None
+    return {**load.model_dump(include={"rows", "bytes", "seconds", "sessions"}),
+            "rows_per_s": load.rows_per_s, "mb_per_s": load.mb_per_s}  # fmt: skip
 
 
 def _summary_json(summary: Summary) -> dict[str, Any]:
@@ -154,7 +179,7 @@ def results(journal: Journal) -> Results:
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if c.row.workload == workload)
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        tables.append(Table(workload, factors, lines, mine))
+        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors)))
     places = {r.place.model_dump_json(exclude={"free_bytes", "path"}): r.place for r in journal.recordings}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
@@ -164,6 +189,21 @@ def results(journal: Journal) -> Results:
 def name_of(row: Row, factors: Sequence[str]) -> str:
     """The levels of ``factors``, those that do not apply left out."""
     return ", ".join(row.levels[f] for f in factors if row.levels[f] != NOT_APPLICABLE) or "all"
+
+
+def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Loaded], ...]:
+    """Each load once, named by what its rows have in common. One of the schema alone is no load."""
+    found: dict[str, tuple[Loaded, list[Row]]] = {}
+    for row in rows:
+        for recording in row.done:
+            if recording.load and recording.load.rows:
+                of = found.setdefault(recording.load.model_dump_json(), (recording.load, []))[1]
+                of.extend([] if row in of else [row])
+    told = []
+    for load, of in found.values():
+        common = [f for f in factors if f != "engine" and len({row.levels[f] for row in of}) == 1]
+        told.append((name_of(of[0], ["engine", *common]), load))
+    return tuple(told)
 
 
 class _Notes:
@@ -194,6 +234,9 @@ def _line(
     counts = {name: sum(getattr(result.counts, name) for result in ran) for name in COUNTED}
     arrived = [result.arrivals for result in ran if result.arrivals]
     latency = merge([result.latency for result in ran])
+    classes: Counter[str] = Counter()
+    for result in ran:
+        classes.update({refused.class_: refused.count for refused in result.counts.classes})
     clocked = [result.cpu for result in ran if result.cpu.sampled_transactions]
     return Line(
         row=row,
@@ -207,6 +250,10 @@ def _line(
         latency=latency,
         percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
         counts=counts,
+        classes=dict(classes.most_common()),
+        kinds=kinds.of_row(row),
+        new_order_per_min=kinds.new_order_per_min(row),
+        threads=max((result.threads for result in ran), default=0) or None,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived
         else None,

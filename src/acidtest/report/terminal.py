@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from acidtest.analysis.kinds import KindSummary
 from acidtest.report.results import Line, Results, Table, interval, number, percent
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -24,8 +26,12 @@ def print_results(results: Results, console: Console) -> None:
         console.print()
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
-        _print_table(results, table, console)
+        _print_fitted(_columns(results, table), table.lines, console)
+        if kinds := [(line, kind) for line in table.lines for kind in line.kinds]:
+            console.print()
+            _print_fitted(_kind_columns(kinds), kinds, console)
         if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
+            console.print()
             console.print(_counts(troubled))
     console.print()
     if results.base:
@@ -39,7 +45,7 @@ def print_results(results: Results, console: Console) -> None:
 @dataclass(frozen=True)
 class _Column:
     head: str
-    cell: Callable[[Line], Text | str]
+    cell: Callable[[Any], Text | str]  # of a line, or of a line and a kind of its transactions
     right: bool = True
     drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
 
@@ -55,43 +61,69 @@ def _columns(results: Results, table: Table) -> list[_Column]:
     columns = [factor(name) for name in table.factors] or [_Column("", lambda _: "all", right=False)]
     columns.append(_Column("commits/s", lambda line: marked(line, line.goodput.median, False)))
     if any(line.goodput.interval for line in table.lines):
-        columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=2))
+        columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=3))
+    if any(line.new_order_per_min is not None for line in table.lines):
+        columns.append(_Column("new-order/min", lambda line: number(line.new_order_per_min), drop=1))
     if results.base:
         columns.append(_Column("base=100", lambda line: Text(percent(line.relative), style="bold")))
     if any(line.seconds is not None for line in table.lines):
-        columns.append(_Column("run s", lambda line: number(line.seconds), drop=4))
+        columns.append(_Column("run s", lambda line: number(line.seconds), drop=5))
     columns += [
-        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=1),
+        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=2),
         _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True)),
-        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=3),
+        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=4),
     ]
     if results.base:
         columns.append(_Column("against the base", _verdict, right=False))
     return columns
 
 
-def _print_table(results: Results, table: Table, console: Console) -> None:
-    """The table with as many columns as fit; those left out are named."""
-    columns = _columns(results, table)
+def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
+    def label(of: tuple[Line, KindSummary]) -> str:
+        return of[0].label if of[1] is of[0].kinds[0] else ""
+
+    def count(name: str) -> Callable[[tuple[Line, KindSummary]], str]:
+        return lambda of: f"{getattr(of[1], name):,}"
+
+    def p90(of: tuple[Line, KindSummary]) -> Text:
+        return Text(number(of[1].p90.value_ms), style="red" if of[1].limit_kept is False else "")
+
+    columns = [
+        _Column("", label, right=False),
+        _Column("transaction", lambda of: of[1].name.replace("_", "-"), right=False),
+        _Column("committed", count("committed")),
+        _Column("rolled back", count("rolled_back"), drop=3),
+        _Column("conflicts", count("conflicts"), drop=1),
+        _Column("given up", count("given_up"), drop=2),
+        _Column("p90 ms", p90),
+    ]
+    if any(kind.limit_ms is not None for _, kind in kinds):
+        columns.append(_Column("limit ms", lambda of: f"{of[1].limit_ms:,.0f}" if of[1].limit_ms else "–"))
+        columns.append(_Column("kept", lambda of: {True: "yes", False: "no", None: "–"}[of[1].limit_kept], right=False))
+    return columns
+
+
+def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console) -> None:
+    """A table with as many columns as fit; those left out are named."""
     left_out: list[str] = []
     unbounded = console.options.update_width(10_000)
-    while Measurement.get(console, unbounded, _grid(table, columns)).maximum > console.width:
+    while Measurement.get(console, unbounded, _grid(rows, columns)).maximum > console.width:
         least = max(columns, key=lambda column: column.drop)
         if not least.drop:
             break
         columns.remove(least)
         left_out.append(least.head)
-    console.print(_grid(table, columns))
+    console.print(_grid(rows, columns))
     if left_out:
         console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; the page has all.", style="dim")
 
 
-def _grid(table: Table, columns: list[_Column]) -> Grid:
+def _grid(rows: Iterable[Any], columns: list[_Column]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=True)
-    for line in table.lines:
-        grid.add_row(*(column.cell(line) for column in columns))
+    for row in rows:
+        grid.add_row(*(column.cell(row) for column in columns))
     return grid
 
 
@@ -106,8 +138,10 @@ def _counts(lines: list[Line]) -> Grid:
     shown = ("conflicts", "retries", "given_up", "errors")
     for head in ("", *(name.replace("_", " ") for name in shown)):
         grid.add_column(head, justify="left" if not head else "right")
+    grid.add_column("refused or failed as", overflow="fold")
     for line in lines:
-        grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown))
+        classes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in line.classes.items())
+        grid.add_row(line.label, *(f"{line.counts[name]:,}" for name in shown), classes)
     return grid
 
 

@@ -157,10 +157,7 @@ def run_cell(
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
         result=seen.result,
-        warnings=[
-            Warning(code="engine-log" if engine.private else "not-verified", about="settings", text=text)
-            for text in seen.log_findings
-        ],
+        warnings=[*_by_client(cell, engine), *_found(engine, seen)],
         engine_log=seen.log,
     )
 
@@ -272,6 +269,18 @@ def _invalid(seen: _Seen) -> str | None:
     if seen.result.counts.committed == 0:
         return "no transaction was committed"
     return None
+
+
+def _by_client(cell: Cell, engine: Engine) -> list[Warning]:
+    if cell.workload.kind != "orders" or engine.has_procedures:
+        return []
+    text = f"{engine.id} has no stored procedures: the client ran the statements of each call one by one."
+    return [Warning(code="by-client", about="goodput_per_s", text=text)]
+
+
+def _found(engine: Engine, seen: _Seen) -> list[Warning]:
+    code = "engine-log" if engine.private else "not-verified"
+    return [Warning(code=code, about="settings", text=text) for text in seen.log_findings]
 
 
 def _facts(cell: Cell, engine: Engine, seen: _Seen) -> EngineFacts:

@@ -29,6 +29,11 @@ def verify(plan: Plan, where: Path) -> None:
         try:
             engine_.check_settings(cell.settings)
             engine_.durability(cell.durability, cell.settings)
+            if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
+                raise BadInput(
+                    f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
+                    "set procedures = false, or leave the engine out of it",
+                )
         except AcidtestError as error:
             raise BadInput(f"{where}: {error.message}", error.remedy or _leave_out(cell)) from None
 
