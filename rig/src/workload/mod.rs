@@ -2,6 +2,7 @@
 
 mod commits;
 mod iud;
+mod oltp;
 mod orders;
 mod site;
 mod tpcb;
@@ -154,6 +155,9 @@ pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
             repeatable: *repeatable,
         }),
         protocol::Workload::Iud { rows } => Box::new(iud::Iud { rows: *rows }),
+        protocol::Workload::Oltp { tables, table_rows } => {
+            Box::new(oltp::Oltp { tables: i64::from(*tables), table_rows: i64::from(*table_rows) })
+        }
         other => todo!("{other:?}"),
     }
 }

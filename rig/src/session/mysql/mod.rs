@@ -5,10 +5,12 @@
 
 mod bulk;
 mod login;
+#[cfg(test)]
+mod tests;
 mod value;
 mod wire;
 
-use super::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use super::{Bulk, Class, Dialect, Outcome, Request, Session, Sink, Statement, Value};
 use crate::protocol::Target;
 use login::Manner;
 use std::os::fd::RawFd;

@@ -300,8 +300,8 @@ fn classify(code: u16, message: &str) -> Class {
         1205 => Class::LockTimeout,
         1020 => Class::UpdateConflict,
         3572 => Class::LockConflict,
-        // ER_ERROR_ON_WRITE, ER_GET_ERRNO, ER_ERROR_DURING_COMMIT: what errno says.
         1021 | 1114 => Class::DiskFull,
+        // EE_WRITE, ER_ERROR_ON_WRITE, ER_GET_ERRNO, ER_ERROR_DURING_COMMIT: their text holds ENOSPC.
         3 | 1026 | 1030 | 1180 if message.contains("error 28") || message.contains("rno: 28") => Class::DiskFull,
         1022 | 1048 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 1762 | 3819 | 4025 => {
             Class::Constraint
