@@ -275,7 +275,7 @@ def tpcc() -> Journal:
                 kind("payment", [payment_ms] * 430, 5000.0),
                 kind("delivery", [30.0] * 40, 5000.0),
             ]
-            counted = counts(committed=920, conflicts=12, retries=10, given_up=2, serialization=9, deadlock=3)
+            counted = counts(committed=920, conflicts=12, retries=10, given_up=2, update_conflict=9, deadlock=3)
             run = result(900 / 12 + repetition, kinds=kinds, counts=counted, threads=2)
             recordings.append(recording(levels, repetition, found=run, load=loaded()))
     return journal(recordings, {"engine": "sqlite"})

@@ -32,6 +32,7 @@ def refused(ran: subprocess.CompletedProcess[str], *said: str) -> None:
         (GOOD + "[settings.sqlite]\njurnal_mode = 'wal'\n", ['did you mean "journal_mode"']),
         (GOOD + "[settings.sqlite]\njournal_mode = 'wall'\n", ["journal_mode", "wal"]),
         (GOOD + "[settings.sqlite]\njournal_mode = 'memory'\n", ["drive", "memory"]),
+        (GOOD.replace(".commits", ".tpcc") + "procedures = true\n", ["sqlite: has no stored procedures", "procedures = false"]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["run", "plan"])

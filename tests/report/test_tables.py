@@ -99,14 +99,14 @@ def test_kinds_of_transactions_stand_beside_their_limits(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     assert re.search(r"firebird-5.0 +new-order +2,250 .* 18.0 +5,000 +yes", text)
     assert re.search(r"^ +payment +2,150 .* 6,000 +5,000 +no", text, re.MULTILINE)
-    assert "serialization 45, deadlock" in text
+    assert "update conflict 45, deadlock" in text
     assert "tpmC" not in text
 
 
 def test_json_tells_kinds_classes_and_loads() -> None:
     (row, _) = results(tpcc()).as_json()["rows"]
     assert row["new_order_per_min"] == pytest.approx(450 / 12 * 60)
-    assert row["classes"] == {"serialization": 45, "deadlock": 15}
+    assert row["classes"] == {"update_conflict": 45, "deadlock": 15}
     assert row["threads"] == 2
     new_order = row["kinds"][0]
     assert (new_order["name"], new_order["committed"], new_order["rolled_back"]) == ("new_order", 2250, 25)

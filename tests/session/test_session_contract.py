@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.engine import Engine, Instance
+from acidtest.engine import Engine, Instance, catalogue
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import (
     Checked,
@@ -20,18 +20,25 @@ from acidtest.journal.protocol import (
     Event,
     Hello,
     Inspection,
+    IudWorkload,
     Job,
     LoadPhase,
     OpenLoop,
+    OrdersWorkload,
     Result,
     RunPhase,
+    Settings,
     TpcbWorkload,
+    Workload,
 )  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.runner.rig import converse
 
 COMMITS = CommitsWorkload(row_bytes=50)
 TPCB = TpcbWorkload(scale=1)
+ORDERS = OrdersWorkload(products=5_000, orders_per_call=2, repeatable=False)
+REPEATABLE = ORDERS.model_copy(update={"repeatable": True})
+IUD = IudWorkload(rows=40)
 CLOSED = ClosedLoop(think_ms=0)
 
 
@@ -94,6 +101,46 @@ def test_the_balances_hold_after_a_run(instance: Instance, ledger: Ledger) -> No
     (result,) = results(events)
     assert result.latency.count == result.counts.committed > 0
     assert sum(count for _, count in result.latency.buckets) == result.latency.count
+
+
+@pytest.mark.parametrize("workload", [ORDERS, REPEATABLE, IUD], ids=["orders", "repeatable orders", "iud"])
+def test_orders_and_rounds_hold_with_several_terminals(instance: Instance, ledger: Ledger, workload: Workload) -> None:
+    events = talk(instance, ledger, [LoadPhase(), CheckPhase(), run(terminals=3), CheckPhase()], workload)
+    before, after = conditions(events)
+    assert all(before.values())
+    assert all(after.values()), after
+    (result,) = results(events)
+    assert (result.counts.committed, result.counts.errors) == (50, 0)
+    assert sum(kind.committed for kind in result.kinds) == (50 if workload is IUD else 0)
+
+
+# Unordered sums over what was written: ids differ between engines, and dates between days.
+WRITTEN = (
+    "select count(*) from orders",
+    "select sum(customer_id * line_count) from orders",
+    "select sum(netamount * customer_id) from orders",
+    "select sum(tax) from orders",
+    "select sum(totalamount) from orders",
+    "select count(*) from orderline",
+    "select sum(product_id * quantity) from orderline",
+    "select sum(product_id * product_id) from orderline",
+    "select sum(price * id) from product",
+    "select sum(quantity * product_id) from inventory",
+)
+
+
+def written(instance: Instance, ledger: Ledger) -> list[str | None]:
+    talk(instance, ledger, [LoadPhase(), run(extent=Count(transactions=7))], REPEATABLE)
+    questions = [Inspection(name=sql, sql=sql) for sql in WRITTEN]
+    events = talk(instance, ledger, [], REPEATABLE, inspect=questions)
+    return [setting.value for event in events if isinstance(event, Settings) for setting in event.values]
+
+
+def test_repeatable_orders_are_the_same_on_every_engine(instance: Instance, ledger: Ledger, tmp_path: Path) -> None:
+    directory = tmp_path / "other"
+    directory.mkdir()
+    other = catalogue.find("sqlite").create(directory, {})
+    assert written(instance, ledger) == written(other, ledger)
 
 
 def test_writers_in_each_others_way_are_counted_and_none_is_lost(
