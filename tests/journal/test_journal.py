@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import factory
 from acidtest.errors import BadInput
+from acidtest.journal import export
 from acidtest.journal.models import Header, Machine, PlaceFacts, Recording
 from acidtest.journal.reader import read, split_torn
 from acidtest.journal.writer import JournalWriter
@@ -109,3 +112,25 @@ def test_any_bytes_split_into_whole_lines_and_a_rest(raw: bytes) -> None:
     assert whole + raw[len(whole) :] == raw
     assert torn == len(raw) - len(whole)
     assert not whole or whole.endswith(b"\n")
+
+
+def test_the_flat_table_has_loads_kinds_and_new_orders() -> None:
+    table = export.table(factory.tpcc())
+    row = table.to_pylist()[0]
+    assert row["new_order_per_min"] == pytest.approx(450 / 12 * 60)
+    assert (row["threads"], row["load_rows"], row["load_sessions"]) == (2, 500_000, 2)
+    assert row["load_rows_per_s"] == pytest.approx(111_111, rel=1e-3)
+    assert (row["new_order_committed"], row["new_order_rolled_back"], row["payment_committed"]) == (450, 5, 430)
+    plain = export.table(factory.journal([factory.recording()])).to_pylist()[0]
+    assert plain["new_order_per_min"] is None
+    assert plain["threads"] is None
+    assert "load_rows" not in plain
+
+
+def test_a_journal_written_before_loads_threads_and_kinds_were_kept_is_read() -> None:
+    held = json.loads(factory.recording().model_dump_json(by_alias=True))
+    del held["load"], held["result"]["threads"], held["result"]["kinds"]
+    old = Recording.model_validate(held)
+    assert old.load is None
+    assert old.result is not None
+    assert (old.result.threads, old.result.kinds, old.result.new_order_per_min) == (0, [], None)
