@@ -25,7 +25,7 @@ def plan(
     planned = plan_.make(experiment.read(file, quick=quick))
     runner.verify(planned, file)
     seconds = sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(
-        {(c.engine, c.workload.kind, c.workload.scale): load_seconds(c) for c in planned.cells}.values()
+        {(c.engine, c.workload_name, c.workload.model_dump_json()): load_seconds(c) for c in planned.cells}.values()
     )
     if json:
         print(
@@ -53,18 +53,23 @@ def plan(
     table = Table(
         title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
-    for factor in planned.experiment.factors:
-        table.add_column(factor)
+    # A factor of one level tells no rows apart: it stands beneath.
+    varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
+    for factor in varying:
+        table.add_column(factor.rpartition(".")[2], no_wrap=True)
     for name in ("terminals", "lasts"):
-        table.add_column(name, justify="right")
-    table.add_column("runs as cell", justify="left")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("runs as cell", no_wrap=True)
     for cell in planned.combinations():
         orders = [c.order for c in planned.cells if c.combination == cell.combination]
-        shown = ", ".join(map(str, orders[:8])) + (", …" if len(orders) > 8 else "")
+        shown = ", ".join(map(str, orders[:3])) + (", …" if len(orders) > 3 else "")
         work = cell.workload
         lasts = f"{work.count:,} tx" if work.count else span(work.warmup_s + (work.duration_s or 0))
-        table.add_row(*cell.levels.values(), str(work.terminals), lasts, shown)
+        table.add_row(*(cell.levels[factor] for factor in varying), str(work.terminals), lasts, shown)
     console.print(table)
+    fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
+    if fixed:
+        console.print(f"All with {', '.join(fixed)}.")
     repetitions = planned.experiment.repetitions
     console.print(
         f"\n{len(planned.cells)} cells ({len(planned.cells) // repetitions} combinations × {repetitions} repetitions, "

@@ -113,6 +113,7 @@ class Engine(ABC):
 
     id: str  # "firebird-5.0"
     family: str  # "firebird": the prefix of its settings in an experiment
+    empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
 

@@ -160,6 +160,7 @@ class Postgres(Engine):
     """One version. ``home`` holds the unpacked archive; without it a package of the system serves."""
 
     family = "postgresql"
+    empty_bytes = 150_000_000
 
     def __init__(self, version: Version, home: Path) -> None:
         self.id = version.id

@@ -324,7 +324,7 @@ def run_phase(spec: WorkloadSpec) -> RunPhase:
     )
 
 
-def template_bytes(spec: WorkloadSpec) -> int:
+def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
     """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
     transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
     history = int(transactions * (spec.row_bytes + 100 if spec.kind == "commits" else 120))
@@ -336,8 +336,7 @@ def template_bytes(spec: WorkloadSpec) -> int:
         "iud": spec.rows * 400,
         "oltp": spec.tables * spec.table_rows * 400,
     }[spec.kind]
-    # A server brings its own catalogues and logs.
-    return 200_000_000 + loaded + history
+    return engine.empty_bytes + loaded + history
 
 
 def _now() -> str:

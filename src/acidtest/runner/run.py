@@ -71,7 +71,10 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
                 for engine in (engines[id] for id in {cell.engine for cell in remaining}):  # noqa: A001
                     if isinstance(engine, ForeignServer):
                         foreign.admit(engine, where, ledger)
-                keys = {template_key(cell, engines[cell.engine]): template_bytes(cell.workload) for cell in remaining}
+                keys = {
+                    template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
+                    for cell in remaining
+                }
                 needed = sum(keys.values()) + max(keys.values()) + MARGIN_BYTES
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)
                 try:

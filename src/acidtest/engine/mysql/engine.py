@@ -26,6 +26,7 @@ class Mysql(Engine):
     """One version: the system's where it has that one, else one in a folder of ours."""
 
     family = "mysql"
+    empty_bytes = 250_000_000
 
     def __init__(self, version: Version) -> None:
         self.id = version.id
