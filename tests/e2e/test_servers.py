@@ -1,0 +1,221 @@
+"""Servers through the command: private ones, one that dies, one that is the user's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Instance, catalogue
+from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, MysqlTarget, PostgresTarget, Settings
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+from support import journal_lines
+
+SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "firebird-3.0-server")
+FOREIGN = ("postgresql-15", "mariadb-10.11")
+
+
+def test_every_engine_runs_tpcc_and_all_conditions_hold(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    engines = json.dumps([*SERVERS, "sqlite", "firebird-5.0"])
+    file.write_text(
+        f'name = "t"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {engines}\n'
+        "[workload.tpcc]\nterminals = 3\nduration_s = 2\n"
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out", timeout=900)
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    recordings = journal_lines(tmp_path / "out")
+    assert {r["engine"]["id"] for r in recordings} == {*SERVERS, "sqlite", "firebird-5.0"}
+    for recording in recordings:
+        assert recording["status"] == "done", recording["reason"]
+        for checks in (recording["checks_before"], recording["checks_after"]):
+            assert len([c for c in checks["conditions"] if c["name"].startswith("condition_")]) == 12
+        assert recording["load"]["rows"] > 490_000
+        kinds = {kind["name"]: kind for kind in recording["result"]["kinds"]}
+        assert kinds["new_order"]["committed"] > 0
+    assert "new-order" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("engine", "pid_file"), [("postgresql-15", "data/postmaster.pid"), ("mariadb-10.11", "server.pid")]
+)
+def test_a_server_that_dies_in_mid_run_makes_its_cell_invalid_and_the_next_one_runs(
+    acidtest, tmp_path: Path, engine: str, pid_file: str
+) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        f'name = "t"\nrepetitions = 2\nengine = "{engine}"\ndurability = "os"\n[workload.commits]\nduration_s = 3\n'
+    )
+    out = tmp_path / "out"
+
+    def kill_once() -> None:
+        """Kill the server of the first cell, a second after it has written its process id."""
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            for found in out.glob(f"acidtest-*/cell/{pid_file}"):
+                words = found.read_text().split()
+                if words:
+                    time.sleep(1.5)
+                    os.kill(int(words[0]), signal.SIGKILL)
+                    return
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_once)
+    killer.start()
+    ran = acidtest("run", file, "--out", out)
+    killer.join()
+    assert ran.returncode == 1, (ran.stdout, ran.stderr)
+    first, second = journal_lines(out)
+    assert first["status"] == "invalid"
+    assert first["reason"].startswith("the server died in mid-run: it was killed by signal 9; its log ends: ")
+    assert second["status"] == "done"
+    assert [p.name for p in out.iterdir() if p.name.startswith("acidtest-")] == []
+
+
+def test_a_port_that_is_taken_fails_the_cell_by_name(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        file.write_text(
+            'name = "t"\nrepetitions = 1\nengine = "postgresql-15"\ndurability = "os"\n[workload.commits]\ncount = 5\n'
+            f'[settings.postgresql]\nconnection = "tcp"\nport = {port}\n'
+        )
+        ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 3
+    (recording,) = journal_lines(tmp_path / "out")
+    assert f"port {port} of 127.0.0.1 is taken" in recording["reason"]
+
+
+def test_an_engine_that_is_not_here_says_how_it_is_installed(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        'name = "t"\nrepetitions = 1\nengine = "postgresql-12"\ndurability = "os"\n[workload.commits]\ncount = 5\n'
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out", environment={"ACIDTEST_HOME": str(tmp_path / "home")})
+    assert ran.returncode == 4
+    assert "acidtest engines install postgresql-12" in ran.stderr
+
+
+# ------------------------------------------------------------------------------------------------ by URL
+
+
+class Own:
+    """A server that plays the user's own, with one database and its user."""
+
+    def __init__(self, instance: Instance, ledger: Ledger) -> None:
+        self.instance = instance
+        self.ledger = ledger
+        target = instance.target()
+        assert isinstance(target, PostgresTarget | MysqlTarget)
+        self.target = target
+        self.family = "postgresql" if isinstance(target, PostgresTarget) else "mysql"
+
+    def url(self, password: str | None = None) -> str:
+        at = self.target
+        return f"{self.family}://{at.user}:{password or at.password}@{at.host}:{at.port}/{at.database}"
+
+    def ask(self, question: str, *statements: str) -> str | None:
+        """Carry out ``statements`` and answer ``question``."""
+        target = self.target.model_copy(update={"setup": list(statements)})
+        inspect = [Inspection(name="answer", sql=question)]
+        job = Job(seed=1, target=target, workload=CommitsWorkload(row_bytes=1), inspect=inspect, phases=[])
+        events = converse(job, self.ledger, self.instance.environment())
+        return next(event.values[0].value for event in events if isinstance(event, Settings))
+
+    def tables(self) -> str | None:
+        hidden = "('pg_catalog', 'information_schema')"
+        which = f"table_schema not in {hidden}" if self.family == "postgresql" else "table_schema = database()"
+        return self.ask(f"select count(*) from information_schema.tables where {which}")
+
+
+@pytest.fixture(params=FOREIGN)
+def own(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger) -> Iterator[Own]:
+    engine = catalogue.find(request.param)
+    directory = tmp_path / "own"
+    directory.mkdir()
+    template = engine.create(directory, {})
+    template.start(ledger)
+    template.seal()
+    instance = engine.adopt(directory, {"connection": "tcp"}, "drive")
+    instance.start(ledger)
+    yield Own(instance, ledger)
+    instance.release()
+
+
+def experiment(tmp_path: Path, url: str, *, durability: str = "drive", schema: str = "") -> Path:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        f'name = "t"\nrepetitions = 2\nengine = "mine"\ndurability = "{durability}"\n[workload.commits]\ncount = 20\n'
+        f'[servers.mine]\nurl = "{url}"\n{schema}'
+    )
+    return file
+
+
+def test_a_server_by_url_is_loaded_measured_and_left_as_it_was(acidtest, tmp_path: Path, own: Own) -> None:
+    ran = acidtest("run", experiment(tmp_path, own.url()), "--out", tmp_path / "out")
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    recordings = journal_lines(tmp_path / "out")
+    assert [r["status"] for r in recordings] == ["done", "done"]
+    assert all([w["code"] for w in r["warnings"]] == ["not-verified"] for r in recordings)
+    assert all(r["place"]["kind"] == "server" for r in recordings)
+    assert own.tables() == "0"
+    written = (tmp_path / "out" / "journal.jsonl").read_text() + (tmp_path / "out" / "report.html").read_text()
+    assert str(own.target.password) not in written
+
+
+def test_a_level_that_the_server_does_not_have_makes_the_cell_invalid(acidtest, tmp_path: Path, own: Own) -> None:
+    ran = acidtest("run", experiment(tmp_path, own.url(), durability="os"), "--out", tmp_path / "out")
+    assert ran.returncode == 1, (ran.stdout, ran.stderr)
+    name = {"postgresql": "fsync", "mysql": "innodb_flush_log_at_trx_commit"}[own.family]
+    assert all(r["reason"].startswith(f"{name}: asked for") for r in journal_lines(tmp_path / "out"))
+
+
+def test_a_wrong_password_is_refused_before_anything_runs(acidtest, tmp_path: Path, own: Own) -> None:
+    ran = acidtest("run", experiment(tmp_path, own.url("wrong")), "--out", tmp_path / "out")
+    assert ran.returncode == 2
+    assert "servers.mine" in ran.stderr
+    assert "password" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 2
+
+
+def test_a_database_that_holds_other_tables_is_refused_and_not_touched(acidtest, tmp_path: Path, own: Own) -> None:
+    make = ["create schema precious", "create table precious.t (a int)"] if own.family == "postgresql" else []
+    own.ask("select 1", *(make or ["create table precious (a int)"]))
+    ran = acidtest("run", experiment(tmp_path, own.url()), "--out", tmp_path / "out")
+    assert ran.returncode == 2, (ran.stdout, ran.stderr)
+    assert "holds other tables" in ran.stderr
+    assert "precious" in ran.stderr
+    assert own.tables() == "1"
+    if own.family == "postgresql":  # a schema that is named keeps apart what is ours
+        ran = acidtest("run", experiment(tmp_path, own.url(), schema='schema = "ours"\n'), "--out", tmp_path / "out")
+        assert ran.returncode == 0, (ran.stdout, ran.stderr)
+        assert own.tables() == "1"
+        ran = acidtest("run", experiment(tmp_path, own.url(), schema='schema = "precious"\n'), "--out", tmp_path / "p")
+        assert ran.returncode == 2
+        assert "was not made by acidtest" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("oracle://a@b/c", 'scheme "oracle" is not known'),
+        ("postgresql://a@b", "names no database"),
+        ("postgresql://b/c", "names no user"),
+        ("mysql://a@b:none/c", "is no URL"),
+        ("postgresql://a@127.0.0.1:1/c", "127.0.0.1:1"),
+    ],
+)
+def test_a_url_that_leads_nowhere(acidtest, tmp_path: Path, url: str, said: str) -> None:
+    ran = acidtest("run", experiment(tmp_path, url), "--out", tmp_path / "out")
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 2), ran.stderr
+    assert said in ran.stderr
