@@ -139,21 +139,25 @@ impl Wire {
     }
 
     fn unread_messages(&mut self, each: &mut impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Option<Ended>> {
-        while let Some((tag, body)) = message(&self.inbox[self.unread.clone()])? {
-            self.unread.start += HEAD + body.len();
+        let mut rest = &self.inbox[self.unread.clone()];
+        let mut ended = None;
+        while ended.is_none() {
+            let Some((tag, body)) = message(rest)? else { break };
+            rest = &rest[HEAD + body.len()..];
             match tag {
+                b'Z' => {
+                    self.open = *body.first().ok_or_else(garbled)? != b'I';
+                    ended = Some(Ended::Ready);
+                }
                 b'E' => {
                     self.refused.get_or_insert_with(|| refusal(body));
                 }
-                b'Z' => {
-                    self.open = *body.first().ok_or_else(garbled)? != b'I';
-                    return Ok(Some(Ended::Ready));
-                }
-                b'G' => return Ok(Some(Ended::CopyIn)),
+                b'G' => ended = Some(Ended::CopyIn),
                 tag => each(tag, body)?,
             }
         }
-        Ok(None)
+        self.unread.start = self.unread.end - rest.len();
+        Ok(ended)
     }
 
     /// Reads from the socket once. The inbox grows with what has really come, never with what a message claims to be.
@@ -183,7 +187,7 @@ impl Wire {
 }
 
 /// Tag (1) and length (4, itself included).
-const HEAD: usize = 5;
+pub const HEAD: usize = 5;
 
 /// The first message of `bytes`, its tag and its body; none while it has not come whole.
 fn message(bytes: &[u8]) -> Outcome<Option<(u8, &[u8])>> {
@@ -222,9 +226,13 @@ pub fn put_text(out: &mut Vec<u8>, text: &str) -> Outcome<()> {
 
 /// The last word of a command tag: `INSERT 0 1`, `UPDATE 1`.
 pub fn affected(tag: &[u8]) -> u64 {
-    let digits = tag.strip_suffix(b"\0").unwrap_or(tag);
-    let start = digits.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
-    digits[start..].iter().fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+    let mut scale = 1u64;
+    let digits = tag.strip_suffix(b"\0").unwrap_or(tag).iter().rev().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |sum: u64, digit| {
+        let part = scale.wrapping_mul(u64::from(digit - b'0'));
+        scale = scale.wrapping_mul(10);
+        sum.wrapping_add(part)
+    })
 }
 
 /// An ErrorResponse in our words: its SQLSTATE (field C) decides the class; see PostgreSQL documentation, appendix A.
