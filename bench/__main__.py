@@ -1,93 +1,33 @@
-"""``make bench``: what the generator itself costs, beside what the engine in the same process costs.
-
-Runs the rig alone over databases in memory (tmpfs), interleaved, and prints medians with minimum and maximum. The
-share is the figure to look at: absolute times are this machine's at this hour.
-"""
+"""What the generator itself costs (``generator``), or the same work by it and by a peer (``pgbench``)."""
 
 from __future__ import annotations
 
-import os
-import statistics
-import tempfile
-from pathlib import Path
+import argparse
+import sys
 
-from acidtest.engine import catalogue
-from acidtest.errors import MachineLacks
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    CommitsWorkload,
-    Duration,
-    Job,
-    LoadPhase,
-    Result,
-    RunPhase,
-    TpcbWorkload,
-    Workload,
-)
-from acidtest.place import Ledger
-from acidtest.runner.rig import converse
-
-ROUNDS = 5
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - each run makes its own directory
-WORKLOADS: dict[str, Workload] = {"commits": CommitsWorkload(row_bytes=100), "tpcb": TpcbWorkload(scale=1)}
+from acidtest.errors import AcidtestError
+from bench import generator, peers
 
 
-def one(engine_id: str, workload: Workload, ledger: Ledger) -> Result:
-    """One run of three seconds with one terminal, without flushes."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
-        engine = catalogue.find(engine_id)
-        template, cell = Path(directory) / "template", Path(directory) / "cell"
-        template.mkdir()
-        cell.mkdir()
-        loading = engine.create(template, {})
-        loading.start(ledger)
-        job = Job(seed=1, target=loading.target(), workload=workload, inspect=[], phases=[LoadPhase()])
-        for _ in converse(job, ledger, loading.environment()):
-            pass
-        loading.seal()
-        files = loading.database_files()
-        loading.release()
-        for file in files:
-            file.rename(cell / file.name)
-        instance = engine.adopt(cell, {}, engine.durability_levels()[0])
-        instance.start(ledger)
-        run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0.5, extent=Duration(seconds=3), retries=0)
-        job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=[run])
-        results = [e for e in converse(job, ledger, instance.environment()) if isinstance(e, Result)]
-        instance.release()
-        return results[0]
-
-
-def main() -> None:
-    engines = []
-    for engine in catalogue.known():
-        try:
-            catalogue.find(engine)
-        except MachineLacks as error:
-            print(f"left out: {error.message}")
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["generator", *peers.PEERS], default="generator")
+    parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
+    parser.add_argument("--terminals", type=int, default=8)
+    parser.add_argument("--threads", type=int, help="of the rig (default: as many as it takes by itself)")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=int, default=8, help="of each run")
+    asked = parser.parse_args()
+    try:
+        if asked.what == "generator":
+            generator.main()
         else:
-            engines.append(engine)
-    ledger = Ledger()
-    seen: dict[tuple[str, str], list[Result]] = {}
-    for _ in range(ROUNDS):
-        for name, workload in WORKLOADS.items():
-            for engine in engines:
-                seen.setdefault((name, engine), []).append(one(engine, workload, ledger))
-    ledger.close()
-    print(
-        f"{'workload':<10}{'engine':<14}{'commits/s':>12}  "
-        f"{'generator µs/tx':>22}  {'driver+engine µs/tx':>22}  {'share':>7}"
-    )
-    for (name, engine), results in seen.items():
-        generator = [r.cpu.generator_us_per_transaction for r in results]
-        session = [r.cpu.session_us_per_transaction for r in results]
-        share = statistics.median(g / (g + s) for g, s in zip(generator, session, strict=True))
-        rate = statistics.median(r.goodput_per_s for r in results)
-        print(f"{name:<10}{engine:<14}{rate:>12,.0f}  {spread(generator):>22}  {spread(session):>22}  {share:>7.1%}")
+            plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds)
+            peers.compare(peers.PEERS[asked.what], asked.engine, plan)
+    except AcidtestError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
 
 
-def spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
-main()
+sys.exit(main())

@@ -54,7 +54,7 @@ struct Seat<'a> {
 
 /// Runs all tasks to their end on this thread.
 pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
-    let events = Events::new()?;
+    let mut events = Events::new()?;
     let mut sleepers = BinaryHeap::new();
     let mut seats = Vec::with_capacity(tasks.len());
     for (index, task) in tasks.into_iter().enumerate() {
@@ -79,17 +79,17 @@ pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
         if left == 0 {
             break;
         }
-        let now = Instant::now();
         let due = loop {
-            match sleepers.peek() {
-                Some(Reverse((time, _))) if *time <= now => {
+            // The clock is read only where somebody waits for a time.
+            let ahead = sleepers.peek().map(|Reverse((time, _))| time.saturating_duration_since(Instant::now()));
+            match ahead {
+                Some(Duration::ZERO) => {
                     let Some(Reverse((time, index))) = sleepers.pop() else { unreachable!("just seen") };
                     if seats[index].as_ref().is_some_and(|seat| seat.wait == Some(Wait::Until(time))) {
                         ready.push(index);
                     }
                 }
-                Some(Reverse((time, _))) => break Some(*time - now),
-                None => break None,
+                _ => break ahead,
             }
         };
         let timeout = if ready.is_empty() { due } else { Some(Duration::ZERO) };
@@ -124,7 +124,10 @@ fn poll(seat: &mut Seat) -> bool {
 }
 
 /// An epoll instance, edge-triggered; see epoll(7).
-struct Events(OwnedFd);
+struct Events {
+    epoll: OwnedFd,
+    news: [libc::epoll_event; BATCH],
+}
 
 const BATCH: usize = 64;
 
@@ -134,7 +137,10 @@ impl Events {
         unsafe {
             match libc::epoll_create1(libc::EPOLL_CLOEXEC) {
                 -1 => Err(io::Error::last_os_error()),
-                descriptor => Ok(Events(OwnedFd::from_raw_fd(descriptor))),
+                descriptor => Ok(Events {
+                    epoll: OwnedFd::from_raw_fd(descriptor),
+                    news: [libc::epoll_event { events: 0, u64: 0 }; BATCH],
+                }),
             }
         }
     }
@@ -143,15 +149,14 @@ impl Events {
         let interest = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: interest as u32, u64: index as u64 };
         // SAFETY: the kernel reads one event of ours.
-        match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &raw mut event) } {
+        match unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &raw mut event) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
     /// Waits for news of a socket, at most `timeout`, and names the tasks that have some.
-    fn wait(&self, timeout: Option<Duration>, mut each: impl FnMut(usize)) -> io::Result<()> {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
+    fn wait(&mut self, timeout: Option<Duration>, mut each: impl FnMut(usize)) -> io::Result<()> {
         let time = timeout.map(|left| libc::timespec {
             tv_sec: left.as_secs() as libc::time_t,
             tv_nsec: libc::c_long::from(left.subsec_nanos() as i32),
@@ -159,8 +164,8 @@ impl Events {
         // SAFETY: the kernel writes at most BATCH events into an array of ours and reads one time.
         let found = unsafe {
             libc::epoll_pwait2(
-                self.0.as_raw_fd(),
-                events.as_mut_ptr(),
+                self.epoll.as_raw_fd(),
+                self.news.as_mut_ptr(),
                 BATCH as libc::c_int,
                 time.as_ref().map_or(std::ptr::null(), |time| std::ptr::from_ref(time)),
                 std::ptr::null(),
@@ -170,7 +175,7 @@ impl Events {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
         }
-        for event in &events[..found as usize] {
+        for event in &self.news[..found as usize] {
             each(event.u64 as usize);
         }
         Ok(())

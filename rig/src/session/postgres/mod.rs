@@ -21,6 +21,8 @@ pub struct Postgres {
     /// Requests are queued where the protocol allows it, and sent with the next that needs its answer.
     pipeline: bool,
     statements: Vec<Prepared>,
+    /// The text of each.
+    texts: Vec<String>,
     /// Statements written since the last answer, in their order.
     asked: Vec<Asked>,
     /// How many of them were answered.
@@ -35,12 +37,11 @@ pub struct Postgres {
 }
 
 struct Prepared {
-    sql: String,
-    /// Bind up to the parameters' formats, and from the results' formats on with Execute.
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    /// Where in `tail` Bind ends.
-    bound: usize,
+    /// What is constant of Bind up to the parameters' formats, from the results' formats on, and Execute, one after the
+    /// other: what is read together lies together.
+    parts: Vec<u8>,
+    results: usize,
+    execute: usize,
     parameters: Vec<u32>,
     columns: Vec<u32>,
 }
@@ -70,6 +71,7 @@ impl Postgres {
             wire,
             pipeline: *pipeline,
             statements: Vec::new(),
+            texts: Vec::new(),
             asked: Vec::new(),
             answered: 0,
             to_pass: 0,
@@ -92,11 +94,11 @@ impl Postgres {
         let prepared = &self.statements[statement.0];
         let (wanted, found) = (prepared.parameters.len(), parameters.len());
         if wanted != found {
-            return Err(failed(Class::Other, format!("{found} parameters for {wanted}: {}", prepared.sql)));
+            return Err(failed(Class::Other, format!("{found} parameters for {wanted}: {}", self.texts[statement.0])));
         }
         let typed = || parameters.iter().zip(&prepared.parameters);
         put_message(&mut self.wire.out, b'B', |out| {
-            out.extend(&prepared.head);
+            out.extend(&prepared.parts[..prepared.results]);
             typed().for_each(|(value, &kind)| out.extend(i16::from(is_binary(value, kind)).to_be_bytes()));
             out.extend((found as i16).to_be_bytes());
             for (value, &kind) in typed() {
@@ -105,10 +107,10 @@ impl Postgres {
                     value => put_length(out, false, |out| put(value, kind, out))?,
                 }
             }
-            out.extend(&prepared.tail[..prepared.bound]);
+            out.extend(&prepared.parts[prepared.results..prepared.execute]);
             Ok(())
         })?;
-        self.wire.out.extend(&prepared.tail[prepared.bound..]);
+        self.wire.out.extend(&prepared.parts[prepared.execute..]);
         self.asked.push(Asked { statement, one });
         Ok(())
     }
@@ -173,7 +175,7 @@ impl Session for Postgres {
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
-        if let Some(known) = self.statements.iter().position(|known| known.sql == sql) {
+        if let Some(known) = self.texts.iter().position(|known| known == sql) {
             return Ok(Statement(known));
         }
         let name = format!("s{}", self.statements.len());
@@ -197,7 +199,8 @@ impl Session for Postgres {
             }
             Ok(())
         })?;
-        self.statements.push(Prepared::new(sql, &name, parameters, columns)?);
+        self.statements.push(Prepared::new(&name, parameters, columns)?);
+        self.texts.push(sql.to_string());
         Ok(Statement(self.statements.len() - 1))
     }
 
@@ -311,21 +314,21 @@ impl Drop for Postgres {
 }
 
 impl Prepared {
-    fn new(sql: &str, name: &str, parameters: Vec<u32>, columns: Vec<u32>) -> Outcome<Prepared> {
-        let mut head = Vec::new();
-        put_text(&mut head, "")?; // the portal
-        put_text(&mut head, name)?;
-        head.extend((parameters.len() as i16).to_be_bytes());
-        let mut tail = Vec::new();
-        tail.extend((columns.len() as i16).to_be_bytes());
-        columns.iter().for_each(|&kind| tail.extend(i16::from(is_number(kind)).to_be_bytes()));
-        let bound = tail.len();
-        put_message(&mut tail, b'E', |out| {
+    fn new(name: &str, parameters: Vec<u32>, columns: Vec<u32>) -> Outcome<Prepared> {
+        let mut parts = Vec::new();
+        put_text(&mut parts, "")?; // the portal
+        put_text(&mut parts, name)?;
+        parts.extend((parameters.len() as i16).to_be_bytes());
+        let results = parts.len();
+        parts.extend((columns.len() as i16).to_be_bytes());
+        columns.iter().for_each(|&kind| parts.extend(i16::from(is_number(kind)).to_be_bytes()));
+        let execute = parts.len();
+        put_message(&mut parts, b'E', |out| {
             put_text(out, "")?;
             out.extend(0i32.to_be_bytes()); // all rows
             Ok(())
         })?;
-        Ok(Prepared { sql: sql.to_string(), head, tail, bound, parameters, columns })
+        Ok(Prepared { parts, results, execute, parameters, columns })
     }
 }
 

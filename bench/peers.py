@@ -1,0 +1,253 @@
+"""The same work on the same server by the rig and by a peer, in turn: processor time of the client a transaction, and
+transactions a second.
+
+The peer's statements, tables, durability and protocol are the rig's. Times of a client are user and system time of its
+process, as the kernel accounts them. The ratios are of medians; absolute figures are this machine's at this hour.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.engine import Instance, catalogue
+from acidtest.engine.postgres import SYSTEM
+from acidtest.errors import CellFailed, MachineLacks
+from acidtest.journal.models import Scalar
+from acidtest.journal.protocol import (
+    CheckPhase,
+    ClosedLoop,
+    Duration,
+    Job,
+    LoadPhase,
+    Phase,
+    Result,
+    RunPhase,
+    Target,
+    TpcbWorkload,
+    Workload,
+)
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+
+WARMUP_S = 0.2
+SCALE = 10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often and how long each client works, and with how many sessions."""
+
+    terminals: int
+    threads: int | None
+    rounds: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one run of one client."""
+
+    transactions: int
+    cpu_s: float
+    per_s: float
+
+    @property
+    def cpu_us(self) -> float:
+        return self.cpu_s * 1e6 / self.transactions
+
+
+@dataclass(frozen=True)
+class Peer:
+    """``run`` is given the server, how many sessions, in how many threads, how many seconds, and a directory."""
+
+    name: str
+    engine: str
+    settings: Mapping[str, Scalar]
+    workload: Workload
+    run: Callable[[Target, int, int, int, Path], Figures]
+
+
+# ------------------------------------------------------------------------------------------------------ pgbench
+
+# The statements of rig/src/workload/tpcb.rs. pgbench's own are the same but for a filler of history.
+TPCB = f"""\
+\\set aid random(1, 100000 * {SCALE})
+\\set tid random(1, 10 * {SCALE})
+\\set bid (:tid - 1) / 10 + 1
+\\set delta random(-999999, 999999)
+begin;
+update accounts set abalance = abalance + :delta where aid = :aid;
+select abalance from accounts where aid = :aid;
+update tellers set tbalance = tbalance + :delta where tid = :tid;
+update branches set bbalance = bbalance + :delta where bid = :bid;
+insert into history (tid, bid, aid, delta, mtime, filler)
+    values (:tid, :bid, :aid, :delta, current_timestamp, 'q7ZkV3xTnB0cJ5wYhR8dMf');
+commit;
+"""  # noqa: S608 - a number of ours
+
+
+def pgbench(target: Target, terminals: int, threads: int, seconds: int, directory: Path) -> Figures:
+    """``pgbench -M prepared``."""
+    assert target.engine == "postgres"
+    script = directory / "tpcb.sql"
+    script.write_text(TPCB)
+    command = [
+        _pgbench(), "-n", "-M", "prepared", "-c", str(terminals), "-j", str(threads), "-T", str(seconds),
+        "-f", str(script), "-h", target.host, "-p", str(target.port), "-U", target.user, target.database,
+    ]  # fmt: skip
+    said, cpu_s = _timed(command, {"PGPASSWORD": target.password or ""})
+    # number of transactions actually processed: 31234
+    # tps = 3904.123456 (without initial connection time)
+    return Figures(int(_number(r"actually processed: (\d+)", said)), cpu_s, _number(r"tps = ([\d.]+) \(without", said))
+
+
+def _pgbench() -> str:
+    # The program itself: Debian's /usr/bin/pgbench is a Perl script that looks for it.
+    found = sorted(SYSTEM.glob("*/bin/pgbench"))
+    path = str(found[-1]) if found else shutil.which("pgbench")
+    if path is None:
+        raise MachineLacks("pgbench is missing", "apt-get install postgresql")
+    return path
+
+
+# Nothing but the two clients and the server's own work is to vary.
+PEERS = {
+    "pgbench": Peer(
+        "pgbench",
+        "postgresql-15",
+        {"autovacuum": False, "shared_buffers_mb": 512, "max_wal_size_mb": 8192, "checkpoint_timeout_s": 3600},
+        TpcbWorkload(scale=SCALE),
+        pgbench,
+    ),
+}
+
+
+# ------------------------------------------------------------------------------------------------------ both
+
+
+def compare(peer: Peer, engine: str | None, plan: Plan) -> None:
+    """Run the rig, and the peer with one thread, two, and one a session, in turn; print what each cost and the ratios.
+
+    Without flushes, so that the drive takes no part.
+    """
+    with closing(Ledger()) as ledger, _server(peer, engine or peer.engine, ledger) as (instance, directory):
+        target = instance.target()
+
+        def ours() -> Figures:
+            run = RunPhase(
+                terminals=plan.terminals,
+                threads=plan.threads,
+                pacing=ClosedLoop(think_ms=0),
+                warmup_s=WARMUP_S,
+                extent=Duration(seconds=plan.seconds),
+                retries=10,
+            )
+            (result,) = _perform(peer.workload, instance, [run], ledger)
+            threads.add(result.threads)
+            cpu_s = result.cpu.process_user_s + result.cpu.process_system_s
+            return Figures(result.counts.committed, cpu_s, result.goodput_per_s)
+
+        threads: set[int] = set()
+        seen: dict[str, list[Figures]] = {"rig": [ours()]}
+        widths = sorted({1, 2, plan.terminals, *threads} & set(range(1, plan.terminals + 1)))
+        for _ in range(plan.rounds):
+            for width in widths:
+                figures = peer.run(target, plan.terminals, width, plan.seconds, directory)
+                seen.setdefault(f"{peer.name}, {_threads(width)}", []).append(figures)
+            seen["rig"].append(ours())
+        del seen["rig"][0]  # the first found everything cold
+        _perform(peer.workload, instance, [CheckPhase()], ledger)
+    print(f"{instance.directory.name}, {plan.terminals} sessions; the rig: {_threads(*threads)}\n")
+    _show(seen)
+
+
+@contextmanager
+def _server(peer: Peer, engine_id: str, ledger: Ledger) -> Iterator[tuple[Instance, Path]]:
+    """A private server with the peer's workload loaded, nothing flushed."""
+    engine = catalogue.find(engine_id)
+    with tempfile.TemporaryDirectory(prefix="acidtest-bench-") as name:
+        template, directory = Path(name) / "template", Path(name) / engine_id
+        template.mkdir()
+        directory.mkdir()
+        loading = engine.create(template, peer.settings)
+        try:
+            loading.start(ledger)
+            _perform(peer.workload, loading, [LoadPhase(sessions=os.cpu_count() or 1)], ledger)
+            loading.seal()
+        finally:
+            loading.release()
+        for file in loading.database_files():
+            file.rename(directory / file.name)
+        instance = engine.adopt(directory, peer.settings, "os")
+        try:
+            instance.start(ledger)
+            yield instance, Path(name)
+        finally:
+            instance.release()
+
+
+def _perform(workload: Workload, instance: Instance, phases: list[Phase], ledger: Ledger) -> list[Result]:
+    job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=phases)
+    events = list(converse(job, ledger, instance.environment()))
+    return [event for event in events if isinstance(event, Result)]
+
+
+def _timed(command: list[str], environment: Mapping[str, str]) -> tuple[str, float]:
+    """What a program says, and its processor time in seconds. Raises CellFailed when it ends badly."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        said = output.read()
+    if process.returncode != 0:
+        raise CellFailed(f"{Path(command[0]).name} ended with {process.returncode}: {said.strip()[-300:]}")
+    return said, usage.ru_utime + usage.ru_stime
+
+
+def _number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text)
+    if found is None:
+        raise CellFailed(f"no {pattern!r} in what the peer said: {text.strip()[-300:]}")
+    return float(found[1])
+
+
+def _threads(*counts: int) -> str:
+    return ", ".join("1 thread" if count == 1 else f"{count} threads" for count in sorted(counts))
+
+
+def _show(seen: Mapping[str, list[Figures]]) -> None:
+    print(f"{'client':<22}{'CPU µs/transaction':>26}{'transactions/s':>30}")
+    for name, runs in seen.items():
+        costs, rates = [run.cpu_us for run in runs], [run.per_s for run in runs]
+        print(f"{name:<22}{_spread(costs, '.1f'):>26}{_spread(rates, ',.0f'):>30}")
+    cpu = {name: statistics.median(run.cpu_us for run in runs) for name, runs in seen.items()}
+    rate = {name: statistics.median(run.per_s for run in runs) for name, runs in seen.items()}
+    print()
+    for name in seen:
+        if name != "rig":
+            print(f"rig / {name:<22} CPU {cpu['rig'] / cpu[name]:.2f}   throughput {rate['rig'] / rate[name]:.2f}")
+    cheapest = min((name for name in seen if name != "rig"), key=lambda name: cpu[name])
+    fastest = max((name for name in seen if name != "rig"), key=lambda name: rate[name])
+    print(f"against the cheapest ({cheapest}): CPU {cpu['rig'] / cpu[cheapest]:.2f}", end="; ")
+    print(f"against the fastest ({fastest}): throughput {rate['rig'] / rate[fastest]:.2f}")
+
+
+def _spread(values: list[float], form: str) -> str:
+    low, middle, high = min(values), statistics.median(values), max(values)
+    return f"{middle:{form}} ({low:{form}} to {high:{form}})"
