@@ -1,4 +1,4 @@
-"""What the generator itself costs (``generator``), or the same work by it and by a peer (``pgbench``)."""
+"""What the generator itself costs (``generator``), or the same work by it and by a peer (``pgbench``, ``sysbench``)."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from acidtest.journal.protocol import (
     Duration,
     Job,
     LoadPhase,
+    OltpWorkload,
     Phase,
     Result,
     RunPhase,
@@ -40,6 +41,7 @@ from acidtest.runner.rig import converse
 
 WARMUP_S = 0.2
 SCALE = 10
+ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,11 @@ class Peer:
 
     name: str
     engine: str
+    durability: str  # a level that flushes nothing
     settings: Mapping[str, Scalar]
     workload: Workload
     run: Callable[[Target, int, int, int, Path], Figures]
+    has_threads: bool = True  # else each session has one
 
 
 # ------------------------------------------------------------------------------------------------------ pgbench
@@ -119,14 +123,45 @@ def _pgbench() -> str:
     return path
 
 
+# ------------------------------------------------------------------------------------------------------ sysbench
+
+
+def sysbench(target: Target, terminals: int, threads: int, seconds: int, directory: Path) -> Figures:
+    """sysbench's ``oltp_read_write`` as it comes: prepared statements, rows by its distribution ``special``."""
+    assert target.engine == "mysql"
+    program = shutil.which("sysbench")
+    if program is None:
+        raise MachineLacks("sysbench is missing", "apt-get install sysbench")
+    command = [
+        program, "oltp_read_write", f"--threads={terminals}", f"--time={seconds}", "--tables=1", f"--table-size={ROWS}",
+        f"--mysql-socket={target.host}", f"--mysql-user={target.user}", f"--mysql-password={target.password}",
+        f"--mysql-db={target.database}", "run",
+    ]  # fmt: skip
+    said, cpu_s = _timed(command, {})
+    # transactions:                        2783   (693.81 per sec.)
+    rate = _number(r"transactions: +\d+ +\(([\d.]+) per sec", said)
+    return Figures(int(_number(r"transactions: +(\d+)", said)), cpu_s, rate)
+
+
 # Nothing but the two clients and the server's own work is to vary.
 PEERS = {
     "pgbench": Peer(
         "pgbench",
         "postgresql-15",
+        "os",
         {"autovacuum": False, "shared_buffers_mb": 512, "max_wal_size_mb": 8192, "checkpoint_timeout_s": 3600},
         TpcbWorkload(scale=SCALE),
         pgbench,
+    ),
+    "sysbench": Peer(
+        "sysbench",
+        "mariadb-10.11",
+        "none",
+        # sysbench leaves the isolation level at the server's default.
+        {"isolation": "repeatable_read", "innodb_buffer_pool_mb": 1024, "innodb_log_file_mb": 1024},
+        OltpWorkload(tables=1, table_rows=ROWS),
+        sysbench,
+        has_threads=False,
     ),
 }
 
@@ -158,7 +193,8 @@ def compare(peer: Peer, engine: str | None, plan: Plan) -> None:
 
         threads: set[int] = set()
         seen: dict[str, list[Figures]] = {"rig": [ours()]}
-        widths = sorted({1, 2, plan.terminals, *threads} & set(range(1, plan.terminals + 1)))
+        of_peer = {1, 2, plan.terminals, *threads} if peer.has_threads else {plan.terminals}
+        widths = sorted(of_peer & set(range(1, plan.terminals + 1)))
         for _ in range(plan.rounds):
             for width in widths:
                 figures = peer.run(target, plan.terminals, width, plan.seconds, directory)
@@ -187,7 +223,7 @@ def _server(peer: Peer, engine_id: str, ledger: Ledger) -> Iterator[tuple[Instan
             loading.release()
         for file in loading.database_files():
             file.rename(directory / file.name)
-        instance = engine.adopt(directory, peer.settings, "os")
+        instance = engine.adopt(directory, peer.settings, peer.durability)
         try:
             instance.start(ledger)
             yield instance, Path(name)

@@ -196,6 +196,7 @@ fn a_server_that_goes_away_in_the_middle_of_an_answer_is_a_lost_connection() {
         let statement = prepare(&mut session, &mut server);
         let (said, _) = answer(session.manner);
         assert!(session.call(Request::Run(statement, &[Int(1), Int(2)]), &mut |_| {}).is_pending());
+        asked(&mut server);
         server.write_all(&said[..cut]).unwrap();
         drop(server);
         let Poll::Ready(Err(error)) = session.resume(&mut |_| {}) else { panic!("{cut}") };
@@ -462,24 +463,33 @@ fn rows_are_inserted_where_no_local_file_is_admitted() {
         let columns = (0..many).map(|_| column(LONGLONG));
         packets(1, &[prepared(8, many, 0)].into_iter().chain(columns).collect::<Vec<_>>())
     };
-    for said in [
+    let inside = AUTOCOMMIT | IN_TRANSACTION;
+    let said = [
         packet(1, &err(1148, "The used command is not allowed with this MySQL version")),
         parameters(1),
         parameters(100),
-        packet(1, &ok(0, AUTOCOMMIT | IN_TRANSACTION, 0)),
-        packet(1, &ok(100, AUTOCOMMIT | IN_TRANSACTION, 0)),
-        packet(1, &ok(1, AUTOCOMMIT | IN_TRANSACTION, 0)),
-        packet(1, &ok(1, AUTOCOMMIT | IN_TRANSACTION, 0)),
+        packet(1, &ok(0, inside, 0)),
+        packet(1, &ok(100, inside, 0)),
+        packet(1, &ok(1, inside, 0)),
+        packet(1, &ok(1, inside, 0)),
         packet(1, &ok(0, AUTOCOMMIT, 0)),
-    ] {
-        server.write_all(&said).unwrap();
-    }
+    ];
+    let answering = thread::spawn(move || {
+        for said in said {
+            let mut head = [0; 4];
+            server.read_exact(&mut head).unwrap();
+            server.read_exact(&mut vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize]).unwrap();
+            server.write_all(&said).unwrap();
+        }
+        server
+    });
     let mut bulk = session.bulk("t", &["a"]).unwrap();
     for n in 0..102 {
         bulk.row(&[Int(n)]).unwrap();
     }
     assert_eq!(bulk.finish().unwrap(), 102);
     assert!(!session.open);
+    answering.join().unwrap();
 }
 
 // ------------------------------------------------------------------------------------------------------ any bytes
