@@ -50,7 +50,7 @@ impl Voice<'_> {
 }
 
 fn phases(job: &Job, voice: &mut Voice) -> Step<()> {
-    let workload = workload::of(&job.workload);
+    let workload = workload::of(&job.workload, job.seed);
     // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
     let mut own = Some(doing("opening the database", session::open(&job.target))?);
     let first = own.as_mut().expect("just opened");

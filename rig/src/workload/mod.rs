@@ -6,6 +6,7 @@ mod oltp;
 mod orders;
 mod site;
 mod tpcb;
+mod tpcc;
 
 pub use site::Site;
 
@@ -44,7 +45,16 @@ pub struct Acknowledged {
 impl Acknowledged {
     /// Whether `found` transactions in the database agree with what was acknowledged.
     pub fn agrees(&self, found: i64) -> bool {
-        u64::try_from(found).is_ok_and(|n| (self.committed..=self.committed + self.unknown).contains(&n))
+        self.allows(self.committed, found)
+    }
+
+    /// The same of one kind of transaction; those unknown may all be of that kind.
+    pub fn agrees_of(&self, kind: usize, found: i64) -> bool {
+        self.allows(self.kinds[kind], found)
+    }
+
+    fn allows(&self, committed: u64, found: i64) -> bool {
+        u64::try_from(found).is_ok_and(|n| (committed..=committed + self.unknown).contains(&n))
     }
 
     pub fn commit(&mut self, kind: usize) {
@@ -145,7 +155,8 @@ async fn commit(client: &mut Client) -> Result<Ended, Refused> {
     client.commit().await.map(|()| Ended::Committed).map_err(|error| Refused { error, at_commit: true })
 }
 
-pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
+/// The workload that a job names; `seed` is the job's.
+pub fn of(workload: &protocol::Workload, seed: u64) -> Box<dyn Workload> {
     match workload {
         protocol::Workload::Commits { row_bytes } => Box::new(commits::Commits { row_bytes: *row_bytes }),
         protocol::Workload::Tpcb { scale } => Box::new(tpcb::Tpcb { scale: i64::from(*scale) }),
@@ -158,7 +169,9 @@ pub fn of(workload: &protocol::Workload) -> Box<dyn Workload> {
         protocol::Workload::Oltp { tables, table_rows } => {
             Box::new(oltp::Oltp { tables: i64::from(*tables), table_rows: i64::from(*table_rows) })
         }
-        other => todo!("{other:?}"),
+        protocol::Workload::Tpcc { warehouses, procedures, keying } => {
+            Box::new(tpcc::Tpcc::new(*warehouses, *procedures, *keying, seed))
+        }
     }
 }
 
