@@ -351,11 +351,7 @@ impl Statements {
             })
             .await?;
         if credit == "BC" {
-            let mut entry = format!(
-                "{number} {customer_district} {customer_warehouse} {district} {home} {}.{:02}|",
-                amount / 100,
-                amount % 100
-            );
+            let mut entry = format!("{number} {customer_district} {customer_warehouse} {district} {home} {amount}|");
             client.query_one(self.customer_data, &key, |row| entry.push_str(text(row, 0))).await?;
             entry.truncate(500);
             let values = [Value::Text(entry), warehouse_key, district_key, number_key];
