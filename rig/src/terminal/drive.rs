@@ -167,7 +167,7 @@ impl Events {
                 self.epoll.as_raw_fd(),
                 self.news.as_mut_ptr(),
                 BATCH as libc::c_int,
-                time.as_ref().map_or(std::ptr::null(), |time| std::ptr::from_ref(time)),
+                time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
                 std::ptr::null(),
             )
         };
