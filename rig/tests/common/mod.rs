@@ -161,7 +161,7 @@ pub fn succeed(job: &Value) -> Ended {
     ended
 }
 
-/// Starts a rig; one that is still there after a minute is killed, so that a hang is a failure.
+/// Starts a rig; one that is still there after five minutes is killed, so that a hang is a failure.
 pub fn start(arguments: &[&str]) -> (Child, Watch) {
     let mut command = Command::new(RIG);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -169,7 +169,7 @@ pub fn start(arguments: &[&str]) -> (Child, Watch) {
     let pid = child.id() as libc::pid_t;
     let (ended, waiting) = mpsc::channel::<()>();
     std::thread::spawn(move || {
-        if waiting.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+        if waiting.recv_timeout(Duration::from_secs(300)) == Err(RecvTimeoutError::Timeout) {
             // SAFETY: a plain call. The watch ends right after the child was waited for: the number is still the child's.
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }

@@ -221,8 +221,8 @@ fn compared(name: &str, words: &[&str], places: &str, figures: impl Iterator<Ite
         }
     }
     let detail = match differ {
-        0 => format!("{many} {places}, all equal; in all {}", told(words, &sums)),
-        _ => format!("{many} {places}, {differ} differ{}", shown.concat()),
+        0 => format!("all {many} {places} agree; in all {}", told(words, &sums)),
+        _ => format!("of {many} {places} {differ} differ{}", shown.concat()),
     };
     condition(name, differ == 0, detail)
 }

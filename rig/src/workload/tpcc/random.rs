@@ -152,8 +152,7 @@ mod tests {
             assert!((0..NAMES).contains(&constants.name(&mut rng)));
         }
         assert_eq!(seen[0], 0);
-        // Uniform draws would come 200 times each, at most some 280. The favourite's chance is what counting every pair
-        // under the OR says.
+        // Uniform draws would come 200 times each, at most some 280.
         let favourite = seen.iter().max().expect("customers");
         assert!(*favourite > 1_000, "{favourite}");
         assert!(seen[1..].iter().filter(|&&many| many < 100).count() > 1_000);

@@ -1,0 +1,27 @@
+"""What breaks each of tpcc's twelve conditions, in SQL that every engine takes; rig/tests/tpcc.rs plants the same.
+
+The rows named are there after a load and, in a run of fewer than some 800 deliveries a warehouse, as the load left them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Planted:
+    """One change; ``condition`` is what it is planted for, ``also`` what it breaks besides."""
+
+    condition: str
+    sql: str
+    also: tuple[str, ...]
+
+
+def _read() -> tuple[Planted, ...]:
+    entries = json.loads(Path(__file__).with_suffix(".json").read_text())
+    return tuple(Planted(entry["condition"], entry["sql"], tuple(entry["also"])) for entry in entries)
+
+
+PLANTED = _read()
