@@ -3,7 +3,9 @@
 //! The low-level half of `rsfbclient` is used as it is: one attachment a session, statements prepared once and kept
 //! across transactions, one transaction at a time.
 
-use super::{Bulk, Class, Dialect, Inserts, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+mod bulk;
+
+use super::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use crate::protocol::{FirebirdIsolation, FirebirdLockResolution, Target};
 use rsfbclient_core::{
     charset::UTF_8, Column, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, FreeStmtOp,
@@ -16,14 +18,23 @@ use std::task::Poll;
 type Client = NativeFbClient<DynLoad>;
 type Handle = <Client as FirebirdClientDbOps>::DbHandle;
 type Transaction = <Client as FirebirdClientSqlOps>::TrHandle;
-type Prepared = <Client as FirebirdClientSqlOps>::StmtHandle;
+
+/// A statement as it was prepared.
+struct Prepared {
+    sql: String,
+    kind: StmtType,
+    handle: <Client as FirebirdClientSqlOps>::StmtHandle,
+    /// It writes one row or fails: there is no need to ask how many, which takes a round trip more of its own.
+    one_row: bool,
+}
 
 pub struct Firebird {
     client: Client,
     database: Handle,
     transaction: Option<Transaction>,
-    statements: Vec<(String, (StmtType, Prepared))>,
+    statements: Vec<Prepared>,
     kind: TransactionConfiguration,
+    remote: bool,
 }
 
 impl Firebird {
@@ -60,7 +71,8 @@ impl Firebird {
         let database = client
             .attach_database(&attachment, SqlDialect::D3, false)
             .map_err(|error| SessionError { class: Class::Connection, message: said(error).message })?;
-        Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind })
+        let remote = remote.is_some();
+        Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind, remote })
     }
 
     fn begin(&mut self) -> Outcome<()> {
@@ -86,23 +98,25 @@ impl Firebird {
 
     fn run(&mut self, statement: Statement, parameters: &[Value], row: Sink) -> Outcome<u64> {
         let transaction = open(&mut self.transaction)?;
-        let (kind, prepared) = &mut self.statements[statement.0].1;
-        let changed = self
-            .client
-            .execute(&mut self.database, transaction, prepared, parameters.iter().map(parameter).collect())
-            .map_err(said)?;
+        let Prepared { kind, handle, one_row, .. } = &mut self.statements[statement.0];
+        let parameters = parameters.iter().map(parameter).collect();
+        if *one_row {
+            self.client.execute2(&mut self.database, transaction, handle, parameters).map_err(said)?;
+            return Ok(1);
+        }
+        let changed = self.client.execute(&mut self.database, transaction, handle, parameters).map_err(said)?;
         if *kind != StmtType::Select && *kind != StmtType::SelectForUpd {
             return Ok(changed as u64);
         }
         let fetched = loop {
-            match self.client.fetch(&mut self.database, transaction, prepared) {
+            match self.client.fetch(&mut self.database, transaction, handle) {
                 Ok(Some(columns)) => row(&columns.into_iter().map(value).collect::<Vec<_>>()),
                 Ok(None) => break Ok(0),
                 Err(error) => break Err(said(error)),
             }
         };
         // The cursor is closed in any case, or the statement could not run again.
-        let closed = self.client.free_statement(prepared, FreeStmtOp::Close).map_err(said);
+        let closed = self.client.free_statement(handle, FreeStmtOp::Close).map_err(said);
         fetched.and_then(|none| closed.map(|()| none))
     }
 
@@ -130,17 +144,18 @@ impl Session for Firebird {
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
-        if let Some(known) = self.statements.iter().position(|(known, _)| known == sql) {
+        if let Some(known) = self.statements.iter().position(|known| known.sql == sql) {
             return Ok(Statement(known));
         }
         // A statement is prepared inside a transaction but outlives it.
         self.apart(|session| {
             let transaction = open(&mut session.transaction)?;
-            let prepared = session
+            let (kind, handle) = session
                 .client
                 .prepare_statement(&mut session.database, transaction, SqlDialect::D3, sql)
                 .map_err(said)?;
-            session.statements.push((sql.to_string(), prepared));
+            let prepared = Prepared { sql: sql.to_string(), kind, handle, one_row: inserts_one_row(sql) };
+            session.statements.push(prepared);
             Ok(Statement(session.statements.len() - 1))
         })
     }
@@ -168,14 +183,14 @@ impl Session for Firebird {
         let statement = self.prepare(sql)?;
         let mut found = Vec::new();
         let ran = self.apart(|session| session.run(statement, &[], &mut |row| found.push(row.to_vec())));
-        for (_, (_, mut prepared)) in self.statements.drain(known..) {
-            self.client.free_statement(&mut prepared, FreeStmtOp::Drop).map_err(said)?;
+        for mut prepared in self.statements.drain(known..) {
+            self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).map_err(said)?;
         }
         ran.map(|_| found)
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
-        Ok(Box::new(Inserts::begin(self, table, columns)?))
+        Ok(Box::new(bulk::Blocks::begin(self, table, columns)?))
     }
 }
 
@@ -183,8 +198,8 @@ impl Drop for Firebird {
     fn drop(&mut self) {
         // Nobody is left to hear of an error here; what matters, the commits, was acknowledged before.
         self.rollback().ok();
-        for (_, (_, mut prepared)) in self.statements.drain(..) {
-            self.client.free_statement(&mut prepared, FreeStmtOp::Drop).ok();
+        for mut prepared in self.statements.drain(..) {
+            self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).ok();
         }
         self.client.detach_database(&mut self.database).ok();
     }
@@ -194,6 +209,13 @@ fn open(transaction: &mut Option<Transaction>) -> Outcome<&mut Transaction> {
     transaction
         .as_mut()
         .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })
+}
+
+/// Told from the text: to Firebird `insert ... select` is of the same kind.
+fn inserts_one_row(sql: &str) -> bool {
+    let words: Vec<_> = sql.split_whitespace().map(str::to_lowercase).collect();
+    words.starts_with(&["insert".to_string(), "into".to_string()])
+        && words.iter().all(|word| !word.contains("select") && !word.contains("returning"))
 }
 
 fn parameter(value: &Value) -> SqlType {
@@ -258,6 +280,21 @@ fn classify(code: i32, message: &str) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_insert_of_values_writes_one_row() {
+        for (sql, one) in [
+            ("insert into t (a, b) values (?, ?)", true),
+            ("INSERT\n  INTO t VALUES (?)", true),
+            ("insert into t (a) select a from u", false),
+            ("insert into t (a) (select a from u)", false),
+            ("insert into t (a) values (?) returning a", false),
+            ("update or insert into t (a) values (?)", false),
+            ("update t set a = ?", false),
+        ] {
+            assert_eq!(inserts_one_row(sql), one, "{sql}");
+        }
+    }
 
     #[test]
     fn firebirds_words_become_classes() {
