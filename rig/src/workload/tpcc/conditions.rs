@@ -50,7 +50,10 @@ struct District {
 type Key = (i64, i64);
 
 /// Each column after warehouse and district fills what the closure names.
-const QUERIES: [(&str, fn(&mut District) -> Vec<&mut i64>); 7] = [
+/// Where the sums of one query go.
+type Into = fn(&mut District) -> Vec<&mut i64>;
+
+const QUERIES: [(&str, Into); 7] = [
     ("select d_w_id, d_id, 1, d_ytd, d_next_o_id from district", |d| vec![&mut d.rows, &mut d.ytd, &mut d.next]),
     (
         "select o_w_id, o_d_id, count(*), max(o_id), sum(o_ol_cnt), count(o_carrier_id) from orders \
