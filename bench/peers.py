@@ -77,7 +77,7 @@ class Peer:
     settings: Mapping[str, Scalar]
     workload: Workload
     run: Callable[[Target, int, int, int, Path], Figures]
-    has_threads: bool = True  # else each session has one
+    has_threads: bool = True  # else each session has one, and the rig's as well unless the plan says otherwise
 
 
 # ------------------------------------------------------------------------------------------------------ pgbench
@@ -180,7 +180,7 @@ def compare(peer: Peer, engine: str | None, plan: Plan) -> None:
         def ours() -> Figures:
             run = RunPhase(
                 terminals=plan.terminals,
-                threads=plan.threads,
+                threads=plan.threads or (None if peer.has_threads else plan.terminals),
                 pacing=ClosedLoop(think_ms=0),
                 warmup_s=WARMUP_S,
                 extent=Duration(seconds=plan.seconds),

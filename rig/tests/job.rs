@@ -228,6 +228,32 @@ fn a_check_finds_what_was_changed_behind_its_back() {
 }
 
 #[test]
+fn a_check_finds_rows_of_oltp_that_are_missing_foreign_or_damaged() {
+    let place = Place::new();
+    let ended = succeed(&place.job(oltp(2, 300), vec![load(), check(), run(3, count(60)), check()]));
+    assert_eq!(ended.broken(), [""; 0]);
+    assert_eq!(ended.result().counts.committed, 60);
+    assert_eq!(ended.detail("rows_are_unchanged_in_number"), "600 rows, 600 wanted");
+
+    let cases: [(&str, &[&str]); 6] = [
+        ("delete from sbtest2 where id = 300", &["rows_are_unchanged_in_number"]),
+        ("update sbtest1 set id = 301 where id = 7", &["ids_are_those_loaded"]),
+        (
+            "insert into sbtest1 (id, c, pad) select 0, c, pad from sbtest1 where id = 1",
+            &["ids_are_those_loaded", "k_never_falls", "rows_are_unchanged_in_number"],
+        ),
+        ("update sbtest2 set k = 0 where id = 150", &["k_never_falls"]),
+        ("update sbtest1 set c = substr(c, 2) where id = 150", &["texts_are_whole"]),
+        ("update sbtest2 set pad = '' where id = 1", &["texts_are_whole"]),
+    ];
+    for (tampering, broken) in cases {
+        let other = place.copy();
+        other.change(tampering);
+        assert_eq!(succeed(&other.job(oltp(2, 300), vec![check()])).broken(), broken, "after: {tampering}");
+    }
+}
+
+#[test]
 fn a_check_finds_orders_and_inventories_that_do_not_agree() {
     let place = Place::new();
     let ended = succeed(&place.job(orders(300, 5), vec![load(), run(2, count(20)), check()]));

@@ -91,6 +91,10 @@ pub fn orders(products: u32, orders_per_call: u32) -> Value {
     json!({"name": "orders", "products": products, "orders_per_call": orders_per_call, "repeatable": true})
 }
 
+pub fn oltp(tables: u32, table_rows: u32) -> Value {
+    json!({"name": "oltp", "tables": tables, "table_rows": table_rows})
+}
+
 pub fn iud(rows: u32) -> Value {
     json!({"name": "iud", "rows": rows})
 }
