@@ -66,9 +66,10 @@ fn phases(job: &Job, voice: &mut Voice) -> Step<()> {
     let mut runs = 0;
     for phase in &job.phases {
         match phase {
-            Phase::Load { sessions } => {
+            Phase::Load { sessions, one_by_one } => {
                 own = None;
-                load(job, workload.as_ref(), *sessions, voice)?;
+                let site = Site::new(&job.target, job.seed, *sessions, *one_by_one);
+                load(&site, workload.as_ref(), voice)?;
             }
             Phase::Check {} => check(workload.as_ref(), opened(&mut own, job)?, &acknowledged, voice)?,
             Phase::Run(plan) => {
@@ -109,13 +110,12 @@ fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Sett
 /// How often the count of loaded rows is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-fn load(job: &Job, workload: &dyn Workload, sessions: u32, voice: &mut Voice) -> Step<()> {
-    let site = Site::new(&job.target, job.seed, sessions);
+fn load(site: &Site, workload: &dyn Workload, voice: &mut Voice) -> Step<()> {
     let began = Instant::now();
     let mut series = Vec::new();
     let mut unheard = None;
     let outcome = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| workload.load(&site));
+        let loading = scope.spawn(|| workload.load(site));
         let (mut told_s, mut told) = (0.0, (0, 0));
         loop {
             let ended = loading.is_finished();

@@ -46,7 +46,7 @@ impl Job {
         }
         self.phases.iter().find_map(|phase| match phase {
             Phase::Run(plan) => plan.flaw(),
-            Phase::Load { sessions: 0 } => Some("sessions is out of range".to_string()),
+            Phase::Load { sessions: 0, .. } => Some("sessions is out of range".to_string()),
             Phase::Load { .. } | Phase::Check {} => None,
         })
     }
@@ -179,6 +179,8 @@ pub enum Phase {
         /// How many sessions fill it side by side, at least 1; an engine with one writer uses one. The rows are the
         /// same whatever their number.
         sessions: u32,
+        /// Each row by a prepared insert of its own, instead of the engine's fastest way: what that gains, for comparison.
+        one_by_one: bool,
     },
     /// The workload's consistency conditions.
     Check {},

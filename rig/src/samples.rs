@@ -80,7 +80,7 @@ fn extents() -> Vec<Extent> {
 }
 
 fn phases() -> Vec<Phase> {
-    let mut phases = vec![Phase::Load { sessions: 2 }, Phase::Check {}];
+    let mut phases = vec![Phase::Load { sessions: 2, one_by_one: true }, Phase::Check {}];
     for pacing in pacings() {
         for extent in extents() {
             let pacing = pacing.clone();

@@ -1,7 +1,7 @@
 //! Where a load takes place: sessions that fill tables side by side, and the count of what is written.
 
 use crate::protocol::Target;
-use crate::session::{self, Dialect, Outcome, Session, SessionError, Value};
+use crate::session::{self, Dialect, Inserts, Outcome, Session, SessionError, Value};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -10,17 +10,18 @@ pub struct Site<'a> {
     target: &'a Target,
     seed: u64,
     sessions: usize,
+    one_by_one: bool,
     expected: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl<'a> Site<'a> {
-    pub fn new(target: &'a Target, seed: u64, sessions: u32) -> Site<'a> {
+    pub fn new(target: &'a Target, seed: u64, sessions: u32, one_by_one: bool) -> Site<'a> {
         // SQLite admits one writer.
         let sessions = if matches!(target, Target::Sqlite { .. }) { 1 } else { sessions as usize };
         let zero = || AtomicU64::new(0);
-        Site { target, seed, sessions, expected: zero(), rows: zero(), bytes: zero() }
+        Site { target, seed, sessions, one_by_one, expected: zero(), rows: zero(), bytes: zero() }
     }
 
     /// Seed of every random value that is loaded.
@@ -93,7 +94,11 @@ impl<'a> Site<'a> {
         columns: &[&str],
         mut next: impl FnMut(&mut Vec<Value>) -> bool,
     ) -> Outcome<u64> {
-        let mut bulk = session.bulk(table, columns)?;
+        let mut bulk = if self.one_by_one {
+            Box::new(Inserts::begin(session, table, columns)?)
+        } else {
+            session.bulk(table, columns)?
+        };
         let mut values = Vec::with_capacity(columns.len());
         let (mut written, mut rows, mut bytes) = (0, 0, 0);
         while next(&mut values) {

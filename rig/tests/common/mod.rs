@@ -100,7 +100,7 @@ pub fn iud(rows: u32) -> Value {
 }
 
 pub fn load() -> Value {
-    json!({"phase": "load", "sessions": 1})
+    json!({"phase": "load", "sessions": 1, "one_by_one": false})
 }
 
 pub fn check() -> Value {

@@ -146,6 +146,7 @@ Extent = Annotated[Duration | Count, Field(discriminator="kind")]
 class LoadPhase(Message):
     phase: Literal["load"] = "load"
     sessions: int = 1
+    one_by_one: bool = False
 
 
 class CheckPhase(Message):
