@@ -378,9 +378,9 @@ pub struct RunResult {
     /// Committed transactions a second.
     pub goodput_per_s: f64,
     /// Of committed transactions, retries included: from the scheduled start (open loop) or the first statement
-    /// (closed loop) to the acknowledged commit.
+    /// (closed loop) to the acknowledged commit; of queued ones from the time they were queued.
     pub latency: Histogram,
-    /// Of committed transactions, from the actual start. Equals `latency` under closed loop.
+    /// Of committed transactions, from the actual start. Equals `latency` under closed loop, but for what was queued.
     pub service: Histogram,
     /// Kinds of transactions; empty for a workload that has one.
     pub kinds: Vec<Kind>,
