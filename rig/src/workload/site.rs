@@ -1,7 +1,7 @@
 //! Where a load takes place: sessions that fill tables side by side, and the count of what is written.
 
 use crate::protocol::Target;
-use crate::session::{self, Dialect, Inserts, Outcome, Session, SessionError, Value};
+use crate::session::{self, Dialect, OneByOne, Outcome, Session, SessionError, Value};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -95,7 +95,7 @@ impl<'a> Site<'a> {
         mut next: impl FnMut(&mut Vec<Value>) -> bool,
     ) -> Outcome<u64> {
         let mut bulk = if self.one_by_one {
-            Box::new(Inserts::begin(session, table, columns)?)
+            Box::new(OneByOne::begin(session, table, columns)?)
         } else {
             session.bulk(table, columns)?
         };
