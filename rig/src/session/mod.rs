@@ -219,6 +219,34 @@ pub fn await_socket(descriptor: RawFd, events: libc::c_short) {
     unsafe { libc::poll(&raw mut poll, 1, -1) };
 }
 
+/// [`Bulk`] by a prepared insert a row, all in one transaction: what every engine can do, and the fastest way of some.
+pub struct Inserts<'a> {
+    session: &'a mut dyn Session,
+    insert: Statement,
+    rows: u64,
+}
+
+impl<'a> Inserts<'a> {
+    pub fn begin(session: &'a mut dyn Session, table: &str, columns: &[&str]) -> Outcome<Inserts<'a>> {
+        let marks = vec!["?"; columns.len()].join(", ");
+        let insert = session.prepare(&format!("insert into {table} ({}) values ({marks})", columns.join(", ")))?;
+        wait(session, Request::Begin, &mut |_| {})?;
+        Ok(Inserts { session, insert, rows: 0 })
+    }
+}
+
+impl Bulk for Inserts<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        self.rows += wait(self.session, Request::Run(self.insert, values), &mut |_| {})?;
+        Ok(values.iter().map(Value::bytes).sum())
+    }
+
+    fn finish(self: Box<Self>) -> Outcome<u64> {
+        wait(self.session, Request::Commit, &mut |_| {})?;
+        Ok(self.rows)
+    }
+}
+
 /// Opens a session.
 pub fn open(target: &Target) -> Outcome<Box<dyn Session>> {
     match target {

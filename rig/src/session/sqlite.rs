@@ -4,7 +4,7 @@
 //! writer is refused at once (SQLITE_BUSY without the busy handler) when another wrote meanwhile;
 //! see <https://sqlite.org/lang_transaction.html>.
 
-use super::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use super::{Bulk, Class, Dialect, Inserts, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql};
 use std::task::Poll;
@@ -125,34 +125,6 @@ impl Session for Sqlite {
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
         Ok(Box::new(Inserts::begin(self, table, columns)?))
-    }
-}
-
-/// A prepared insert a row, all in one transaction.
-struct Inserts<'a> {
-    session: &'a mut Sqlite,
-    insert: Statement,
-    rows: u64,
-}
-
-impl<'a> Inserts<'a> {
-    fn begin(session: &'a mut Sqlite, table: &str, columns: &[&str]) -> Outcome<Inserts<'a>> {
-        let marks = vec!["?"; columns.len()].join(", ");
-        let insert = session.prepare(&format!("insert into {table} ({}) values ({marks})", columns.join(", ")))?;
-        session.plain("BEGIN IMMEDIATE")?;
-        Ok(Inserts { session, insert, rows: 0 })
-    }
-}
-
-impl Bulk for Inserts<'_> {
-    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
-        self.rows += self.session.run(self.insert, values, &mut |_| {})?;
-        Ok(values.iter().map(Value::bytes).sum())
-    }
-
-    fn finish(self: Box<Self>) -> Outcome<u64> {
-        self.session.plain("COMMIT")?;
-        Ok(self.rows)
     }
 }
 
