@@ -1,5 +1,5 @@
-"""TPC-C-like load by the rig, row by row by the same program in one session, and by the server's own COPY or LOAD DATA of
-the same rows from prepared files: how long each takes, keys and indexes included.
+"""TPC-C-like load by the rig, row by row by the same program in one session, and by the server's own COPY or LOAD DATA
+of the same rows from prepared files: how long each takes, keys and indexes included.
 """
 
 from __future__ import annotations
