@@ -4,6 +4,7 @@
 mod firebird;
 mod mysql;
 mod postgres;
+mod socket;
 mod sqlite;
 
 use crate::protocol::Target;

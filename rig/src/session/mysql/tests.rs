@@ -3,6 +3,7 @@
 
 use super::wire::put_text;
 use super::*;
+use crate::session::socket::Socket;
 use crate::session::{wait, Value::*};
 use proptest::prelude::*;
 use std::io::{Read, Write};
@@ -101,7 +102,8 @@ fn opening(capabilities: u64) -> Vec<u8> {
 fn session(capabilities: u64) -> (Mysql, UnixStream) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&opening(capabilities)).unwrap();
-    let session = Mysql::over(Wire::over(ours, true).unwrap(), "bench", "me", Some("secret"), &[]).unwrap();
+    let session =
+        Mysql::over(Wire::over(Socket::over(ours).unwrap(), true), "bench", "me", Some("secret"), &[]).unwrap();
     asked(&mut server);
     (session, server)
 }
@@ -367,7 +369,7 @@ fn log_in(private: bool, plugin: &str, said: &[Vec<u8>]) -> (Vec<u8>, Outcome<Ma
     // Each of its packets follows one of ours.
     let numbered = said.iter().enumerate();
     numbered.for_each(|(position, content)| server.write_all(&packet(2 * position as u8 + 2, content)).unwrap());
-    let mut wire = Wire::over(ours, private).unwrap();
+    let mut wire = Wire::over(Socket::over(ours).unwrap(), private);
     let ended = login::log_in(&mut wire, "bench", "me", Some("secret"));
     (asked(&mut server), ended)
 }
@@ -408,7 +410,7 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(0, plugin))).unwrap();
     server.write_all(&packets(2, &[vec![1, 3], ok(0, AUTOCOMMIT, 0)])).unwrap();
-    login::log_in(&mut Wire::over(ours, false).unwrap(), "bench", "me", Some("secret")).unwrap();
+    login::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret")).unwrap();
 }
 
 // ------------------------------------------------------------------------------------------------------ bulk loads

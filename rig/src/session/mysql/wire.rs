@@ -1,27 +1,20 @@
 //! The connection: packets there and back. What the server says is read in place, as it comes, because it is on the
 //! measured path. Source: MySQL internals manual, "MySQL packets"; MariaDB knowledge base, "0-packet".
 
-use crate::session::{await_socket, readable, Class, Outcome, SessionError};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::ops::Range;
-use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::task::Poll;
+pub use crate::session::socket::{failed, garbled};
 
-pub trait Stream: Read + Write + AsRawFd + Send {}
-impl<T: Read + Write + AsRawFd + Send> Stream for T {}
+use crate::session::socket::Socket;
+use crate::session::{readable, Class, Outcome, SessionError};
+use std::os::fd::RawFd;
+use std::path::Path;
+use std::task::{ready, Poll};
 
 pub struct Wire {
-    stream: Box<dyn Stream>,
+    socket: Socket,
     /// Nobody can listen in: the socket does not leave this machine.
     pub private: bool,
     /// Whole packets that are to be sent next.
     pub out: Vec<u8>,
-    inbox: Vec<u8>,
-    /// The part of the inbox that was received and not yet read.
-    unread: Range<usize>,
     /// The number of the next packet, from either side.
     number: u8,
     /// Why nothing can be asked any more.
@@ -32,43 +25,21 @@ pub struct Wire {
 const HEAD: usize = 4;
 /// A packet of this length goes on in the next.
 const LENGTH_MAX: usize = 0xff_ffff;
-const INBOX: usize = 16 * 1024;
 
 impl Wire {
     /// Connects. A `host` that is a path is the server's Unix socket.
     pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
-        if Path::new(host).is_absolute() {
-            let stream = UnixStream::connect(host).map_err(|error| broken(host, &error))?;
-            return Wire::over(stream, true);
-        }
-        let name = format!("{host}:{port}");
-        let stream = TcpStream::connect((host, port)).map_err(|error| broken(&name, &error))?;
-        stream.set_nodelay(true).map_err(|error| broken(&name, &error))?;
-        Wire::over(stream, false)
+        let private = Path::new(host).is_absolute();
+        let socket = if private { Socket::unix(host)? } else { Socket::tcp(host, port)? };
+        Ok(Wire::over(socket, private))
     }
 
-    pub fn over(stream: impl Stream + 'static, private: bool) -> Outcome<Wire> {
-        // SAFETY: sets a flag of a descriptor that is ours; see fcntl(2).
-        let set = unsafe {
-            let flags = libc::fcntl(stream.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(stream.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)
-        };
-        if set == -1 {
-            return Err(broken("the socket", &io::Error::last_os_error()));
-        }
-        Ok(Wire {
-            stream: Box::new(stream),
-            private,
-            out: Vec::with_capacity(4096),
-            inbox: vec![0; INBOX],
-            unread: 0..0,
-            number: 0,
-            lost: None,
-        })
+    pub fn over(socket: Socket, private: bool) -> Wire {
+        Wire { socket, private, out: Vec::with_capacity(4096), number: 0, lost: None }
     }
 
     pub fn descriptor(&self) -> RawFd {
-        self.stream.as_raw_fd()
+        self.socket.descriptor()
     }
 
     /// Writes the one packet of a command, which begins a new conversation.
@@ -103,29 +74,13 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what is in `out`, as a rule at once; what does not fit into the socket's buffer is waited for. Answers
-    /// whether there may be something to read that no news will come of.
+    /// Sends what is in `out`; see [`Socket::send`].
     pub fn send(&mut self) -> Outcome<bool> {
         if let Some(why) = &self.lost {
             self.out.clear();
             return Err(why.clone());
         }
-        let mut sent = 0;
-        let mut heard = false;
-        while sent < self.out.len() {
-            match self.stream.write(&self.out[sent..]) {
-                Ok(more) => sent += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    await_socket(self.descriptor(), libc::POLLOUT);
-                }
-                // The server has gone; the last it said may tell why.
-                Err(_) => {
-                    heard = true;
-                    break;
-                }
-            }
-        }
+        let heard = self.socket.send(&self.out);
         self.out.clear();
         Ok(heard)
     }
@@ -139,15 +94,8 @@ impl Wire {
                 Ok(None) => {}
                 Err(error) => return Poll::Ready(Err(self.lose(error))),
             }
-            match self.receive() {
-                Ok(0) => {
-                    let gone = failed(Class::Connection, "the server has closed the connection".to_string());
-                    return Poll::Ready(Err(self.lose(gone)));
-                }
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
-                Err(error) => return Poll::Ready(Err(self.lose(broken("receiving", &error)))),
+            if let Err(error) = ready!(self.socket.hear()) {
+                return Poll::Ready(Err(self.lose(error)));
             }
         }
     }
@@ -164,35 +112,21 @@ impl Wire {
     }
 
     fn unread_packets<T>(&mut self, each: &mut impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Outcome<Option<T>> {
-        while let Some((number, content)) = first_packet(&self.inbox[self.unread.clone()])? {
-            self.unread.start += HEAD + content.len();
+        while let Some((number, content)) = first_packet(self.socket.unread())? {
+            let length = HEAD + content.len();
             if number != self.number {
                 // Out of turn the server speaks only to say that it ends the connection.
                 let why = if content.first() == Some(&0xff) { refusal(content).message } else { garbled().message };
                 return Err(failed(Class::Connection, why));
             }
             self.number = self.number.wrapping_add(1);
-            if let Some(ended) = each(content)? {
-                return Ok(Some(ended));
+            let ended = each(content)?;
+            self.socket.read(length);
+            if ended.is_some() {
+                return Ok(ended);
             }
         }
         Ok(None)
-    }
-
-    /// Reads from the socket once. The inbox grows with what has really come, never with what a packet claims to be.
-    fn receive(&mut self) -> io::Result<usize> {
-        if self.unread.is_empty() {
-            self.unread = 0..0;
-        } else if self.unread.start > 0 {
-            self.inbox.copy_within(self.unread.clone(), 0);
-            self.unread = 0..self.unread.len();
-        }
-        if self.unread.end == self.inbox.len() {
-            self.inbox.resize(2 * self.inbox.len(), 0);
-        }
-        let more = self.stream.read(&mut self.inbox[self.unread.end..])?;
-        self.unread.end += more;
-        Ok(more)
     }
 
     fn lose(&mut self, why: SessionError) -> SessionError {
@@ -322,16 +256,4 @@ fn classify(code: u16, message: &str) -> Class {
         1251 | 1698 | 1862 | 1927 | 2000..=2062 | 3118 | 3159 | 4031 | 4151 => Class::Connection,
         _ => Class::Other,
     }
-}
-
-pub fn failed(class: Class, message: String) -> SessionError {
-    SessionError { class, message }
-}
-
-pub fn garbled() -> SessionError {
-    failed(Class::Connection, "the server's answer cannot be read".to_string())
-}
-
-fn broken(what: &str, error: &io::Error) -> SessionError {
-    failed(Class::Connection, format!("{what}: {error}"))
 }

@@ -1,24 +1,18 @@
 //! The connection: messages there and back. What the server says is read in place, as it comes, because it is on the
 //! measured path. Source: PostgreSQL documentation, chapter 55.
 
-use crate::session::{Class, Outcome, SessionError};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::task::Poll;
+pub use crate::session::socket::{failed, garbled};
 
-pub trait Stream: Read + Write + AsRawFd + Send {}
-impl<T: Read + Write + AsRawFd + Send> Stream for T {}
+use crate::session::socket::Socket;
+use crate::session::{Class, Outcome, SessionError};
+use std::os::fd::RawFd;
+use std::path::Path;
+use std::task::{ready, Poll};
 
 pub struct Wire {
-    stream: Box<dyn Stream>,
+    socket: Socket,
     /// What is to be sent next.
     pub out: Vec<u8>,
-    inbox: Vec<u8>,
-    /// The part of the inbox that was received and not yet read.
-    unread: std::ops::Range<usize>,
     refused: Option<SessionError>,
     /// Why nothing can be asked any more.
     lost: Option<SessionError>,
@@ -35,41 +29,19 @@ pub enum Ended {
     CopyIn,
 }
 
-const INBOX: usize = 16 * 1024;
-
 impl Wire {
     /// Connects. A `host` that is a path is the directory of the server's Unix socket.
     pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
-        if Path::new(host).is_absolute() {
-            let path = format!("{host}/.s.PGSQL.{port}");
-            let stream = UnixStream::connect(&path).and_then(|stream| {
-                stream.set_nonblocking(true)?;
-                Ok(stream)
-            });
-            return Ok(Wire::over(stream.map_err(|error| broken(&path, &error))?));
-        }
-        let stream = TcpStream::connect((host, port)).and_then(|stream| {
-            stream.set_nodelay(true)?;
-            stream.set_nonblocking(true)?;
-            Ok(stream)
-        });
-        Ok(Wire::over(stream.map_err(|error| broken(&format!("{host}:{port}"), &error))?))
-    }
-
-    fn over(stream: impl Stream + 'static) -> Wire {
-        Wire {
-            stream: Box::new(stream),
-            out: Vec::with_capacity(4096),
-            inbox: vec![0; INBOX],
-            unread: 0..0,
-            refused: None,
-            lost: None,
-            open: false,
-        }
+        let socket = if Path::new(host).is_absolute() {
+            Socket::unix(&format!("{host}/.s.PGSQL.{port}"))?
+        } else {
+            Socket::tcp(host, port)?
+        };
+        Ok(Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false })
     }
 
     pub fn descriptor(&self) -> RawFd {
-        self.stream.as_raw_fd()
+        self.socket.descriptor()
     }
 
     /// Fails when an earlier request has lost the server.
@@ -77,30 +49,10 @@ impl Wire {
         self.lost.clone().map_or(Ok(()), Err)
     }
 
-    /// Sends what is in `out`, as a rule at once. What does not fit into the socket's buffer is waited for, and what the
-    /// server says meanwhile is taken in: both sides could otherwise wait for each other for ever. Answers whether
-    /// there may be something to read that no news will come of.
+    /// Sends what is in `out`; see [`Socket::send`].
     pub fn send(&mut self) -> Outcome<bool> {
         self.alive()?;
-        let (mut sent, mut heard) = (0, false);
-        while sent < self.out.len() {
-            match self.stream.write(&self.out[sent..]) {
-                Ok(more) => sent += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    crate::session::await_socket(self.descriptor(), libc::POLLIN | libc::POLLOUT);
-                    heard = true;
-                    if matches!(self.receive(), Ok(0)) {
-                        break;
-                    }
-                }
-                // The server has gone; the last it said may tell why.
-                Err(_) => {
-                    heard = true;
-                    break;
-                }
-            }
-        }
+        let heard = self.socket.send(&self.out);
         self.out.clear();
         Ok(heard)
     }
@@ -114,15 +66,8 @@ impl Wire {
                 Ok(None) => {}
                 Err(error) => return Poll::Ready(Err(self.lose(error))),
             }
-            match self.receive() {
-                Ok(0) => {
-                    let gone = failed(Class::Connection, "the server has closed the connection".to_string());
-                    return Poll::Ready(Err(self.lose(gone)));
-                }
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
-                Err(error) => return Poll::Ready(Err(self.lose(broken("receiving", &error)))),
+            if let Err(error) = ready!(self.socket.hear()) {
+                return Poll::Ready(Err(self.lose(error)));
             }
         }
     }
@@ -139,7 +84,8 @@ impl Wire {
     }
 
     fn unread_messages(&mut self, each: &mut impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Option<Ended>> {
-        let mut rest = &self.inbox[self.unread.clone()];
+        let unread = self.socket.unread();
+        let (mut rest, whole) = (unread, unread.len());
         let mut ended = None;
         while ended.is_none() {
             let Some((tag, body)) = message(rest)? else { break };
@@ -156,24 +102,9 @@ impl Wire {
                 tag => each(tag, body)?,
             }
         }
-        self.unread.start = self.unread.end - rest.len();
+        let read = whole - rest.len();
+        self.socket.read(read);
         Ok(ended)
-    }
-
-    /// Reads from the socket once. The inbox grows with what has really come, never with what a message claims to be.
-    fn receive(&mut self) -> io::Result<usize> {
-        if self.unread.is_empty() {
-            self.unread = 0..0;
-        } else if self.unread.start > 0 {
-            self.inbox.copy_within(self.unread.clone(), 0);
-            self.unread = 0..self.unread.len();
-        }
-        if self.unread.end == self.inbox.len() {
-            self.inbox.resize(2 * self.inbox.len(), 0);
-        }
-        let more = self.stream.read(&mut self.inbox[self.unread.end..])?;
-        self.unread.end += more;
-        Ok(more)
     }
 
     /// Nothing can be asked any more; what the server said last tells better why.
@@ -256,18 +187,6 @@ pub fn refusal(body: &[u8]) -> SessionError {
         _ => Class::Other,
     };
     failed(class, format!("{message} (SQLSTATE {state})"))
-}
-
-pub fn failed(class: Class, message: String) -> SessionError {
-    SessionError { class, message }
-}
-
-pub fn garbled() -> SessionError {
-    failed(Class::Connection, "the server's answer cannot be read".to_string())
-}
-
-fn broken(doing: &str, error: &io::Error) -> SessionError {
-    failed(Class::Connection, format!("{doing}: {error}"))
 }
 
 #[cfg(test)]
