@@ -89,8 +89,8 @@ class ServerSpec(Model):
     user: str = Field(min_length=1)
     password: SecretStr | None = Field(default=None, exclude=True)
     database: str = Field(min_length=1)
-    # Where the workload's tables go; on MySQL the database itself.
-    schema_name: str = Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    # Where tables go on PostgreSQL; None: to a schema of acidtest's, in a database that holds no other tables.
+    schema_name: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_]{0,62}$")
 
 
 class Experiment(Model):

@@ -136,6 +136,8 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
             raise BadInput(f"{where}: {key}.url: names no {what}", form)
+    if family == "mysql" and "schema" in table:
+        raise BadInput(f"{where}: {key}.schema: MySQL has none: the URL's database is where tables go", "leave it out")
     name = key.partition(".")[2]
     password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
     return {
@@ -145,7 +147,7 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
         "user": unquote(url.username or ""),
         "password": SecretStr(password) if password is not None else None,
         "database": database,
-        "schema_name": database if family == "mysql" else table.get("schema", "acidtest"),
+        "schema_name": table.get("schema"),
     }
 
 

@@ -59,6 +59,10 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
     verify(plan, where)
     engines = engines_of(plan)
     released = release_leftovers()
+    with _ledger() as ledger:
+        for engine in engines.values():
+            if isinstance(engine, ForeignServer):
+                foreign.admit(engine, where, ledger)
     _make(out)
     try:
         with JournalWriter(out, _header(plan)) as writer, _ledger() as ledger:
@@ -68,9 +72,6 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
             parent = Path(plan.experiment.place.path or out)
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
             if remaining:
-                for engine in (engines[id] for id in {cell.engine for cell in remaining}):  # noqa: A001
-                    if isinstance(engine, ForeignServer):
-                        foreign.admit(engine, where, ledger)
                 keys = {
                     template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
                     for cell in remaining
