@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("what", nargs="?", choices=["generator", "load", *peers.PEERS], default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
-    parser.add_argument("--threads", type=int, help="of the rig (default: as many as it takes by itself)")
+    parser.add_argument("--threads", type=int, help="of both (default: 1, 2, and one a session)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=8, help="of each run")
     parser.add_argument("--warehouses", type=int, default=4, help="of the load")

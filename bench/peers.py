@@ -13,9 +13,10 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from acidtest.engine import Instance, catalogue
@@ -77,7 +78,7 @@ class Peer:
     settings: Mapping[str, Scalar]
     workload: Workload
     run: Callable[[Target, int, int, int, Path], Figures]
-    has_threads: bool = True  # else each session has one, and the rig's as well unless the plan says otherwise
+    has_threads: bool = True  # else each of its sessions has one, whatever the rig has
 
 
 # ------------------------------------------------------------------------------------------------------ pgbench
@@ -170,40 +171,40 @@ PEERS = {
 
 
 def compare(peer: Peer, engine: str | None, plan: Plan) -> None:
-    """Run the rig, and the peer with one thread, two, and one a session, in turn; print what each cost and the ratios.
+    """Run the rig and the peer in turn, with as many threads each; print what each cost and the ratios.
 
     Without flushes, so that the drive takes no part.
     """
+    widths = [plan.threads] if plan.threads else sorted({1, 2, plan.terminals})
+    pairs: dict[int, list[tuple[Figures, Figures]]] = {width: [] for width in widths}
     with closing(Ledger()) as ledger, _server(peer, engine or peer.engine, ledger) as (instance, directory):
         target = instance.target()
 
-        def ours() -> Figures:
+        def ours(width: int) -> Figures:
             run = RunPhase(
                 terminals=plan.terminals,
-                threads=plan.threads or (None if peer.has_threads else plan.terminals),
+                threads=width,
                 pacing=ClosedLoop(think_ms=0),
                 warmup_s=WARMUP_S,
                 extent=Duration(seconds=plan.seconds),
                 retries=10,
             )
             (result,) = _perform(peer.workload, instance, [run], ledger)
-            threads.add(result.threads)
             cpu_s = result.cpu.process_user_s + result.cpu.process_system_s
             return Figures(result.counts.committed, cpu_s, result.goodput_per_s)
 
-        threads: set[int] = set()
-        seen: dict[str, list[Figures]] = {"rig": [ours()]}
-        of_peer = {1, 2, plan.terminals, *threads} if peer.has_threads else {plan.terminals}
-        widths = sorted(of_peer & set(range(1, plan.terminals + 1)))
-        for _ in range(plan.rounds):
+        ours(1)  # finds everything cold
+        for turn in range(plan.rounds):
             for width in widths:
-                figures = peer.run(target, plan.terminals, width, plan.seconds, directory)
-                seen.setdefault(f"{peer.name}, {_threads(width)}", []).append(figures)
-            seen["rig"].append(ours())
-        del seen["rig"][0]  # the first found everything cold
+                theirs = partial(peer.run, target, plan.terminals, width, plan.seconds, directory)
+                if turn % 2:
+                    pairs[width].append((ours(width), theirs()))
+                else:
+                    of_peer = theirs()
+                    pairs[width].append((ours(width), of_peer))
         _perform(peer.workload, instance, [CheckPhase()], ledger)
-    print(f"{instance.directory.name}, {plan.terminals} sessions; the rig: {_threads(*threads)}\n")
-    _show(seen)
+    print(f"{instance.directory.name}, {plan.terminals} sessions, {plan.rounds} rounds of {plan.seconds} s\n")
+    _show(peer, pairs)
 
 
 @contextmanager
@@ -263,25 +264,22 @@ def _number(pattern: str, text: str) -> float:
     return float(found[1])
 
 
-def _threads(*counts: int) -> str:
-    return ", ".join("1 thread" if count == 1 else f"{count} threads" for count in sorted(counts))
-
-
-def _show(seen: Mapping[str, list[Figures]]) -> None:
+def _show(peer: Peer, pairs: Mapping[int, Sequence[tuple[Figures, Figures]]]) -> None:
     print(f"{'client':<22}{'CPU µs/transaction':>26}{'transactions/s':>30}")
-    for name, runs in seen.items():
-        costs, rates = [run.cpu_us for run in runs], [run.per_s for run in runs]
-        print(f"{name:<22}{_spread(costs, '.1f'):>26}{_spread(rates, ',.0f'):>30}")
-    cpu = {name: statistics.median(run.cpu_us for run in runs) for name, runs in seen.items()}
-    rate = {name: statistics.median(run.per_s for run in runs) for name, runs in seen.items()}
-    print()
-    for name in seen:
-        if name != "rig":
-            print(f"rig / {name:<22} CPU {cpu['rig'] / cpu[name]:.2f}   throughput {rate['rig'] / rate[name]:.2f}")
-    cheapest = min((name for name in seen if name != "rig"), key=lambda name: cpu[name])
-    fastest = max((name for name in seen if name != "rig"), key=lambda name: rate[name])
-    print(f"against the cheapest ({cheapest}): CPU {cpu['rig'] / cpu[cheapest]:.2f}", end="; ")
-    print(f"against the fastest ({fastest}): throughput {rate['rig'] / rate[fastest]:.2f}")
+    for width, seen in pairs.items():
+        for name, runs in (("rig", [ours for ours, _ in seen]), (peer.name, [theirs for _, theirs in seen])):
+            of_client = width if peer.has_threads or name == "rig" else None
+            costs, rates = [run.cpu_us for run in runs], [run.per_s for run in runs]
+            print(f"{name + _threads(of_client):<22}{_spread(costs, '.1f'):>26}{_spread(rates, ',.0f'):>30}")
+    print(f"\n{'rig / ' + peer.name:<22}{'CPU':>26}{'transactions/s':>30}")
+    for width, seen in pairs.items():
+        costs = [ours.cpu_us / theirs.cpu_us for ours, theirs in seen]
+        rates = [ours.per_s / theirs.per_s for ours, theirs in seen]
+        print(f"{_threads(width)[2:]:<22}{_spread(costs, '.2f'):>26}{_spread(rates, '.2f'):>30}")
+
+
+def _threads(count: int | None) -> str:
+    return "" if count is None else ", 1 thread" if count == 1 else f", {count} threads"
 
 
 def _spread(values: list[float], form: str) -> str:
