@@ -96,3 +96,18 @@ def test_time_left_learns_from_what_was_seen() -> None:
     assumed = plan.cell_seconds(cells[0])
     assert plan.time_left(cells, {first: [assumed * 2]}) == pytest.approx(unseen * 2)
     assert plan.time_left([], {first: [1.0]}) == 0
+
+
+def test_the_place_is_a_factor_as_any_other() -> None:
+    text = """
+    name = "places"
+    engine = "sqlite"
+    durability = "drive"
+    [workload.commits]
+    count = 1
+    [factors]
+    "place.path" = ["/a", "/b"]
+    """
+    cells = plan.make(parse(text, "x.toml")).combinations()
+    assert [cell.place.path for cell in cells] == ["/a", "/b"]
+    assert [dict(cell.settings) for cell in cells] == [{}, {}]

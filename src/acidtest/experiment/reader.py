@@ -19,6 +19,7 @@ TOP_KEYS = (
     "factors", "exclude", "workload", "settings", "place", "servers", "quick",
 )  # fmt: skip
 FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
+PLACE_KEYS = tuple(PlaceSpec.model_fields)
 WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "oltp")
 SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
@@ -87,8 +88,7 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
     _known_keys(where, "settings", settings, FAMILIES)
     for family, table in settings.items():
         _table(where, f"settings.{family}", table)
-    place = _table(where, "place", plain.get("place", {}))
-    _known_keys(where, "place", place, tuple(PlaceSpec.model_fields))
+    _known_keys(where, "place", _table(where, "place", plain.get("place", {})), PLACE_KEYS)
 
     plain["servers"] = {
         name: _server(where, f"servers.{name}", _table(where, f"servers.{name}", table))
@@ -162,10 +162,9 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
     key = f"factors.{factor}"
     if not isinstance(levels, list) or not levels:
         raise BadInput(f"{where}: {key}: found {_shown(levels)}, must be a list of at least one level")
-    family, _, setting = factor.partition(".")
-    dotted = bool(setting)
-    if dotted and family not in FAMILIES:
-        raise BadInput(f"{where}: {not_among(f'{key}: engine family', family, FAMILIES)}")
+    dotted = "." in factor
+    if dotted:
+        _settable(where, key, factor)
     known = factor in ALWAYS_FACTORS or factor in WORKLOAD_PARAMETERS or dotted
     result: list[dict[str, Any]] = []
     for position, level in enumerate(levels, start=1):
@@ -208,16 +207,19 @@ def _unknown_factor(where: str, factor: str) -> BadInput:
     near = nearest(factor, allowed)
     meant = f' (did you mean "{near}"?)' if near else ""
     return BadInput(
-        f"{where}: factors.{factor}: no such factor{meant}; allowed: {', '.join(allowed)}, or FAMILY.SETTING",
+        f"{where}: factors.{factor}: no such factor{meant}; allowed: {', '.join(allowed)}, FAMILY.SETTING or place.KEY",
         'for a factor with a name of your own write its levels as { name = "...", set = { ... } }',
     )
 
 
 def _settable(where: str, at: str, target: str) -> None:
-    family, _, setting = target.partition(".")
-    if setting:
-        if family not in FAMILIES:
-            raise BadInput(f"{where}: {not_among(f'{at}: engine family', family, FAMILIES)}")
+    owner, _, setting = target.partition(".")
+    if setting and owner == "place":
+        if setting not in PLACE_KEYS:
+            raise BadInput(f"{where}: {not_among(f'{at}: place', setting, PLACE_KEYS)}")
+    elif setting:
+        if owner not in FAMILIES:
+            raise BadInput(f"{where}: {not_among(f'{at}: engine family', owner, (*FAMILIES, 'place'))}")
     elif target not in ALWAYS_FACTORS and target not in WORKLOAD_PARAMETERS:
         raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS))}")
 

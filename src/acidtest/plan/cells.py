@@ -7,12 +7,15 @@ import itertools
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.experiment import PARAMETERS_OF_ONE, Experiment, Level, Scalar, WorkloadSpec
+from acidtest.experiment import PARAMETERS_OF_ONE, Experiment, Level, PlaceSpec, Scalar, WorkloadSpec
 from acidtest.journal.models import NOT_APPLICABLE
+
+Spec = TypeVar("Spec", WorkloadSpec, PlaceSpec)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Cell:
     workload_name: str
     workload: WorkloadSpec
     settings: Mapping[str, Scalar]  # of the cell's engine, by bare name
+    place: PlaceSpec
 
     @property
     def combination(self) -> str:
@@ -106,7 +110,7 @@ def family_of(experiment: Experiment, engine: str) -> str:
 def _reaches(target: str, family: str, kind: str) -> bool:
     owner, _, setting = target.partition(".")
     if setting:
-        return owner == family
+        return owner in (family, "place")
     return PARAMETERS_OF_ONE.get(target, kind) == kind
 
 
@@ -123,9 +127,12 @@ def _cell(
     workload_name = str(sets["workload"])
     settings = dict(experiment.settings.get(family, {}))
     parameters: dict[str, Scalar] = {}
+    place: dict[str, Scalar] = {}
     for target, value in sets.items():
-        _, _, setting = target.partition(".")
-        if setting:
+        owner, _, setting = target.partition(".")
+        if owner == "place":
+            place[setting] = value
+        elif setting:
             settings[setting] = value
         elif target not in ("engine", "durability", "workload"):
             parameters[target] = value
@@ -138,20 +145,21 @@ def _cell(
         engine=engine,
         durability=str(sets["durability"]),
         workload_name=workload_name,
-        workload=_workload(experiment.workload[workload_name], workload_name, parameters),
+        workload=_varied(experiment.workload[workload_name], parameters, "", f"workload {workload_name}"),
         settings=settings,
+        place=_varied(experiment.place, place, "place.", f"place {experiment.place.kind}"),
     )
 
 
-def _workload(spec: WorkloadSpec, name: str, parameters: Mapping[str, Scalar]) -> WorkloadSpec:
-    if not parameters:
+def _varied(spec: Spec, levels: Mapping[str, Scalar], prefix: str, name: str) -> Spec:
+    if not levels:
         return spec
     try:
-        return WorkloadSpec.model_validate(spec.model_dump() | dict(parameters), strict=True)
+        return type(spec).model_validate(spec.model_dump() | dict(levels), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or name
-        raise BadInput(f"factors.{key}, with workload {name}: found {first['input']}: {first['msg']}") from None
+        raise BadInput(f"factors.{prefix}{key}, with {name}: found {first['input']}: {first['msg']}") from None
 
 
 def _seed(seed: int, repetition: int) -> int:
