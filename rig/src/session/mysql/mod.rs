@@ -13,7 +13,7 @@ mod wire;
 use super::{Bulk, Class, Dialect, Outcome, Request, Session, Sink, Statement, Value};
 use crate::protocol::Target;
 use login::Manner;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use value::{as_many, put_parameters, read_binary_row, read_text_row, Column};
 use wire::{failed, garbled, refusal, Reader, Wire};
@@ -320,7 +320,7 @@ impl Session for Mysql {
         }
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.wire.descriptor())
     }
 

@@ -11,7 +11,7 @@ mod wire;
 use super::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use crate::protocol::Target;
 use copy::Copy;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use value::{is_binary, is_number, put, read_row, INT4, INT8};
 use wire::{affected, failed, garbled, put_length, put_message, put_text, Ended, Wire, HEAD};
@@ -262,7 +262,7 @@ impl Session for Postgres {
         }
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.wire.descriptor())
     }
 
