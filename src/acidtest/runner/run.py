@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,12 +16,20 @@ from typing import Protocol
 from acidtest import __version__
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
-from acidtest.errors import BadInput
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
-from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
-from acidtest.place.directory import is_full
+from acidtest.place import (
+    DirectoryPlace,
+    Ledger,
+    check_machine,
+    image_bytes,
+    machine_facts,
+    place_facts,
+    release_leftovers,
+)
+from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.runner import foreign
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
@@ -57,6 +66,8 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
     run is a recording with status ``failed``.
     """
     verify(plan, where)
+    for cell in plan.combinations():
+        check_machine(cell.place)
     engines = engines_of(plan)
     released = release_leftovers()
     with _ledger() as ledger:
@@ -76,7 +87,7 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
                     template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
                     for cell in remaining
                 }
-                needed = sum(keys.values()) + max(keys.values()) + MARGIN_BYTES
+                needed = sum(keys.values()) + max(_needed(cell, engines) for cell in remaining) + MARGIN_BYTES
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)
                 try:
                     _run_cells(remaining, writer, watcher, place, ledger, engines)
@@ -90,7 +101,18 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
             raise BadInput(
                 f"{error.filename or out}: the disk is full", "free some space and run the same command again"
             ) from None
+        if error.errno == errno.EBUSY:
+            raise AcidtestError(
+                f"{error.filename}: could not be released: {error.strerror}",
+                "end what uses it, run acidtest clean, then the same command again",
+            ) from None
         raise
+
+
+def _needed(cell: Cell, engines: dict[str, Engine]) -> int:
+    """Bytes that the cell itself takes where the templates lie, or in another place beside them."""
+    copied = template_bytes(cell.workload, engines[cell.engine])
+    return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 
 def _run_cells(
