@@ -85,6 +85,11 @@ class PlaceFacts(Record):
     image_on: str = ""  # the file system, device and mount options that the image lies on
     direct_io: str = ""  # whether the loop passes by the host's page cache: "yes", "no", "" without a loop
 
+    def alike(self) -> dict[str, Any]:
+        """What two places have in common that were made alike, and two readings of the same one."""
+        names = {"path", "free_bytes", *(("device", "journal_device", "mount_point") if self.image else ())}
+        return self.model_dump(exclude=names)
+
     @property
     def in_memory(self) -> bool:
         """Whether the file system, or that of its image, is memory: flushes cost nothing there."""

@@ -5,12 +5,14 @@ from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import machine_facts, place_facts
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers
 from acidtest.place.making import check, check_machine, image_bytes, make
+from acidtest.place.strangers import admit
 
 __all__ = [
     "DirectoryPlace",
     "Ledger",
     "Leftover",
     "Place",
+    "admit",
     "check",
     "check_machine",
     "image_bytes",

@@ -128,10 +128,10 @@ def _of_queue(queue: Path | None) -> dict[str, str]:
     }
 
 
-def elsewhere(what: str) -> PlaceFacts:
-    """A place that is not on this machine, or not ours to look at: nothing is known of it but where it is."""
+def unseen(kind: str, what: str) -> PlaceFacts:
+    """A place that is not on this machine, not ours to look at, or could not be made: nothing is known of it."""
     unknown = {name: UNKNOWN for name, field in PlaceFacts.model_fields.items() if field.is_required()}
-    return PlaceFacts.model_validate(unknown | {"kind": "server", "path": what, "free_bytes": 0})
+    return PlaceFacts.model_validate(unknown | {"kind": kind, "path": what, "free_bytes": 0})
 
 
 def _queue(device_number: str) -> Path | None:

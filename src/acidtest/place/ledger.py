@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from acidtest.errors import AcidtestError, BadInput
+from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, state_directory
 from acidtest.place import loops, mounts, queue, strangers
 
@@ -162,14 +162,15 @@ class Ledger:
                 raise
         raise OSError(errno.EBUSY, "no free loop device", str(loops.CONTROL))
 
-    def mount(self, source: Path, point: Path, command: Sequence[str], output: Path) -> str | None:
-        """Mount ``source`` at the directory ``point``, which is ours, by ``command``; None when that fails."""
+    def mount(self, source: Path, point: Path, filesystem: str, options: Sequence[str]) -> str:
+        """Mount ``source`` at the directory ``point``, which is ours. Raises CellFailed."""
         id = self._made("mount", path=str(point), source=str(source))  # noqa: A001
-        if self.run(command, output) == 0 and mounts.mounted_at(point, source):
-            return id
-        mounts.unmount(point, source)
-        self._released(id)
-        return None
+        try:
+            mounts.mount(source, point, filesystem, options)
+        except CellFailed:
+            self._released(id)
+            raise
+        return id
 
     def set_queue(self, device: Path, settings: Mapping[str, str]) -> str:
         """Set files of the device's block queue; releasing the id restores what was there. Raises CellFailed."""

@@ -40,25 +40,20 @@ class MountedPlace(Place):
         storage.begin(label)
         for command in commands:
             self._run(command)
-        self._mkfs = "; ".join(map(shlex.join, commands))
+        # Alike for every cell that is made alike.
+        named = {str(device): "DEVICE", str(apart): "JOURNAL", label: "LABEL", f"device={apart}": "device=JOURNAL"}
+        named[f"logdev={apart}"] = "logdev=JOURNAL"
+        self._mkfs = "; ".join(" ".join(named.get(word, word) for word in command) for command in commands)
         self._asked = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
         given = list(self._asked)
         if apart and filesystem.external_mounted:
             given.append(filesystem.external_mounted.format(device=apart))
         self.path.mkdir()
-        said = self._home.path / "said"
-        command = mounts.command(device, self.path, self._name, given)
-        try:
-            mounted = self._ledger.mount(device, self.path, command, said)
-        except FileNotFoundError:
-            raise CellFailed("mount is not installed: apt-get install mount (Debian)") from None
-        if mounted is None:
-            raise CellFailed(f"{shlex.join(command[:-2])}: {_words(said)}")
-        self._mounted: str | None = mounted
+        self._mounted: str | None = ledger.mount(device, self.path, self._name, given)
         try:
             self._read_ahead_of_btrfs()
         except OSError as error:
-            ledger.undo(mounted)
+            ledger.undo(self._mounted)
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
 
     def _run(self, command: Sequence[str]) -> None:
@@ -99,7 +94,9 @@ class MountedPlace(Place):
         found = [
             _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
             *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
+            *mounts.in_force(filesystems.stripe_shown(self._name, self._spec), mount, {}, {}),
             *self._storage.settings(),
+            *self._journal_settings(table),
         ]
         if self._spec.block_size is not None:
             found.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
@@ -107,6 +104,16 @@ class MountedPlace(Place):
             for bdi in self._own_bdi():
                 found.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
         return found
+
+    def _journal_settings(self, table: filesystems.FileSystem) -> list[SettingInForce]:
+        # mountinfo does not tell, and an xfs superblock needs a program: only looked at where something is asked.
+        asked: dict[str, object] = {} if self._spec.journal == "internal" else {"journal": self._spec.journal}
+        if self._spec.journal_mb is not None:
+            asked["journal_mb"] = self._spec.journal_mb
+        if not asked or table.journal_read is None:
+            return []
+        read = table.journal_read(self._storage.device, self._journal.device if self._journal else None)
+        return [_compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
 
     def release(self) -> None:
         if self._mounted is not None:

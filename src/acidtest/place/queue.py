@@ -13,9 +13,10 @@ from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import SettingInForce
 
-# Restored in this order: a change of scheduler resets nr_requests.
 SCHEDULER = "scheduler"
 TUNABLES = "iosched"
+# Set and restored in this order, after the scheduler, which resets nr_requests; write_cache resets read_ahead_kb.
+PLAIN = ("write_cache", "nr_requests", "read_ahead_kb")
 
 
 def queue_of(device: Path) -> Path:
@@ -35,7 +36,7 @@ def wanted(spec: PlaceSpec) -> dict[str, str]:
         asked[SCHEDULER] = spec.scheduler
     asked |= {f"{TUNABLES}/{name}": value for name, value in _pairs("scheduler_tunables", spec.scheduler_tunables)}
     asked |= dict(_pairs("queue", spec.queue))
-    for name in ("read_ahead_kb", "nr_requests", "write_cache"):
+    for name in PLAIN:
         if (value := getattr(spec, name)) is not None:
             asked[name] = str(value)
     return asked
@@ -53,18 +54,18 @@ def _pairs(key: str, text: str) -> list[tuple[str, str]]:
 
 def snapshot(queue: Path, names: Mapping[str, str]) -> dict[str, str]:
     """What is in force of ``names`` and of all that changes with them, so that it can be restored."""
-    files = {SCHEDULER: "", "nr_requests": "", "read_ahead_kb": "", "write_cache": "", **names}
-    return {name: read(queue, name) for name in files if not name.startswith(TUNABLES) and (queue / name).exists()}
+    others = (name for name in names if name not in PLAIN and not name.startswith(TUNABLES))
+    return {name: read(queue, name) for name in dict.fromkeys((SCHEDULER, *others, *PLAIN)) if (queue / name).exists()}
 
 
 def put(device: Path, queue: Path, asked: Mapping[str, str]) -> None:
     """Write each. Raises CellFailed with what the kernel says and, of a scheduler, those that it has."""
     for name, value in asked.items():
+        if not (queue / name).exists():
+            under = f" under {read(queue, SCHEDULER)}" if name.startswith(TUNABLES) else ""
+            raise CellFailed(f"{device}: the block queue has no {name}{under} in this kernel")
         try:
             (queue / name).write_text(value)
-        except FileNotFoundError:
-            where = "under this scheduler " if name.startswith(TUNABLES) else ""
-            raise CellFailed(f"{device}: the block queue has no {name} {where}in this kernel") from None
         except OSError as error:
             has = (queue / SCHEDULER).read_text().replace("[", "").replace("]", "").split()
             allowed = f" (this kernel has {', '.join(has)})" if name == SCHEDULER else ""

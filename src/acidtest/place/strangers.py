@@ -13,6 +13,7 @@ import json
 import os
 import stat
 import subprocess
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,16 +64,22 @@ def refuse(found: Found, *, erase: bool = False) -> None:
         )
 
 
-def admit(name: str, *, erase: bool) -> Found:
-    """Check a device before a run; with ``erase``, destroy what it holds. Returns what was on it. Raises BadInput."""
-    found = look(name)
-    refuse(found, erase=erase)
-    if found.holds:
-        empty(found.device)
-        left = look(name)
-        if left.holds or left.used:
-            raise BadInput(f"{left}: could not be erased", "name another device")
-    return found
+def admit(names: Sequence[str], erase: Collection[Path], show: Callable[[list[str]], None]) -> None:
+    """Check devices before a run: show what is on them, and destroy it on those to ``erase``.
+
+    Raises BadInput when one may not be written to; then nothing has been destroyed on any.
+    """
+    found = [look(name) for name in names]
+    if found:
+        show([str(one) for one in found])
+    for one in found:
+        refuse(one, erase=one.device in erase)
+    for one in found:
+        if one.holds:
+            empty(one.device)
+            left = look(str(one.device))
+            if left.holds or left.used:
+                raise BadInput(f"{left}: could not be erased", "name another device")
 
 
 def empty(device: Path) -> None:

@@ -44,7 +44,7 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import DirectoryPlace, Ledger, Place
 from acidtest.place import make as make_place
-from acidtest.place.facts import elsewhere
+from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell
 from acidtest.runner import foreign
@@ -155,7 +155,7 @@ def run_cell(
         engine=_facts(cell, engine, seen),
         settings=[*seen.settings, *seen.place_settings],
         machine=machine,
-        place=(seen.place or place_read) if engine.private else elsewhere(engine.facts().source),
+        place=_place_facts(cell, engine, place, place_read, seen),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
@@ -179,7 +179,7 @@ def _on_copy_of_template(
     seen.loaded = template.loaded
     with _place_of(cell, engine, place, ledger) as made:
         seen.see(made)
-        if not any(setting.agrees is False for setting in seen.place_settings):
+        if all(setting.agrees for setting in seen.place_settings):  # else the cell is invalid already
             _on_copy(cell, engine, made, template, ledger, watch, seen)
             seen.see(made)
 
@@ -224,6 +224,14 @@ def _place_of(cell: Cell, engine: Engine, base: DirectoryPlace, ledger: Ledger) 
         yield place
     finally:
         place.release()
+
+
+def _place_facts(cell: Cell, engine: Engine, base: DirectoryPlace, base_read: PlaceFacts, seen: _Seen) -> PlaceFacts:
+    if not engine.private:
+        return unseen("server", engine.facts().source)
+    if _on(cell, base):
+        return base_read
+    return seen.place or unseen(cell.place.kind, cell.place.device or cell.place.path or str(base.path.parent))
 
 
 def _on(cell: Cell, base: DirectoryPlace) -> bool:
