@@ -116,6 +116,7 @@ class Engine(ABC):
     empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
     embedded: bool = False  # runs inside the rig
+    on_raw_device: bool = False  # its database may be a block device itself, without a file system
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
 
     @abstractmethod

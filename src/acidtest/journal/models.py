@@ -65,7 +65,7 @@ class Machine(Record):
 class PlaceFacts(Record):
     """The storage as read back from mountinfo and sysfs; a fact that could not be read is "unknown"."""
 
-    kind: str  # "directory"
+    kind: str  # "directory", "loop", "device", "raw"
     path: str
     filesystem: str
     mount_point: str
@@ -78,11 +78,22 @@ class PlaceFacts(Record):
     scheduler: str
     read_ahead_kb: str
     free_bytes: int
+    nr_requests: str = "unknown"
+    mkfs: str = ""  # the command that made the file system; "" where acidtest made none
+    journal_device: str = ""  # of a file system whose journal lies apart
+    image: str = ""  # the file behind a loop device, and the size that it was made with
+    image_on: str = ""  # the file system, device and mount options that the image lies on
+    direct_io: str = ""  # whether the loop passes by the host's page cache: "yes", "no", "" without a loop
+
+    def alike(self) -> dict[str, Any]:
+        """What two places have in common that were made alike, and two readings of the same one."""
+        names = {"path", "free_bytes", *(("device", "journal_device", "mount_point") if self.image else ())}
+        return self.model_dump(exclude=names)
 
     @property
     def in_memory(self) -> bool:
-        """Whether the file system is memory: flushes cost nothing there."""
-        return self.filesystem in IN_MEMORY
+        """Whether the file system, or that of its image, is memory: flushes cost nothing there."""
+        return self.filesystem in IN_MEMORY or self.image_on.partition(" ")[0] in IN_MEMORY
 
 
 class Recording(Record):

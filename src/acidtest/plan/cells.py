@@ -12,7 +12,15 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.experiment import PARAMETERS_OF_ONE, Experiment, Level, PlaceSpec, Scalar, WorkloadSpec
+from acidtest.experiment import (
+    PARAMETERS_OF_ONE,
+    PLACE_KEYS_WITHOUT_MEANING,
+    Experiment,
+    Level,
+    PlaceSpec,
+    Scalar,
+    WorkloadSpec,
+)
 from acidtest.journal.models import NOT_APPLICABLE
 
 Spec = TypeVar("Spec", WorkloadSpec, PlaceSpec)
@@ -92,11 +100,12 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
         sets.update(level.set)
     family = family_of(experiment, str(sets["engine"]))
     kind = experiment.workload[str(sets["workload"])].kind
+    place = str(sets.get("place.kind", experiment.place.kind))
     levels: dict[str, str] = {}
     for factor, level in chosen.items():
-        reaches = [target for target in level.set if _reaches(target, family, kind)]
+        reaches = [target for target in level.set if _reaches(target, family, kind, place)]
         levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
-    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind)}
+    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind, place)}
 
 
 def family_of(experiment: Experiment, engine: str) -> str:
@@ -107,10 +116,12 @@ def family_of(experiment: Experiment, engine: str) -> str:
     return {"mariadb": "mysql"}.get(family, family)
 
 
-def _reaches(target: str, family: str, kind: str) -> bool:
+def _reaches(target: str, family: str, kind: str, place: str) -> bool:
     owner, _, setting = target.partition(".")
+    if owner == "place":
+        return setting not in PLACE_KEYS_WITHOUT_MEANING.get(place, ())
     if setting:
-        return owner in (family, "place")
+        return owner == family
     return PARAMETERS_OF_ONE.get(target, kind) == kind
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -180,7 +181,7 @@ def results(journal: Journal) -> Results:
         mine = tuple(c for c in compared if c.row.workload == workload)
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
         tables.append(Table(workload, factors, lines, mine, _loads(rows, factors)))
-    places = {r.place.model_dump_json(exclude={"free_bytes", "path"}): r.place for r in journal.recordings}
+    places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
     return Results(journal, tuple(tables), tuple(notes.found), place_notes, bad, base)

@@ -109,7 +109,7 @@ def _facts(journal: Journal) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for recording in journal.recordings:
         known: dict[str, Any] = {f"machine {k}": v for k, v in recording.machine.model_dump().items()}
-        place = recording.place.model_dump(exclude={"path", "free_bytes"})
+        place = recording.place.alike()
         known |= {f"storage {k}": v for k, v in place.items()}
         if recording.engine:
             known[f"{recording.engine.id} version"] = recording.engine.version
