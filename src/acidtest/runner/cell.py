@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,13 @@ from acidtest.journal.protocol import (
     TpccWorkload,
     Workload,
 )
-from acidtest.place import DirectoryPlace, Ledger, Place
+from acidtest.place import DirectoryPlace, GuestPlace, Guests, Ledger, Place
 from acidtest.place import make as make_place
 from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell
 from acidtest.runner import foreign
-from acidtest.runner.rig import DiskFull, converse
+from acidtest.runner.rig import DiskFull, Start, converse, find_rig
 
 Watch = Callable[[Progress], None]
 
@@ -113,6 +114,7 @@ def run_cell(
     engine: Engine,
     place: DirectoryPlace,
     templates: Templates,
+    guests: Guests,
     ledger: Ledger,
     machine: Machine,
     place_read: PlaceFacts,
@@ -126,7 +128,7 @@ def run_cell(
         if isinstance(engine, ForeignServer):
             _on_foreign_server(cell, engine, place, ledger, watch, seen)
         else:
-            _on_copy_of_template(cell, engine, place, templates, ledger, watch, seen)
+            _on_copy_of_template(cell, engine, place, templates, guests, ledger, watch, seen)
     except DiskFull as error:
         if _on(cell, place):
             raise
@@ -154,7 +156,7 @@ def run_cell(
         durability_means=engine.durability(cell.durability, cell.settings).means,
         engine=_facts(cell, engine, seen),
         settings=[*seen.settings, *seen.place_settings],
-        machine=machine,
+        machine=seen.machine or machine,
         place=_place_facts(cell, engine, place, place_read, seen),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
@@ -171,13 +173,14 @@ def _on_copy_of_template(
     engine: Engine,
     place: DirectoryPlace,
     templates: Templates,
+    guests: Guests,
     ledger: Ledger,
     watch: Watch,
     seen: _Seen,
 ) -> None:
     template = templates.get(cell, engine, watch)
     seen.loaded = template.loaded
-    with _place_of(cell, engine, place, ledger) as made:
+    with _place_of(cell, engine, place, guests, ledger) as made:
         seen.see(made)
         if all(setting.agrees for setting in seen.place_settings):  # else the cell is invalid already
             _on_copy(cell, engine, made, template, ledger, watch, seen)
@@ -196,7 +199,8 @@ def _on_copy(
             seen.database_bytes = place.database_bytes(instance.database_files())
             instance.start(ledger)
             try:
-                _converse(cell, instance, ledger, watch, seen)
+                start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
+                _converse(cell, instance, ledger, watch, seen, start=start)
             finally:
                 seen.died = instance.died()
         finally:
@@ -214,12 +218,14 @@ def _copy(template: Template, place: Place, directory: Path) -> None:
 
 
 @contextmanager
-def _place_of(cell: Cell, engine: Engine, base: DirectoryPlace, ledger: Ledger) -> Iterator[Place]:
+def _place_of(cell: Cell, engine: Engine, base: DirectoryPlace, guests: Guests, ledger: Ledger) -> Iterator[Place]:
     """The place that the cell asks for, made for it and released after it; ``base`` itself where that is meant."""
+    if cell.place.kind != "guest":
+        guests.end()
     if _on(cell, base):
         yield base
         return
-    place = make_place(cell.place, base.path, ledger, database_bytes=template_bytes(cell.workload, engine))
+    place = make_place(cell.place, base.path, ledger, guests, database_bytes=template_bytes(cell.workload, engine))
     try:
         yield place
     finally:
@@ -261,6 +267,7 @@ class _Seen:
     answers: list[Settings] = field(default_factory=list)
     settings: list[SettingInForce] = field(default_factory=list)
     place: PlaceFacts | None = None
+    machine: Machine | None = None  # where it is not this one
     place_settings: list[SettingInForce] = field(default_factory=list)
     checks: list[Checked] = field(default_factory=list)
     loaded: Loaded | None = None
@@ -273,10 +280,18 @@ class _Seen:
     def see(self, place: Place) -> None:
         """Read back the storage."""
         self.place, self.place_settings = place.facts(), place.settings()
+        if isinstance(place, GuestPlace):
+            self.machine = place.machine()
 
 
 def _converse(
-    cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen, before: Sequence[Phase] = ()
+    cell: Cell,
+    instance: Instance,
+    ledger: Ledger,
+    watch: Watch,
+    seen: _Seen,
+    before: Sequence[Phase] = (),
+    start: Start | None = None,
 ) -> None:
     job = Job(
         seed=cell.seed,
@@ -286,7 +301,7 @@ def _converse(
         phases=[*before, CheckPhase(), run_phase(cell.workload), CheckPhase()],
     )
     try:
-        for event in converse(job, ledger, instance.environment()):
+        for event in converse(job, ledger, instance.environment(), start):
             match event:
                 case Hello():
                     seen.engine_version = event.engine_version

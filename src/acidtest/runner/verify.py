@@ -31,7 +31,13 @@ def verify(plan: Plan, where: Path) -> None:
             engine_.check_settings(cell.settings)
             engine_.durability(cell.durability, cell.settings)
             check_place(cell.place)
-            if cell.place.kind == "raw" and not engine_.on_raw_device:
+            if cell.place.kind == "guest" and not engine_.embedded:
+                raise BadInput(
+                    f"{engine_.id}: cannot run in a guest, where only the rig runs with an engine embedded in it",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            raw = cell.place.kind == "raw" or (cell.place.kind == "guest" and cell.place.filesystem == "raw")
+            if raw and not engine_.on_raw_device:
                 raise BadInput(
                     f"{engine_.id}: cannot have its database on a raw device",
                     f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',

@@ -34,7 +34,7 @@ class Port:
             os.mkfifo(f"{path}{suffix}", 0o600)
 
     def open(self) -> bool:
-        """Take our ends, once QEMU has taken its own; whether it has. From then on its end is the end of our reading."""
+        """Take our ends, once QEMU has taken its own; whether it has. From then on it ends our reading by its end."""
         try:
             self._in = os.open(f"{self._path}.in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:

@@ -61,14 +61,14 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
     archive = _Cpio()
     for directory in ("bin", "dev", "lib", "lib64", "modules", "proc", "run", "root", "sys", "tmp", "etc"):
         archive.directory(f"/{directory}")
-    for name, target in (("sbin", "bin"), ("usr", ".")):  # the places of a merged /usr, all in one
-        archive.link(f"/{name}", target)
+    for link, to in (("sbin", "bin"), ("usr", ".")):  # the places of a merged /usr, all in one
+        archive.link(f"/{link}", to)
     archive.device("/dev/console", 5, 1)  # what the kernel opens for init
     archive.file("/init", INIT.encode(), 0o755)
     archive.file("/base", "\n".join(str(in_guest(file)) for file in base).encode(), 0o644)
     archive.file("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644)
-    for name, source in sorted(files.items()):
-        archive.file(str(name), source.read_bytes(), 0o755)
+    for path, source in sorted(files.items()):
+        archive.file(str(path), source.read_bytes(), 0o755)
     content = archive.whole()
     target = state_directory() / "guest" / f"initramfs-{hashlib.sha256(content).hexdigest()[:16]}.cpio"
     if not target.exists():

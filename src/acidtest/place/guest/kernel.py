@@ -124,7 +124,9 @@ def ready(say: Callable[[str], None]) -> Kernel:
 
 def installed() -> Kernel | None:
     """The kernel brought last, or None."""
-    said = sorted((state_directory() / "guest").glob("linux-image-*/package.json"), key=lambda file: file.stat().st_mtime)
+    said = sorted(
+        (state_directory() / "guest").glob("linux-image-*/package.json"), key=lambda file: file.stat().st_mtime
+    )
     return Kernel(said[-1].parent, **json.loads(said[-1].read_text())) if said else None
 
 
@@ -169,5 +171,7 @@ def _apt(*command: str, cwd: Path | None = None) -> str:
         raise MachineLacks(f"{command[0]} did not end within 600 s", "check the network and apt's settings") from None
     if ended.returncode != 0:
         words = ended.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise MachineLacks(f"{' '.join(command[:2])}: {words[0]}", "check the network and apt's settings; apt-get update")
+        raise MachineLacks(
+            f"{' '.join(command[:2])}: {words[0]}", "check the network and apt's settings; apt-get update"
+        )
     return ended.stdout

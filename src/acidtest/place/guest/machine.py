@@ -55,6 +55,7 @@ class Guest:
         self._loaded: set[Path] = set()
         self._commands, self._jobs = Port(directory / "commands"), Port(directory / "jobs")
         self._opened: list[Port] = []
+        self._lost = False
         _zeros(directory / "disk", hardware.disk_mb)
         with (directory / "crate").open("xb") as crate:
             crate.truncate(CRATE_BYTES)
@@ -116,20 +117,28 @@ class Guest:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        """Whether it can be used further."""
+        return not self._lost and self._process.poll() is None
 
     def run(self, doing: str, script: str, limit_s: float = COMMAND_S) -> str:
         """Run a shell script there and return what it printed. Raises CellFailed with what it complained of."""
         try:
             return self._commands.run(doing, script, limit_s)
         except Gone as error:
-            raise Gone(f"{doing}: {error.message}: {self._last_words()}") from None
+            raise self.gone(doing, error) from None
+
+    def gone(self, doing: str, error: Gone) -> Gone:
+        """Note that the guest is of no more use, and say so with the last words of its console."""
+        self._lost = True
+        return Gone(f"{doing}: {error.message}: {self._last_words()}")
 
     def load(self, modules: Iterable[str]) -> None:
         """Load kernel modules, with those that they need. Raises CellFailed for one that the kernel does not have."""
         files = [file for file in self.kernel.modules(modules) if file not in self._loaded]
         if files:
-            script = "\n".join(f"grep -q '^{_module(file)} ' /proc/modules || insmod {in_guest(file)}" for file in files)
+            script = "\n".join(
+                f"grep -q '^{_module(file)} ' /proc/modules || insmod {in_guest(file)}" for file in files
+            )
             self.run(f"loading {files[-1].stem} into the guest's kernel", f"set -e\n{script}")
             self._loaded.update(files)
 
@@ -178,24 +187,25 @@ class Guest:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(archive.extractfile(member).read())  # type: ignore[union-attr]
 
-    def rig(self, program: Path, job: bytes, environment: Mapping[str, str]) -> GuestRig:
-        """Start the rig on ``job``."""
-        self.carry([program])
+    def rig(self, program: Path, job: bytes, environment: Mapping[str, str], after: Callable[[], None]) -> GuestRig:
+        """Start the rig ``program``, which was carried there, on ``job``; call ``after`` when it has been stopped."""
         variables = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
         self._jobs.send(
             f"cat >/run/job <<'THE-END-OF-THE-JOB'\n{job.decode()}\nTHE-END-OF-THE-JOB\n{variables}"
             f"echo $$ >/run/job.pid\nexec {_quoted(program)} job </run/job\n"
         )
-        return GuestRig(self, self._jobs, self._last_words)
+        return GuestRig(self, self._jobs, after)
 
     def release(self) -> None:
-        """End the guest; its files stay for whoever removes the directory."""
-        self._ledger.end_process(self._id, self._process)
+        """End the guest; its files stay for whoever removes the directory. A second call does nothing."""
+        if self._id:
+            self._ledger.end_process(self._id, self._process)
+            self._id = ""
         while self._opened:
             self._opened.pop().close()
 
     def _pack(self, files: Iterable[Path], led_to: Iterable[Path], raw: Path | None = None) -> int:
-        """Fill the crate: ``files``, links as links; ``led_to``, the files behind links; ``raw`` at the next whole block.
+        """Fill the crate: ``files``, links as links; ``led_to``, the files behind links; ``raw`` at a whole block.
 
         Returns the length of the first part, in bytes.
         """
@@ -209,8 +219,8 @@ class Guest:
             length = crate.tell()
             if raw is not None:
                 crate.seek(-(-length // BLOCK) * BLOCK)
-                with raw.open("rb") as file:
-                    shutil.copyfileobj(file, crate, BLOCK)
+                with raw.open("rb") as database:
+                    shutil.copyfileobj(database, crate, BLOCK)
             crate.truncate(CRATE_BYTES)
             crate.flush()
             os.fsync(crate.fileno())
@@ -218,7 +228,8 @@ class Guest:
 
     def _unpack(self, doing: str, length: int) -> None:
         # busybox's tar reads on to the end of the device, past that of the archive.
-        self.run(doing, f"blockdev --flushbufs {CRATE} && head -c {length} {CRATE} | tar -xf - -C /")
+        read = f"dd if={CRATE} bs=64k count={-(-length >> 16)} 2>/dev/null"
+        self.run(doing, f"blockdev --flushbufs {CRATE} && {read} | tar -xf - -C /")
 
 
 @dataclass
@@ -227,14 +238,14 @@ class GuestRig:
 
     _guest: Guest
     _port: Port
-    _last_words: Callable[[], str]
+    _after: Callable[[], None]
 
     def lines(self, silence_s: float) -> Iterator[bytes]:
         """Its events, as they come. Raises CellFailed when the guest ends or says nothing for ``silence_s``."""
         try:
             yield from self._port.lines(silence_s)
         except Gone as error:
-            raise Gone(f"{error.message}: {self._last_words()}") from None
+            raise self._guest.gone("the rig", error) from None
 
     def ended(self, limit_s: float) -> tuple[int, str]:
         """Its exit code (below zero: the signal that killed it) and the end of its standard error."""
@@ -248,6 +259,8 @@ class GuestRig:
         if self._port.code is None and self._guest.alive:
             self._guest.run("ending the rig", "kill -9 $(cat /run/job.pid) 2>/dev/null || true", 60.0)
             self.ended(60.0)
+        if self._guest.alive:
+            self._after()
 
 
 def lacking(accelerator: str) -> None:
