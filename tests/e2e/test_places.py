@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from acidtest.files import state_directory
 from blocks import loops_over_files_in, mounts_below
 from support import ACIDTEST, journal_lines
 
@@ -137,3 +141,53 @@ def test_without_root_what_needs_it_is_said_in_one_line_and_the_rest_works(
     assert not (tmp_path / "refused").exists()
     plain = unprivileged(experiment(), tmp_path / "plain")
     assert plain.returncode == 0, plain.stderr
+
+
+KILLED = """
+name = "killed"
+engine = "firebird-5.0"
+durability = "drive"
+repetitions = 40
+[workload.commits]
+duration_s = 0.3
+[factors]
+filesystem = [
+  { name = "raw", set = { "place.kind" = "raw" } },
+  { name = "ext4", set = { "place.kind" = "loop", "place.filesystem" = "ext4" } },
+  { name = "xfs", set = { "place.kind" = "loop", "place.filesystem" = "xfs", "place.journal" = "external" } },
+  { name = "btrfs", set = { "place.kind" = "loop", "place.filesystem" = "btrfs" } },
+]
+"place.scheduler" = ["bfq"]
+"""
+
+
+def test_after_twenty_kills_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out, home = written(tmp_path / "killed.toml", KILLED), tmp_path / "out", tmp_path / "home"
+    home.mkdir()
+    (home / "engines").symlink_to(state_directory() / "engines")
+    environment = {**os.environ, "ACIDTEST_HOME": str(home)}
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    for _ in range(20):
+        lab = subprocess.Popen([ACIDTEST, "run", file, "--out", out], env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(delay := moments.uniform(0.5, 6))
+        lab.kill()
+        lab.wait()
+        done = acidtest("clean", environment=environment)
+        about = f"seed {seed}, killed after {delay:.4f} s: {done.stdout}{done.stderr}"
+        assert done.returncode == 0, about
+        assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path), about
+        assert processes_with(f"ACIDTEST_HOME={home}") == [], about
+        assert {p.name for p in out.glob("*")} <= {"journal.jsonl", "report.html", ".acidtest-can-write"}, about
+        assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
+    statuses = {recording["status"] for recording in journal_lines(out)}
+    assert statuses == {"done"}  # what the journal holds is whole
+
+
+def processes_with(variable: str) -> list[str]:
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if variable.encode() in environ.read_bytes().split(b"\0"):
+                found.append((environ.parent / "cmdline").read_text().replace("\0", " "))
+    return found
