@@ -230,7 +230,7 @@ def of_place(place: PlaceFacts) -> list[Warning]:
             Warning(
                 code="in-memory",
                 about="place",
-                text=f"The databases lay on {place.filesystem}, which is memory: flushes cost nothing there. "
+                text=f"The databases lay on {place.memory}, which is memory: flushes cost nothing there. "
                 "Give a directory on the drive you want to know about.",
             )
         ]

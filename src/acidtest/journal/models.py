@@ -111,9 +111,13 @@ class PlaceFacts(Record):
         return self.model_dump(exclude=names)
 
     @property
+    def memory(self) -> str:
+        """The file system, or that of the image, if it is memory: flushes cost nothing there. Else ""."""
+        return next((one for one in (self.filesystem, self.image_on.partition(" ")[0]) if one in IN_MEMORY), "")
+
+    @property
     def in_memory(self) -> bool:
-        """Whether the file system, or that of its image, is memory: flushes cost nothing there."""
-        return self.filesystem in IN_MEMORY or self.image_on.partition(" ")[0] in IN_MEMORY
+        return self.memory != ""
 
 
 class Recording(Record):

@@ -8,6 +8,7 @@ that goes on in the measurement.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -196,6 +197,14 @@ def find(name: str) -> FileSystem:
             f"{name}: {filesystem.program} is not installed: apt-get install {filesystem.package} (Debian)"
         )
     return filesystem
+
+
+def in_kernel(name: str) -> bool:
+    """Whether the kernel has this file system, or a module that it would load for it."""
+    if name in Path("/proc/filesystems").read_text().split():
+        return True
+    modules = Path("/lib/modules") / os.uname().release / "modules.dep"
+    return modules.exists() and f"/{name}.ko" in modules.read_text()
 
 
 def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path | None) -> list[list[str]]:

@@ -63,7 +63,9 @@ def put(device: Path, queue: Path, asked: Mapping[str, str]) -> None:
     for name, value in asked.items():
         if not (queue / name).exists():
             under = f" under {read(queue, SCHEDULER)}" if name.startswith(TUNABLES) else ""
-            raise CellFailed(f"{device}: the block queue has no {name}{under} in this kernel")
+            raise CellFailed(
+                f"{device}: the block queue has no {name.removeprefix(TUNABLES + '/')}{under} in this kernel"
+            )
         try:
             (queue / name).write_text(value)
         except OSError as error:
