@@ -152,19 +152,18 @@ class Guest:
         files = [file for file in (*inside, *led_to) if file.is_file()]
         libraries = elf.closure(files)
         others = {file: None for file in (*led_to, *libraries) if file not in inside and file.is_file()}
-        length = self._pack(inside, [file for file in others if file not in self._carried])
-        self._unpack("carrying the rig and the engine into the guest", length)
+        real = {file: file.resolve() for file in others if file not in self._carried}
+        self._copy("carrying the rig and the engine into the guest", {file: file for file in inside} | real)
         self._carried.update(new, others)
 
     def put(self, directory: Path, raw: Path | None = None) -> None:
         """Put ``directory`` there under its own path, and have it all written; ``raw``, a file in it, onto the disk."""
-        length = self._pack([p for p in sorted(directory.rglob("*")) if p != raw], [], raw)
-        self._unpack("copying the database into the guest", length)
+        files = {file: file for file in sorted(directory.rglob("*")) if file != raw}
         if raw is not None:
-            start, blocks = -(-length // BLOCK), -(-raw.stat().st_size // BLOCK)
-            copy = f"dd if={CRATE} of={DISK} bs={BLOCK} skip={start} count={blocks} 2>/dev/null"
-            link = f"mkdir -p {_quoted(raw.parent)} && ln -sfn {DISK} {_quoted(raw)}"
-            self.run("copying the database onto the raw device", f"{copy} && {link}")
+            self._copy("copying the database onto the raw device", {Path(DISK): raw})
+        self._copy("copying the database into the guest", files)
+        if raw is not None:
+            self.run("linking the database to the raw device", f"ln -sfn {DISK} {_quoted(raw)}")
         settle = f"sync && blockdev --flushbufs {CRATE} && touch /run/put"
         self.run("flushing the database in the guest", settle)
 
@@ -204,32 +203,37 @@ class Guest:
         while self._opened:
             self._opened.pop().close()
 
-    def _pack(self, files: Iterable[Path], led_to: Iterable[Path], raw: Path | None = None) -> int:
-        """Fill the crate: ``files``, links as links; ``led_to``, the files behind links; ``raw`` at a whole block.
+    def _copy(self, doing: str, files: Mapping[Path, Path]) -> None:
+        """Copy files of this machine into the guest: where they go, and where they are. Links stay links.
 
-        Returns the length of the first part, in bytes.
+        By the second disk: an archive of what is small, then, at whole blocks, what is large; dd is quicker than tar.
         """
+        large = {to: file for to, file in files.items() if file.stat(follow_symlinks=False).st_size > BLOCK}
+        script = ["set -e", f"blockdev --flushbufs {CRATE}"]
         with (self._directory / "crate").open("r+b") as crate:
             crate.truncate(0)
             with tarfile.open(fileobj=crate, mode="w", format=tarfile.GNU_FORMAT) as archive:
-                for file in files:
-                    archive.add(file, recursive=False)
-                for file in led_to:
-                    archive.add(file.resolve(), str(file), recursive=False)
-            length = crate.tell()
-            if raw is not None:
-                crate.seek(-(-length // BLOCK) * BLOCK)
-                with raw.open("rb") as database:
-                    shutil.copyfileobj(database, crate, BLOCK)
+                for to, file in files.items():
+                    if to not in large:
+                        archive.add(file, str(to), recursive=False)
+            # busybox's tar reads on to the end of the device, past that of the archive.
+            script.append(f"dd if={CRATE} bs=64k count={-(-crate.tell() >> 16)} 2>/dev/null | tar -xf - -C /")
+            for to, file in large.items():
+                start, size = -(-crate.tell() // BLOCK), file.stat().st_size
+                crate.seek(start * BLOCK)
+                with file.open("rb") as source:
+                    shutil.copyfileobj(source, crate, BLOCK)
+                script.append(f"mkdir -p {_quoted(to.parent)}")
+                script.append(
+                    f"dd if={CRATE} of={_quoted(to)} bs={BLOCK} skip={start} count={-(-size // BLOCK)} 2>/dev/null"
+                )
+                if str(to) != DISK:
+                    mode = file.stat().st_mode & 0o777
+                    script.append(f"truncate -s {size} {_quoted(to)}; chmod {mode:o} {_quoted(to)}")
             crate.truncate(CRATE_BYTES)
             crate.flush()
             os.fsync(crate.fileno())
-        return length
-
-    def _unpack(self, doing: str, length: int) -> None:
-        # busybox's tar reads on to the end of the device, past that of the archive.
-        read = f"dd if={CRATE} bs=64k count={-(-length >> 16)} 2>/dev/null"
-        self.run(doing, f"blockdev --flushbufs {CRATE} && {read} | tar -xf - -C /")
+        self.run(doing, "\n".join(script))
 
 
 @dataclass
