@@ -73,8 +73,10 @@ def image_mb(spec: PlaceSpec, database_bytes: int) -> int:
     return spec.size_mb or max(SMALLEST_MB, -(-2 * database_bytes >> 20))
 
 
-def make(spec: PlaceSpec, base: Path, ledger: Ledger, guests: Guests, *, database_bytes: int) -> Place:
+def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int, guests: Guests | None = None) -> Place:
     """The place that ``spec`` asks for, for a database of that size; without a path of its own, in ``base``.
+
+    A guest is taken from ``guests``, who keeps it.
 
     Raises CellFailed when this machine cannot make it.
     """
@@ -82,6 +84,7 @@ def make(spec: PlaceSpec, base: Path, ledger: Ledger, guests: Guests, *, databas
         if spec.kind == "directory":
             return DirectoryPlace(Path(spec.path or base), ledger, needed_bytes=database_bytes)
         if spec.kind == "guest":
+            assert guests is not None
             at, size_mb = Path(spec.path or base), image_mb(spec, database_bytes)
             hardware = Hardware(spec.guest_memory_mb, spec.guest_cpus, spec.guest_accelerator, size_mb)
             guest = guests.get(hardware, at)

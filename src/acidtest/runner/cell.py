@@ -225,7 +225,9 @@ def _place_of(cell: Cell, engine: Engine, base: DirectoryPlace, guests: Guests, 
     if _on(cell, base):
         yield base
         return
-    place = make_place(cell.place, base.path, ledger, guests, database_bytes=template_bytes(cell.workload, engine))
+    place = make_place(
+        cell.place, base.path, ledger, database_bytes=template_bytes(cell.workload, engine), guests=guests
+    )
     try:
         yield place
     finally:

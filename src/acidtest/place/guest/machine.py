@@ -113,7 +113,8 @@ class Guest:
             for line in _tail(self._directory / name).splitlines()
             if line.strip()
         ]
-        return " / ".join(said[-4:]) or "it left no message"
+        panic = [line for line in said if "Kernel panic" in line]  # a trace of calls comes after it
+        return " / ".join(panic or said[-4:]) or "it left no message"
 
     @property
     def alive(self) -> bool:
