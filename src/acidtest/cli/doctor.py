@@ -14,10 +14,12 @@ from rich.table import Table
 
 from acidtest import __version__
 from acidtest.engine import catalogue
-from acidtest.errors import AcidtestError
+from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
 from acidtest.place import leftovers, machine_facts, place_facts
 from acidtest.place.filesystems import FILESYSTEMS, in_kernel
+from acidtest.place.guest.kernel import installed
+from acidtest.place.guest.machine import lacking, qemu_version
 from acidtest.place.loops import CONTROL
 from acidtest.runner import find_rig, rig_version
 
@@ -101,6 +103,13 @@ def _places() -> list[Finding]:
         findings.append(_finding("loop places", "absent", f"this kernel has no loop devices ({CONTROL})"))
     else:
         findings.append(_finding("loop places", "ok", "loop devices and root are there"))
+    try:
+        lacking("tcg")
+        has = installed()
+        brought = f"{has.package} {has.version}" if has else "a kernel is brought at first use"
+        findings.append(_finding("guests", "ok", f"QEMU {qemu_version()}; {brought}"))
+    except MachineLacks as error:
+        findings.append(_finding("guests", "absent", error.message, error.remedy))
     return findings
 
 

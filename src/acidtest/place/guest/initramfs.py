@@ -50,12 +50,9 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
 
     Modules that the kernel lacks and programs that this machine lacks stay out. Raises MachineLacks without busybox.
     """
-    busybox = shutil.which("busybox", path="/bin:/usr/bin:/sbin:/usr/sbin")
-    if busybox is None or elf.read(Path(busybox)).needed:
-        raise MachineLacks("a guest needs a static busybox", "apt-get install busybox-static (Debian)")
     base = kernel.modules(BASE)
     tools = {Path("/bin") / name: Path(found) for name in programs if (found := program(name))}
-    files = {Path("/bin/busybox"): Path(busybox)} | tools
+    files = {Path("/bin/busybox"): busybox()} | tools
     files |= {file: file for file in elf.closure(tools.values())}
     files |= {in_guest(file): file for file in [*base, *kernel.modules(name for name in modules if kernel.has(name))]}
     archive = _Cpio()
@@ -77,6 +74,14 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
         fsync_path(fresh)
         fresh.rename(target)
     return target
+
+
+def busybox() -> Path:
+    """A busybox that needs no library. Raises MachineLacks."""
+    found = program("busybox")
+    if found is None or elf.read(Path(found)).needed:
+        raise MachineLacks("a guest needs a static busybox", "apt-get install busybox-static (Debian)")
+    return Path(found)
 
 
 def program(name: str) -> str | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from acidtest import elf
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.place.guest.agent import Gone, Port
-from acidtest.place.guest.initramfs import in_guest
+from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
 from acidtest.place.ledger import Ledger
 
@@ -272,6 +272,7 @@ def lacking(accelerator: str) -> None:
     """Raise MachineLacks unless this machine can run guests."""
     if shutil.which(QEMU) is None:
         raise MachineLacks(f"a guest needs {QEMU}", "apt-get install qemu-system-x86 (Debian)")
+    busybox()
     if accelerator == "kvm" and not os.access("/dev/kvm", os.R_OK | os.W_OK):
         raise MachineLacks("/dev/kvm: not there, or not to be opened", 'say guest_accelerator = "tcg" in [place]')
 
