@@ -17,12 +17,12 @@ name = "guest"
 durability = "drive"
 repetitions = 1
 base = { place = "raw" }
-engine = ["firebird-5.0", "sqlite"]
 place = { size_mb = 320 }
 settings.firebird.server_mode = "SuperClassic"
 [workload.tpcb]
 duration_s = 1
 [factors]
+engine = ["firebird-5.0", "sqlite"]
 place = [
   { name = "raw", set = { "place.kind" = "guest", "place.filesystem" = "raw" } },
   { name = "jfs", set = { "place.kind" = "guest", "place.filesystem" = "jfs", "place.mount" = "sync,noatime" } },

@@ -19,7 +19,7 @@ from acidtest.files import state_directory
 from acidtest.place import leftovers, machine_facts, place_facts
 from acidtest.place.filesystems import FILESYSTEMS, in_kernel
 from acidtest.place.guest.kernel import installed
-from acidtest.place.guest.machine import lacking, qemu_version
+from acidtest.place.guest.machine import can_run, qemu_version
 from acidtest.place.loops import CONTROL
 from acidtest.runner import find_rig, rig_version
 
@@ -104,7 +104,7 @@ def _places() -> list[Finding]:
     else:
         findings.append(_finding("loop places", "ok", "loop devices and root are there"))
     try:
-        lacking("tcg")
+        can_run("tcg")
         has = installed()
         brought = f"{has.package} {has.version}" if has else "a kernel is brought at first use"
         findings.append(_finding("guests", "ok", f"QEMU {qemu_version()}; {brought}"))

@@ -15,7 +15,7 @@ from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest import kernel
-from acidtest.place.guest.machine import Hardware, lacking
+from acidtest.place.guest.machine import Hardware, can_run
 from acidtest.place.guest.place import RAW, GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger
 from acidtest.place.mounted import MountedPlace
@@ -49,7 +49,7 @@ def needs_root(spec: PlaceSpec) -> bool:
 def check_machine(spec: PlaceSpec) -> None:
     """Raise MachineLacks when this process may not make such a place at all, or has not what a guest needs."""
     if spec.kind == "guest":
-        lacking(spec.guest_accelerator)
+        can_run(spec.guest_accelerator)
     if needs_root(spec) and os.geteuid() != 0:
         raise MachineLacks(f"{spec.kind} places need root", "run: sudo " + " ".join(["acidtest", *sys.argv[1:]]))
     if needs_root(spec) and sys.platform != "linux":

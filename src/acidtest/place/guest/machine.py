@@ -268,7 +268,7 @@ class GuestRig:
             self._after()
 
 
-def lacking(accelerator: str) -> None:
+def can_run(accelerator: str) -> None:
     """Raise MachineLacks unless this machine can run guests."""
     if shutil.which(QEMU) is None:
         raise MachineLacks(f"a guest needs {QEMU}", "apt-get install qemu-system-x86 (Debian)")
