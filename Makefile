@@ -56,10 +56,11 @@ elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 else echo "missing, by their Debian names:$$missing"; fi
 endef
 
-# Firebird needs a library or two that a bare machine lacks.
+# Firebird needs a library or two that a bare machine lacks; places need what makes their file systems.
 system:
-	@$(call debian,libtommath1 libncurses5)
+	@$(call debian,libtommath1 libncurses5 e2fsprogs xfsprogs btrfs-progs util-linux)
 
 # Tests call these; one that is missing fails them. The servers that acidtest cannot bring itself are Debian's.
 test-system:
-	@$(call debian,chromium strace procps binutils util-linux mount firebird3.0-server mariadb-server-core)
+	@$(call debian,chromium strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs \
+	  qemu-system-x86 busybox-static firebird3.0-server mariadb-server-core)

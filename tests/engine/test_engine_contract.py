@@ -26,7 +26,7 @@ from acidtest.journal.protocol import (
     Settings,
 )  # fmt: skip
 from acidtest.place import Ledger
-from acidtest.place.directory import copy_tree
+from acidtest.place.trees import copy_tree
 from acidtest.runner.rig import converse
 
 # By family: settings that must reach the engine,

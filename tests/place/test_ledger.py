@@ -19,12 +19,6 @@ from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
 from acidtest.place.ledger import TOKEN
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
 def killed_lab(body: str) -> None:
     """Run ``body`` in a lab of its own that ends by SIGKILL."""
     script = textwrap.dedent(

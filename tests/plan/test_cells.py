@@ -62,6 +62,39 @@ def test_levels_reach_workload_and_settings() -> None:
     assert (cell.workload.scale, cell.settings) == (2, {"page_buffers": 200})
 
 
+PLACES = """
+name = "t"
+engine = "sqlite"
+durability = "drive"
+repetitions = 1
+[workload.commits]
+count = 10
+[factors]
+where = [
+  { name = "here", set = { "place.kind" = "directory" } },
+  { name = "raw", set = { "place.kind" = "raw" } },
+  { name = "xfs", set = { "place.kind" = "loop", "place.filesystem" = "xfs" } },
+]
+"place.mount" = ["defaults", "noatime"]
+"place.scheduler" = ["none", "bfq"]
+"""
+
+
+def test_what_means_nothing_to_a_kind_of_place_collapses() -> None:
+    planned = make(text=PLACES).combinations()
+    assert [cell.combination.removeprefix("commits/sqlite/drive/") for cell in planned] == [
+        "here/–/–",
+        "raw/–/none",
+        "raw/–/bfq",
+        "xfs/defaults/none",
+        "xfs/defaults/bfq",
+        "xfs/noatime/none",
+        "xfs/noatime/bfq",
+    ]
+    last = planned[-1].place
+    assert (last.kind, last.filesystem, last.mount, last.scheduler) == ("loop", "xfs", "noatime", "bfq")
+
+
 @given(st.integers(0, 2**53))
 def test_repetitions_are_interleaved_and_complete(seed: int) -> None:
     cells = make(seed).cells

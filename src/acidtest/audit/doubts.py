@@ -225,12 +225,30 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
 
 def of_place(place: PlaceFacts) -> list[Warning]:
     """Doubts about what the storage says of itself; they concern every durable number."""
+    return [*_of_guest(place), *_of_drive(place)]
+
+
+def _of_guest(place: PlaceFacts) -> list[Warning]:
+    if place.guest is None:
+        return []
+    emulated = (
+        " Its processor is emulated in software, many times slower: what an engine computes weighs more than it would, "
+        "what the storage does less, and absolute figures mean nothing."
+    )
+    text = (
+        f"Measured in a virtual machine ({place.guest.name}): to be read against rows of the same guest only, which is "
+        f"how it is compared here.{emulated if place.guest.accelerator == 'tcg' else ''}"
+    )
+    return [Warning(code="guest", about="place", text=text)]
+
+
+def _of_drive(place: PlaceFacts) -> list[Warning]:
     if place.in_memory:
         return [
             Warning(
                 code="in-memory",
                 about="place",
-                text=f"The databases lay on {place.filesystem}, which is memory: flushes cost nothing there. "
+                text=f"The databases lay on {place.memory}, which is memory: flushes cost nothing there. "
                 "Give a directory on the drive you want to know about.",
             )
         ]

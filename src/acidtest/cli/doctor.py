@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import os
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,13 @@ from rich.table import Table
 
 from acidtest import __version__
 from acidtest.engine import catalogue
-from acidtest.errors import AcidtestError
+from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
 from acidtest.place import leftovers, machine_facts, place_facts
+from acidtest.place.filesystems import FILESYSTEMS, in_kernel
+from acidtest.place.guest.kernel import installed
+from acidtest.place.guest.machine import can_run, qemu_version
+from acidtest.place.loops import CONTROL
 from acidtest.runner import find_rig, rig_version
 
 Finding = dict[str, str]
@@ -28,7 +33,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
-    findings = [*_rig(), *_engines(), *_storage(directory), *_machine(), *_leftovers()]
+    findings = [*_rig(), *_engines(), *_storage(directory), *_places(), *_machine(), *_leftovers()]
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
     else:
@@ -78,6 +83,33 @@ def _storage(directory: Path) -> list[Finding]:
             f"write cache {facts.write_cache} ({cache.get(facts.write_cache, 'cannot be told')}), FUA {facts.fua}",
         )
     )
+    return findings
+
+
+def _places() -> list[Finding]:
+    """What file systems could be made and mounted for a cell, and what keeps the others from it."""
+    kernel = [name for name in FILESYSTEMS if in_kernel(name)]
+    lacking = [name for name in FILESYSTEMS if name not in kernel]
+    packages = {name: FILESYSTEMS[name].package for name in kernel if not shutil.which(FILESYSTEMS[name].program)}
+    usable = [name for name in kernel if name not in packages]
+    detail = f"{', '.join(usable) or 'none'} can be made; this kernel has no {', '.join(lacking)}"
+    if packages:
+        detail += f"; {', '.join(packages)} lack their mkfs"
+    remedy = f"apt-get install {' '.join(dict.fromkeys(packages.values()))} (Debian)" if packages else ""
+    findings = [_finding("file systems", "ok" if usable else "absent", detail, remedy)]
+    if os.geteuid() != 0:
+        findings.append(_finding("loop places", "absent", "loop, device and raw places need root", "sudo acidtest run"))
+    elif not CONTROL.exists():
+        findings.append(_finding("loop places", "absent", f"this kernel has no loop devices ({CONTROL})"))
+    else:
+        findings.append(_finding("loop places", "ok", "loop devices and root are there"))
+    try:
+        can_run("tcg")
+        has = installed()
+        brought = f"{has.package} {has.version}" if has else "a kernel is brought at first use"
+        findings.append(_finding("guests", "ok", f"QEMU {qemu_version()}; {brought}"))
+    except MachineLacks as error:
+        findings.append(_finding("guests", "absent", error.message, error.remedy))
     return findings
 
 

@@ -23,6 +23,14 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where journal and page go. A second run resumes.")],
     quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that could not run.")] = False,
+    use_device: Annotated[
+        list[str] | None,
+        typer.Option("--use-device", help="A real block device that may be written to.", metavar="/dev/X"),
+    ] = None,
+    erase: Annotated[
+        list[str] | None,
+        typer.Option("--erase", help="Of these, one on which everything may be destroyed.", metavar="/dev/X"),
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
@@ -34,7 +42,8 @@ def run(
     console = Console(stderr=json, highlight=False)
     watcher: runner.Watcher = _Bars(console) if console.is_terminal else _Lines(console)
     try:
-        outcome = runner.run(planned, file, out, watcher, retry_failed=retry_failed)
+        devices = runner.Devices.named(use_device or [], erase or [])
+        outcome = runner.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
     finally:
         if isinstance(watcher, _Bars):
             watcher.bars.stop()
@@ -69,6 +78,13 @@ class _Lines:
     def released(self, lines: list[str]) -> None:
         for line in lines:
             self._console.print(f"left behind by an earlier run: {line}", soft_wrap=True)
+
+    def brings(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, markup=False)
+
+    def admitted(self, lines: list[str]) -> None:
+        for line in lines:
+            self._console.print(f"device {line}", soft_wrap=True, markup=False)
 
     def cell_begins(self, cell: plan.Cell, left_s: float) -> None:
         pass

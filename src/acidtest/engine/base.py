@@ -115,6 +115,8 @@ class Engine(ABC):
     family: str  # "firebird": the prefix of its settings in an experiment
     empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
+    embedded: bool = False  # runs inside the rig
+    on_raw_device: bool = False  # its database may be a block device itself, without a file system
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
 
     @abstractmethod
@@ -139,6 +141,11 @@ class Engine(ABC):
     def remove(self, say: Callable[[str], None]) -> None:
         """Remove the folder that ``install`` made. Raises BadInput when there is none."""
         raise BadInput(f"{self.id} was not installed by acidtest and cannot be removed by it")
+
+    def files(self) -> list[Path]:
+        """Files and folders of this machine that the rig needs to run the engine embedded, without the libraries that
+        those name themselves: what has to be carried to where this machine's files are not."""
+        return [Path(path)] if (path := self.offer().path) else []
 
     @abstractmethod
     def facts(self) -> EngineFacts:

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acidtest.engine import archives, elf, install, libraries
+from acidtest import elf
+from acidtest.engine import archives, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec, filled, shown
 from acidtest.engine.compare import Answers
 from acidtest.engine.server import (

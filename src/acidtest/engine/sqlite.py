@@ -49,6 +49,7 @@ class Sqlite(Engine):
 
     id = "sqlite"
     family = "sqlite"
+    embedded = True
     has_procedures = False
 
     def offer(self) -> Offer:

@@ -74,10 +74,58 @@ PARAMETERS_OF_ONE = {
 
 
 class PlaceSpec(Model):
-    """Where the databases live: a directory on a mounted file system."""
+    """Where the databases live, and on what storage. What is None stays as the kernel or mkfs has it."""
 
-    kind: Literal["directory"] = "directory"
+    kind: Literal["directory", "loop", "device", "raw", "guest"] = "directory"
     path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
+    device: str | None = Field(default=None, description="device, raw: the block device; raw without it takes a loop")
+    size_mb: int | None = Field(default=None, ge=16, le=1 << 24, description="of a loop's image, MiB")
+    sparse: bool = Field(default=False, description="a loop's image takes its blocks when they are first written")
+    filesystem: str | None = Field(default=None, description="loop, device: what is made on it")
+    mkfs: str = Field(default="", description="options for mkfs beside ours, as on a command line")
+    mount: str = Field(default="defaults", description="mount options, with commas")
+    block_size: int | None = Field(default=None, ge=512, le=65_536, description="of the file system, bytes")
+    stripe_kb: int | None = Field(default=None, ge=4, le=1 << 20, description="on one disk of the array, KiB")
+    stripe_disks: int = Field(default=1, ge=1, le=1_024, description="that hold data, of the array")
+    journal: Literal["internal", "external", "none"] = "internal"
+    journal_mb: int | None = Field(default=None, ge=1, le=1 << 16, description="size of the file system's journal, MiB")
+    journal_path: str | None = Field(default=None, description="where an external journal's image lies")
+    scheduler: str | None = Field(default=None, description="of the block queue")
+    scheduler_tunables: str = Field(default="", description='files of queue/iosched: "fifo_batch=8,writes_starved=2"')
+    queue: str = Field(default="", description='other files of the block queue: "nomerges=2,wbt_lat_usec=0"')
+    read_ahead_kb: int | None = Field(default=None, ge=0, le=1 << 20)
+    nr_requests: int | None = Field(default=None, ge=1, le=1 << 20)
+    write_cache: Literal["write back", "write through"] | None = Field(
+        default=None, description="write through: the kernel takes the drive's word for safe and sends no flush"
+    )
+    guest_memory_mb: int = Field(default=1024, ge=256, le=1 << 20, description="guest: its memory, MiB")
+    guest_cpus: int = Field(default=2, ge=1, le=256, description="guest: its processors")
+    guest_accelerator: Literal["tcg", "kvm"] = Field(
+        default="tcg", description="guest: tcg emulates the processor in software, kvm does not"
+    )
+
+
+# Keys that mean nothing to a kind of place: a factor that sets one has the level "–" there.
+_OF_FILESYSTEMS = (
+    "filesystem", "mkfs", "mount", "block_size", "stripe_kb", "stripe_disks", "journal", "journal_mb", "journal_path",
+)  # fmt: skip
+_OF_QUEUES = ("scheduler", "scheduler_tunables", "queue", "read_ahead_kb", "nr_requests", "write_cache")
+_OF_GUESTS = ("guest_memory_mb", "guest_cpus", "guest_accelerator")
+_NOT_OF_GUESTS = ("device", "sparse", "journal", "journal_mb", "journal_path")
+PLACE_KEYS_WITHOUT_MEANING: dict[str, tuple[str, ...]] = {
+    "directory": ("device", "size_mb", "sparse", *_OF_FILESYSTEMS, *_OF_QUEUES, *_OF_GUESTS),
+    "loop": ("device", *_OF_GUESTS),
+    "device": ("size_mb", "sparse", *_OF_GUESTS),
+    "raw": (*_OF_FILESYSTEMS, *_OF_GUESTS),
+    "guest": _NOT_OF_GUESTS,
+    "guest raw": (*_NOT_OF_GUESTS, *(key for key in _OF_FILESYSTEMS if key != "filesystem")),
+}
+
+
+def place_keys_without_meaning(kind: object, filesystem: object) -> tuple[str, ...]:
+    """Keys of a place that mean nothing to one of this kind. A guest's disk may have the file system "raw": none."""
+    raw = kind == "guest" and filesystem == "raw"
+    return PLACE_KEYS_WITHOUT_MEANING["guest raw" if raw else str(kind)]
 
 
 class ServerSpec(Model):

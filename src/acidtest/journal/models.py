@@ -62,10 +62,29 @@ class Machine(Record):
     virtualization: str  # "kvm", "none", "unknown"
 
 
+class GuestFacts(Record):
+    """The virtual machine that the rig and the engine ran in. Rates of one guest are compared with its own only."""
+
+    kernel: str  # package and version
+    kernel_sha256: str  # of the package
+    qemu: str
+    accelerator: str  # "tcg": the processor is emulated in software; "kvm"
+    cache: str  # of QEMU's disk: "none" passes by the host's page cache
+    cpus: int
+    memory_mb: int
+
+    @property
+    def name(self) -> str:
+        kernel = self.kernel.removeprefix("linux-image-")
+        return (
+            f"guest {kernel}, QEMU {self.qemu.partition(' ')[0]} {self.accelerator}, {self.cpus} × {self.memory_mb} MiB"
+        )
+
+
 class PlaceFacts(Record):
     """The storage as read back from mountinfo and sysfs; a fact that could not be read is "unknown"."""
 
-    kind: str  # "directory"
+    kind: str  # "directory", "loop", "device", "raw", "guest"
     path: str
     filesystem: str
     mount_point: str
@@ -78,11 +97,27 @@ class PlaceFacts(Record):
     scheduler: str
     read_ahead_kb: str
     free_bytes: int
+    nr_requests: str = "unknown"
+    mkfs: str = ""  # the command that made the file system; "" where acidtest made none
+    journal_device: str = ""  # of a file system whose journal lies apart
+    image: str = ""  # the file behind a loop device, and the size that it was made with
+    image_on: str = ""  # the file system, device and mount options that the image lies on
+    direct_io: str = ""  # whether the image's user passes by the host's page cache: "yes", "no", "" without an image
+    guest: GuestFacts | None = None  # of kind "guest"
+
+    def alike(self) -> dict[str, Any]:
+        """What two places have in common that were made alike, and two readings of the same one."""
+        names = {"path", "free_bytes", *(("device", "journal_device", "mount_point") if self.image else ())}
+        return self.model_dump(exclude=names)
+
+    @property
+    def memory(self) -> str:
+        """The file system, or that of the image, if it is memory: flushes cost nothing there. Else ""."""
+        return next((one for one in (self.filesystem, self.image_on.partition(" ")[0]) if one in IN_MEMORY), "")
 
     @property
     def in_memory(self) -> bool:
-        """Whether the file system is memory: flushes cost nothing there."""
-        return self.filesystem in IN_MEMORY
+        return self.memory != ""
 
 
 class Recording(Record):

@@ -1,15 +1,28 @@
 """Where a database lives, what storage that is, and the ledger of everything the lab made."""
 
+from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import machine_facts, place_facts
+from acidtest.place.guest.place import GuestPlace, Guests
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers
+from acidtest.place.making import check, check_machine, image_bytes, make, ready_guests
+from acidtest.place.strangers import admit
 
 __all__ = [
     "DirectoryPlace",
+    "GuestPlace",
+    "Guests",
     "Ledger",
     "Leftover",
+    "Place",
+    "admit",
+    "check",
+    "check_machine",
+    "image_bytes",
     "leftovers",
     "machine_facts",
+    "make",
     "place_facts",
+    "ready_guests",
     "release_leftovers",
 ]

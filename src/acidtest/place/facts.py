@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def _unescape(text: str) -> str:
     return text
 
 
+def mounts_now() -> list[Mount]:
+    """All that is mounted where this process can see it."""
+    return parse_mountinfo(_read(Path("/proc/self/mountinfo")))
+
+
 def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
     """The mount that ``path`` (absolute, resolved) lies on: the last one mounted at its longest mount point."""
     best: Mount | None = None
@@ -60,9 +66,7 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
 def place_facts(path: Path) -> PlaceFacts:
     """The storage beneath the existing directory ``path``."""
     resolved = path.resolve()
-    mount = mount_of(resolved, parse_mountinfo(_read(Path("/proc/self/mountinfo"))))
-    queue = _queue(mount.device_number) if mount else None
-    block = queue.parent if queue else None
+    mount = mount_of(resolved, mounts_now())
     return PlaceFacts(
         kind="directory",
         path=str(resolved),
@@ -70,20 +74,65 @@ def place_facts(path: Path) -> PlaceFacts:
         mount_point=mount.point if mount else UNKNOWN,
         mount_options=mount.options if mount else UNKNOWN,
         device=mount.source if mount else UNKNOWN,
-        device_model=_fact(block / "device" / "model") if block else UNKNOWN,
-        rotational={"1": "yes", "0": "no"}.get(_fact(queue / "rotational"), UNKNOWN) if queue else UNKNOWN,
-        write_cache=_fact(queue / "write_cache") if queue else UNKNOWN,
-        fua={"1": "yes", "0": "no"}.get(_fact(queue / "fua"), UNKNOWN) if queue else UNKNOWN,
-        scheduler=_chosen(_fact(queue / "scheduler")) if queue else UNKNOWN,
-        read_ahead_kb=_fact(queue / "read_ahead_kb") if queue else UNKNOWN,
         free_bytes=shutil.disk_usage(resolved).free,
+        **queue_facts(_queue(_device_number(mount)) if mount else None),
     )
 
 
-def elsewhere(what: str) -> PlaceFacts:
-    """A place that is not on this machine, or not ours to look at: nothing is known of it but where it is."""
-    unknown = dict.fromkeys(PlaceFacts.model_fields, UNKNOWN)
-    return PlaceFacts.model_validate(unknown | {"kind": "server", "path": what, "free_bytes": 0})
+def _device_number(mount: Mount) -> str:
+    """Of the block device beneath; btrfs shows a number of its own making in mountinfo, but names its device."""
+    try:
+        source = Path(mount.source).stat()
+    except OSError:
+        return mount.device_number
+    number = source.st_rdev if stat.S_ISBLK(source.st_mode) else 0
+    return f"{os.major(number)}:{os.minor(number)}" if number else mount.device_number
+
+
+def raw_facts(device: Path) -> PlaceFacts:
+    """The storage of a database that lies on ``device`` itself."""
+    number = device.stat().st_rdev
+    return PlaceFacts(
+        kind="raw",
+        path=str(device),
+        filesystem="none",
+        mount_point="none",
+        mount_options="none",
+        device=str(device),
+        free_bytes=device_bytes(device),
+        **queue_facts(_queue(f"{os.major(number)}:{os.minor(number)}")),
+    )
+
+
+def device_bytes(device: Path) -> int:
+    """Size of a block device."""
+    handle = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.lseek(handle, 0, os.SEEK_END)
+    finally:
+        os.close(handle)
+
+
+def queue_facts(queue: Path | None) -> dict[str, str]:
+    """What ``queue``, the directory of a block queue in sysfs or one like it, says of the device."""
+    if queue is None:
+        names = "device_model", "rotational", "write_cache", "fua", "scheduler", "read_ahead_kb", "nr_requests"
+        return dict.fromkeys(names, UNKNOWN)
+    return {
+        "device_model": _fact(queue.parent / "device" / "model"),
+        "rotational": {"1": "yes", "0": "no"}.get(_fact(queue / "rotational"), UNKNOWN),
+        "write_cache": _fact(queue / "write_cache"),
+        "fua": {"1": "yes", "0": "no"}.get(_fact(queue / "fua"), UNKNOWN),
+        "scheduler": _chosen(_fact(queue / "scheduler")),
+        "read_ahead_kb": _fact(queue / "read_ahead_kb"),
+        "nr_requests": _fact(queue / "nr_requests"),
+    }
+
+
+def unseen(kind: str, what: str) -> PlaceFacts:
+    """A place that is not on this machine, not ours to look at, or could not be made: nothing is known of it."""
+    unknown = {name: UNKNOWN for name, field in PlaceFacts.model_fields.items() if field.is_required()}
+    return PlaceFacts.model_validate(unknown | {"kind": kind, "path": what, "free_bytes": 0})
 
 
 def _queue(device_number: str) -> Path | None:

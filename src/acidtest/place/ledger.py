@@ -1,14 +1,18 @@
-"""The ledger of what was made: directories and processes that must not outlive the lab.
+"""The ledger of what was made: directories, processes, loop devices, mounts, queue settings, file systems on devices.
 
 One file a lab, in ``ledger/`` of the state directory, locked while that lab lives. Each thing is written and fsynced
 before it is made and struck off when it is released; what stands in the file of a lab that is gone is a leftover.
-Only what stands in a ledger is ever removed or signalled: a directory only if it carries the mark that the lab put
-into it, a process only if its start time, or the token in its environment, is the recorded one.
+Only what stands in a ledger is ever removed, signalled or undone: a directory only if it carries the mark that the lab
+put into it and nothing is mounted in it, a process only if its start time, or the token in its environment, is the
+recorded one, a loop device only if the recorded image is behind it, a mount only of the recorded device at the
+recorded directory, queue settings only of the very disk that they were set on, a file system on a device only if it has
+the label that the lab gave it. Newest first: processes end before what they use is unmounted, and so on down.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -17,13 +21,14 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from acidtest.errors import AcidtestError, BadInput
+from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, state_directory
+from acidtest.place import loops, mounts, queue, strangers
 
 MARK = ".made-by-acidtest"
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
@@ -34,9 +39,9 @@ class Leftover:
     """One thing that a lab which is gone made and did not release."""
 
     ledger: Path
-    kind: str  # "directory", "process"
+    kind: str  # "directory", "process", "loop", "mount", "queue", "filesystem"
     id: str
-    what: str  # path, or command
+    what: str  # path, command or device
     entry: Mapping[str, Any]
 
 
@@ -132,11 +137,72 @@ class Ledger:
             _kill(pid, start_time)
         self._released(id)
 
+    def run(self, command: Sequence[str], output: Path) -> int:
+        """Run a short command to its end, with all that it says in the file ``output``. Raises OSError."""
+        with output.open("wb") as file:
+            id, process = self.start_process(command, environment=os.environ, stderr=file, stdout=file)  # noqa: A001
+            try:
+                return process.wait()
+            finally:
+                self.end_process(id, process)
+
+    def attach_loop(self, image: Path) -> tuple[str, Path, bool]:
+        """Make the file ``image`` a block device: its id, the device, and whether it is direct I/O. Raises OSError."""
+        inode = image.stat().st_ino
+        for _ in range(100):
+            number = loops.unused_number()
+            path = str(loops.device_of(number))
+            id = self._made("loop", path=path, number=number, image=str(image), inode=inode)  # noqa: A001
+            try:
+                return id, Path(path), loops.attach(number, image)
+            except loops.Taken:
+                self._released(id)
+            except OSError:
+                self._released(id)
+                raise
+        raise OSError(errno.EBUSY, "no free loop device", str(loops.CONTROL))
+
+    def mount(self, source: Path, point: Path, filesystem: str, options: Sequence[str]) -> str:
+        """Mount ``source`` at the directory ``point``, which is ours. Raises CellFailed."""
+        id = self._made("mount", path=str(point), source=str(source))  # noqa: A001
+        try:
+            mounts.mount(source, point, filesystem, options)
+        except CellFailed:
+            self._released(id)
+            raise
+        return id
+
+    def set_queue(self, device: Path, settings: Mapping[str, str]) -> str:
+        """Set files of the device's block queue; releasing the id restores what was there. Raises CellFailed."""
+        at = queue.queue_of(device)
+        before = queue.snapshot(at, settings)
+        id = self._made("queue", path=str(device), queue=str(at), disk=queue.identity(at), before=before)  # noqa: A001
+        queue.put(device, at, settings)
+        return id
+
+    def begin_filesystem(self, device: Path, label: str | None) -> str:
+        """Announce that ``device``, which is no loop, is about to be written to; releasing the id empties it.
+
+        After a crash only a file system with this label is wiped; without a label nothing is.
+        """
+        return self._made("filesystem", path=str(device), label=label)
+
+    def undo(self, id: str) -> None:  # noqa: A002
+        """Release a loop, a mount, queue settings or a file system. Raises OSError, and then it stays open."""
+        entry = self._open[id]
+        if entry["kind"] == "filesystem":
+            strangers.empty(Path(entry["path"]))
+        else:
+            UNDO[entry["kind"]](entry)
+        self._released(id)
+
     def close(self) -> None:
         """Release whatever is still open, newest first, and remove the ledger."""
         for id, entry in reversed(list(self._open.items())):  # noqa: A001
             if entry["kind"] == "directory":
                 self.remove_directory(id)
+            elif entry["kind"] in UNDO:
+                self.undo(id)
         if not self._open:
             self.path.unlink(missing_ok=True)
         self._file.close()
@@ -215,8 +281,12 @@ def _release(leftover: Leftover) -> list[str]:
     if leftover.kind == "directory":
         removed = _remove_directory(Path(leftover.what), leftover.id)
         return [f"removed {leftover.what}"] if removed else []
+    if leftover.kind == "filesystem":  # outlives a restart, as a directory does
+        return UNDO["filesystem"](leftover.entry)
     if leftover.entry["boot"] != _boot_id():
         return []  # the machine was restarted since
+    if leftover.kind in UNDO:
+        return UNDO[leftover.kind](leftover.entry)
     said = []
     family: dict[int, str] = {}
     for pid in _pids(leftover.entry):
@@ -225,6 +295,41 @@ def _release(leftover: Leftover) -> list[str]:
         if _kill(pid, start_time):
             said.append(f"killed process {pid} ({leftover.what})")
     return said
+
+
+def _undo_loop(entry: Mapping[str, Any]) -> list[str]:
+    if loops.detach(entry["number"], Path(entry["image"]), entry["inode"]):
+        return [f"detached {entry['path']} from {entry['image']}"]
+    return []
+
+
+def _undo_mount(entry: Mapping[str, Any]) -> list[str]:
+    if mounts.unmount(Path(entry["path"]), Path(entry["source"])):
+        return [f"unmounted {entry['source']} from {entry['path']}"]
+    return []
+
+
+def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
+    at = Path(entry["queue"])
+    if queue.identity(at) != entry["disk"] or not queue.restore(at, entry["before"]):
+        return []
+    return [f"restored the block queue of {entry['path']}"]
+
+
+def _undo_filesystem(entry: Mapping[str, Any]) -> list[str]:
+    device = Path(entry["path"])
+    if entry["label"] is None or not device.is_block_device() or entry["label"] not in strangers.labels(device):
+        return []
+    strangers.empty(device)
+    return [f"wiped the file system that was made on {device}"]
+
+
+UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "loop": _undo_loop,
+    "mount": _undo_mount,
+    "queue": _undo_queue,
+    "filesystem": _undo_filesystem,
+}
 
 
 def _pids(entry: Mapping[str, Any]) -> list[int]:
@@ -285,6 +390,8 @@ def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
         return False
     if not ours:
         return False
+    if mounts.mounted_below(path):
+        raise OSError(errno.EBUSY, "something is mounted in it", str(path))
     # The mark goes last, so that a removal cut short is taken up again.
     for child in path.iterdir():
         if child.is_dir() and not child.is_symlink():

@@ -45,7 +45,7 @@ def _render(results: Results) -> str:
         # "</script>" inside a level's name must not end the script.
         plots_json=json.dumps(plots).replace("<", "\\u003c"),
         library=_library(),
-        places=_distinct([r.place.model_dump(exclude={"free_bytes", "path"}) for r in recordings]),
+        places=_distinct([r.place.alike() for r in recordings]),
         machines=_distinct([r.machine.model_dump() for r in recordings]),
         engines=_engines(recordings),
         durabilities=_durabilities(recordings),

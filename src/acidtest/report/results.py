@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,9 +56,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of one workload."""
+    """The rows of one workload; those that ran in a guest apart."""
 
-    workload: str
+    workload: str  # and the guest's name
     factors: tuple[str, ...]  # that vary, without the workload
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
@@ -94,7 +95,7 @@ class Results:
             "experiment": self.journal.header.experiment["name"],
             "journal": self.journal.path,
             "base": dict(self.base),
-            "rows": [_line_json(table.workload, line) for table in self.tables for line in table.lines],
+            "rows": [_line_json(line) for table in self.tables for line in table.lines],
             "comparisons": [_comparison_json(c) for table in self.tables for c in table.comparisons],
             "warnings": [{"number": n, **w.model_dump()} for n, w in enumerate(self.warnings, start=1)],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
@@ -103,9 +104,10 @@ class Results:
         }
 
 
-def _line_json(workload: str, line: Line) -> dict[str, Any]:
+def _line_json(line: Line) -> dict[str, Any]:
     return {
-        "workload": workload,
+        "workload": line.row.workload,
+        "guest": line.row.guest or None,
         "levels": dict(line.levels),
         "repetitions": len(line.row.done),
         "goodput_per_s": _summary_json(line.goodput),
@@ -177,10 +179,10 @@ def results(journal: Journal) -> Results:
     tables = []
     for workload, rows in samples.by_workload(found).items():
         factors = tuple(samples.varying(rows))
-        mine = tuple(c for c in compared if c.row.workload == workload)
+        mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
         tables.append(Table(workload, factors, lines, mine, _loads(rows, factors)))
-    places = {r.place.model_dump_json(exclude={"free_bytes", "path"}): r.place for r in journal.recordings}
+    places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
     return Results(journal, tuple(tables), tuple(notes.found), place_notes, bad, base)

@@ -160,10 +160,17 @@ def _print_place(results: Results, console: Console) -> None:
     seen: set[str] = set()
     for recording in results.journal.recordings:
         place = recording.place
-        said = (
-            f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), write cache {place.write_cache}, "
-            f"scheduler {place.scheduler}"
-        )
+        if recording.status == "failed":
+            continue
+        if place.guest:
+            said = f"Storage: {place.guest.name}: virtio disk on an image on {place.image_on}"
+        elif place.image:  # what is made on it, the factors say
+            said = f"Storage: a loop over an image ({place.image.partition(', ')[2]}) on {place.image_on}"
+        else:
+            said = (
+                f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), "
+                f"write cache {place.write_cache}, scheduler {place.scheduler}"
+            )
         if said not in seen:
             seen.add(said)
             console.print(Text(said, style="dim").append(_marks(results.place_notes), style="yellow"))

@@ -2,7 +2,7 @@
 
 from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import find_rig, rig_version
-from acidtest.runner.run import Outcome, Watcher, run
+from acidtest.runner.run import Devices, Outcome, Watcher, run
 from acidtest.runner.verify import verify
 
-__all__ = ["Outcome", "Watcher", "engines_of", "find_rig", "rig_version", "run", "verify"]
+__all__ = ["Devices", "Outcome", "Watcher", "engines_of", "find_rig", "rig_version", "run", "verify"]

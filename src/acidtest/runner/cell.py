@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +43,13 @@ from acidtest.journal.protocol import (
     TpccWorkload,
     Workload,
 )
-from acidtest.place import DirectoryPlace, Ledger
-from acidtest.place.directory import tree_bytes
-from acidtest.place.facts import elsewhere
+from acidtest.place import DirectoryPlace, GuestPlace, Guests, Ledger, Place
+from acidtest.place import make as make_place
+from acidtest.place.facts import unseen
+from acidtest.place.trees import is_full
 from acidtest.plan import Cell
 from acidtest.runner import foreign
-from acidtest.runner.rig import DiskFull, converse
+from acidtest.runner.rig import DiskFull, Start, converse, find_rig
 
 Watch = Callable[[Progress], None]
 
@@ -63,7 +66,7 @@ class Template:
 class Templates:
     """Loaded databases, one for each engine, file-shaping setting and size; made when first needed."""
 
-    place: DirectoryPlace
+    place: Place
     ledger: Ledger
     _made: dict[str, Template] = field(default_factory=dict)
 
@@ -111,6 +114,7 @@ def run_cell(
     engine: Engine,
     place: DirectoryPlace,
     templates: Templates,
+    guests: Guests,
     ledger: Ledger,
     machine: Machine,
     place_read: PlaceFacts,
@@ -124,9 +128,11 @@ def run_cell(
         if isinstance(engine, ForeignServer):
             _on_foreign_server(cell, engine, place, ledger, watch, seen)
         else:
-            _on_copy_of_template(cell, engine, place, templates, ledger, watch, seen)
-    except DiskFull:
-        raise
+            _on_copy_of_template(cell, engine, place, templates, guests, ledger, watch, seen)
+    except DiskFull as error:
+        if _on(cell, place):
+            raise
+        reason = f"the place is full: {error.message}: raise place.size_mb"
     except CellFailed as error:
         reason = error.message
     status: Any = "failed" if reason else "done"
@@ -149,9 +155,9 @@ def run_cell(
         durability=cell.durability,
         durability_means=engine.durability(cell.durability, cell.settings).means,
         engine=_facts(cell, engine, seen),
-        settings=seen.settings,
-        machine=machine,
-        place=place_read if engine.private else elsewhere(engine.facts().source),
+        settings=[*seen.settings, *seen.place_settings],
+        machine=seen.machine or machine,
+        place=_place_facts(cell, engine, place, place_read, seen),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
@@ -167,22 +173,34 @@ def _on_copy_of_template(
     engine: Engine,
     place: DirectoryPlace,
     templates: Templates,
+    guests: Guests,
     ledger: Ledger,
     watch: Watch,
     seen: _Seen,
 ) -> None:
     template = templates.get(cell, engine, watch)
     seen.loaded = template.loaded
+    with _place_of(cell, engine, place, guests, ledger) as made:
+        seen.see(made)
+        if all(setting.agrees for setting in seen.place_settings):  # else the cell is invalid already
+            _on_copy(cell, engine, made, template, ledger, watch, seen)
+            seen.see(made)
+
+
+def _on_copy(
+    cell: Cell, engine: Engine, place: Place, template: Template, ledger: Ledger, watch: Watch, seen: _Seen
+) -> None:
     directory = place.subdirectory("cell")
     try:
-        place.copy(template.paths, directory)
+        _copy(template, place, directory)
         instance = engine.adopt(directory, cell.settings, cell.durability)
         try:
             place.settle()
-            seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
+            seen.database_bytes = place.database_bytes(instance.database_files())
             instance.start(ledger)
             try:
-                _converse(cell, instance, ledger, watch, seen)
+                start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
+                _converse(cell, instance, ledger, watch, seen, start=start)
             finally:
                 seen.died = instance.died()
         finally:
@@ -190,6 +208,44 @@ def _on_copy_of_template(
             instance.release()
     finally:
         place.remove(directory)
+
+
+def _copy(template: Template, place: Place, directory: Path) -> None:
+    try:
+        place.copy(template.paths, directory)
+    except OSError as error:
+        raise (DiskFull(f"{directory}: {error.strerror}") if is_full(error) else error) from None
+
+
+@contextmanager
+def _place_of(cell: Cell, engine: Engine, base: DirectoryPlace, guests: Guests, ledger: Ledger) -> Iterator[Place]:
+    """The place that the cell asks for, made for it and released after it; ``base`` itself where that is meant."""
+    if cell.place.kind != "guest":
+        guests.end()
+    if _on(cell, base):
+        yield base
+        return
+    place = make_place(
+        cell.place, base.path, ledger, database_bytes=template_bytes(cell.workload, engine), guests=guests
+    )
+    try:
+        yield place
+    finally:
+        place.release()
+
+
+def _place_facts(cell: Cell, engine: Engine, base: DirectoryPlace, base_read: PlaceFacts, seen: _Seen) -> PlaceFacts:
+    if not engine.private:
+        return unseen("server", engine.facts().source)
+    if _on(cell, base):
+        return base_read
+    return seen.place or unseen(cell.place.kind, cell.place.device or cell.place.path or str(base.path.parent))
+
+
+def _on(cell: Cell, base: DirectoryPlace) -> bool:
+    """Whether the cell's databases lie in ``base``, where the templates are."""
+    spec = cell.place
+    return spec.kind == "directory" and (spec.path is None or Path(spec.path).absolute() == base.path.parent)
 
 
 def _on_foreign_server(
@@ -212,6 +268,9 @@ class _Seen:
     engine_version: str = ""
     answers: list[Settings] = field(default_factory=list)
     settings: list[SettingInForce] = field(default_factory=list)
+    place: PlaceFacts | None = None
+    machine: Machine | None = None  # where it is not this one
+    place_settings: list[SettingInForce] = field(default_factory=list)
     checks: list[Checked] = field(default_factory=list)
     loaded: Loaded | None = None
     result: RunResult | None = None
@@ -220,9 +279,21 @@ class _Seen:
     log: str = ""
     log_findings: list[str] = field(default_factory=list)
 
+    def see(self, place: Place) -> None:
+        """Read back the storage."""
+        self.place, self.place_settings = place.facts(), place.settings()
+        if isinstance(place, GuestPlace):
+            self.machine = place.machine()
+
 
 def _converse(
-    cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen, before: Sequence[Phase] = ()
+    cell: Cell,
+    instance: Instance,
+    ledger: Ledger,
+    watch: Watch,
+    seen: _Seen,
+    before: Sequence[Phase] = (),
+    start: Start | None = None,
 ) -> None:
     job = Job(
         seed=cell.seed,
@@ -232,7 +303,7 @@ def _converse(
         phases=[*before, CheckPhase(), run_phase(cell.workload), CheckPhase()],
     )
     try:
-        for event in converse(job, ledger, instance.environment()):
+        for event in converse(job, ledger, instance.environment(), start):
             match event:
                 case Hello():
                     seen.engine_version = event.engine_version
@@ -253,9 +324,9 @@ def _converse(
 
 def _invalid(seen: _Seen) -> str | None:
     """Why the numbers of a finished cell must not be used, or None."""
-    if not seen.settings:
+    wrong = [s for s in (*seen.place_settings, *seen.settings) if not s.agrees]
+    if not seen.settings and not wrong:
         return "the engine did not answer which settings are in force"
-    wrong = [s for s in seen.settings if not s.agrees]
     if wrong:
         first = wrong[0]
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""

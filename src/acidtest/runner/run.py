@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,12 +16,23 @@ from typing import Protocol
 from acidtest import __version__
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
-from acidtest.errors import BadInput
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
-from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
-from acidtest.place.directory import is_full
+from acidtest.place import (
+    DirectoryPlace,
+    Guests,
+    Ledger,
+    admit,
+    check_machine,
+    image_bytes,
+    machine_facts,
+    place_facts,
+    ready_guests,
+    release_leftovers,
+)
+from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.runner import foreign
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
@@ -36,9 +48,24 @@ class Watcher(Protocol):
 
     def begins(self, done: int, total: int, place: str) -> None: ...
     def released(self, lines: list[str]) -> None: ...
+    def brings(self, line: str) -> None: ...
+    def admitted(self, lines: list[str]) -> None: ...
     def cell_begins(self, cell: Cell, left_s: float) -> None: ...
     def progress(self, cell: Cell, event: Progress) -> None: ...
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Real block devices that the user has named on the command line."""
+
+    use: frozenset[Path] = frozenset()  # may be formatted, written to, and left empty
+    erase: frozenset[Path] = frozenset()  # of these, those on which everything may be destroyed
+
+    @classmethod
+    def named(cls, use: Sequence[str], erase: Sequence[str]) -> Devices:
+        """Links, as in /dev/disk, are followed."""
+        return cls(*(frozenset(Path(name).resolve() for name in names) for names in (use, erase)))
 
 
 @dataclass(frozen=True)
@@ -49,7 +76,15 @@ class Outcome:
     ran: int  # cells run now
 
 
-def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: bool = False) -> Outcome:
+def run(
+    plan: Plan,
+    where: Path,
+    out: Path,
+    watcher: Watcher,
+    *,
+    retry_failed: bool = False,
+    devices: Devices = Devices(),
+) -> Outcome:
     """Run the cells of ``plan`` missing from ``out``'s journal; with ``retry_failed`` also those that failed.
 
     Each recording is on the drive before the next cell starts. Raises BadInput (bad output directory, another
@@ -57,6 +92,11 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
     run is a recording with status ``failed``.
     """
     verify(plan, where)
+    for cell in plan.combinations():
+        check_machine(cell.place)
+    if any(cell.place.kind == "guest" for cell in plan.cells):
+        ready_guests(watcher.brings)
+    _named_devices(plan.cells, devices)
     engines = engines_of(plan)
     released = release_leftovers()
     with _ledger() as ledger:
@@ -71,12 +111,13 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
             remaining = _remaining(plan, writer.journal, retry_failed)
             parent = Path(plan.experiment.place.path or out)
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
+            admit(_devices(remaining), devices.erase, watcher.admitted)
             if remaining:
                 keys = {
                     template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
                     for cell in remaining
                 }
-                needed = sum(keys.values()) + max(keys.values()) + MARGIN_BYTES
+                needed = sum(keys.values()) + max(_needed(cell, engines) for cell in remaining) + MARGIN_BYTES
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)
                 try:
                     _run_cells(remaining, writer, watcher, place, ledger, engines)
@@ -90,7 +131,35 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
             raise BadInput(
                 f"{error.filename or out}: the disk is full", "free some space and run the same command again"
             ) from None
+        if error.errno == errno.EBUSY:
+            raise AcidtestError(
+                f"{error.filename}: could not be released: {error.strerror}",
+                "end what uses it, run acidtest clean, then the same command again",
+            ) from None
         raise
+
+
+def _devices(cells: Iterable[Cell]) -> list[str]:
+    return list(dict.fromkeys(cell.place.device for cell in cells if cell.place.device is not None))
+
+
+def _named_devices(cells: Iterable[Cell], devices: Devices) -> None:
+    """Raise BadInput unless --use-device names the real devices of the experiment, and no other."""
+    names = {Path(name).resolve(): name for name in _devices(cells)}
+    for device, name in names.items():
+        if device not in devices.use:
+            raise BadInput(
+                f"place.device {name}: a real device is written to only when the command names it too",
+                f"see what is on it (lsblk -f {name}), then add --use-device {name}",
+            )
+    if stray := sorted((devices.use | devices.erase) - names.keys()):
+        raise BadInput(f"{stray[0]}: is named on the command line, but no place is on it", "leave it out")
+
+
+def _needed(cell: Cell, engines: dict[str, Engine]) -> int:
+    """Bytes that the cell itself takes where the templates lie, or in another place beside them."""
+    copied = template_bytes(cell.workload, engines[cell.engine])
+    return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 
 def _run_cells(
@@ -104,22 +173,27 @@ def _run_cells(
     machine, facts = machine_facts(), place_facts(place.path)
     templates = Templates(place, ledger)
     seen: dict[str, list[float]] = defaultdict(list)
-    for position, cell in enumerate(remaining):
-        watcher.cell_begins(cell, time_left(remaining[position:], seen))
-        began = time.monotonic()
-        recording = run_cell(
-            cell,
-            engines[cell.engine],
-            place,
-            templates,
-            ledger,
-            machine,
-            facts,
-            partial(watcher.progress, cell),
-        )
-        writer.append(recording)
-        seen[cell.combination].append(time.monotonic() - began)
-        watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+    guests = Guests(ledger)
+    try:
+        for position, cell in enumerate(remaining):
+            watcher.cell_begins(cell, time_left(remaining[position:], seen))
+            began = time.monotonic()
+            recording = run_cell(
+                cell,
+                engines[cell.engine],
+                place,
+                templates,
+                guests,
+                ledger,
+                machine,
+                facts,
+                partial(watcher.progress, cell),
+            )
+            writer.append(recording)
+            seen[cell.combination].append(time.monotonic() - began)
+            watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+    finally:
+        guests.end()
 
 
 @contextmanager

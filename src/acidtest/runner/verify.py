@@ -6,6 +6,7 @@ from pathlib import Path
 
 from acidtest.engine import DURABILITY_LEVELS
 from acidtest.errors import AcidtestError, BadInput, not_among
+from acidtest.place import check as check_place
 from acidtest.plan import Cell, Plan
 from acidtest.runner.engines import describe
 
@@ -29,6 +30,18 @@ def verify(plan: Plan, where: Path) -> None:
         try:
             engine_.check_settings(cell.settings)
             engine_.durability(cell.durability, cell.settings)
+            check_place(cell.place)
+            if cell.place.kind == "guest" and not engine_.embedded:
+                raise BadInput(
+                    f"{engine_.id}: cannot run in a guest, where only the rig runs with an engine embedded in it",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            raw = cell.place.kind == "raw" or (cell.place.kind == "guest" and cell.place.filesystem == "raw")
+            if raw and not engine_.on_raw_device:
+                raise BadInput(
+                    f"{engine_.id}: cannot have its database on a raw device",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
             if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
                 raise BadInput(
                     f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",

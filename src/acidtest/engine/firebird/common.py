@@ -109,6 +109,7 @@ class Firebird(Engine):
     """One Firebird of this machine, whichever way it runs."""
 
     family = "firebird"
+    on_raw_device = True  # doc/README.raw_devices of its source
 
     def __init__(self, id: str, version: Version) -> None:  # noqa: A002
         self.id = id

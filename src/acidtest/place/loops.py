@@ -1,0 +1,134 @@
+"""Loop devices: a file as a block device; see loop(4).
+
+Each is a device of its own number, added for one image and removed with it: no queue setting of ours outlives it, and
+the loop devices that others use or have set up are never opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import time
+from pathlib import Path
+
+CONTROL = Path("/dev/loop-control")
+LOOP_CLR_FD, LOOP_GET_STATUS64, LOOP_CONFIGURE = 0x4C01, 0x4C05, 0x4C0A
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
+LO_FLAGS_DIRECT_IO = 16
+# struct loop_info64: device, inode, rdevice, offset, sizelimit; number, encryption (2), flags; names, key, init.
+INFO = struct.Struct("<5Q4I64s64s32s2Q")
+CONFIG = struct.Struct("<2I")  # struct loop_config before its loop_info64: fd, block_size; eight words are reserved
+PATIENCE_S = 10.0
+
+
+class Taken(Exception):
+    """Somebody else was quicker with this number."""
+
+
+def device_of(number: int) -> Path:
+    """The device node of a loop's number."""
+    return Path(f"/dev/loop{number}")
+
+
+def unused_number() -> int:
+    """A number above all that there are."""
+    numbers = [entry.name[4:] for entry in Path("/sys/block").glob("loop*")]
+    return max((int(n) for n in numbers if n.isdecimal()), default=-1) + 1
+
+
+def attach(number: int, image: Path) -> bool:
+    """Add ``/dev/loopNUMBER`` over ``image``. Whether the image is read and written past the host's page cache.
+
+    Raises Taken, or OSError; then there is no device of that number that is ours.
+    """
+    try:
+        _control(LOOP_CTL_ADD, number)
+    except OSError as error:
+        raise Taken if error.errno == errno.EEXIST else error from None
+    try:
+        _configure(number, image)
+    except OSError as error:
+        if error.errno in (errno.EBUSY, errno.ENXIO):
+            raise Taken from None
+        _remove(number)
+        raise
+    return (_sysfs(number) / "dio").read_text().strip() == "1"
+
+
+def _configure(number: int, image: Path) -> None:
+    with image.open("r+b") as file:
+        info = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_DIRECT_IO, str(image).encode()[-63:], b"", b"", 0, 0)
+        device = os.open(device_of(number), os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.fileno(), 0) + info + bytes(64))
+        finally:
+            os.close(device)
+
+
+def detach(number: int, image: Path, inode: int) -> bool:
+    """Detach and remove the loop if it is surely the one over ``image``; whether there was one.
+
+    Raises OSError (EBUSY) while it is in use: then it stays whole.
+    """
+    if not _sysfs(number).exists():
+        if not _sysfs(number).parent.exists():
+            return False
+        _remove(number)  # added and not configured yet; somebody else's would be in use, and is not removed
+        return False
+    if not is_over(number, image, inode):
+        return False
+    # A detached device that is still mounted or open would live on until its last user goes.
+    device = os.open(device_of(number), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(device, LOOP_CLR_FD, 0)
+    finally:
+        os.close(device)
+    end = time.monotonic() + PATIENCE_S
+    while _sysfs(number).exists():
+        if time.monotonic() > end:
+            raise OSError(errno.EBUSY, "is still in use", str(device_of(number)))
+        time.sleep(0.002)
+    _remove(number)
+    return True
+
+
+def is_over(number: int, image: Path, inode: int) -> bool:
+    """Whether the loop's backing file is this image, by its path and by its inode."""
+    try:
+        backing = (_sysfs(number) / "backing_file").read_text().strip()
+        device = os.open(device_of(number), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        answer = INFO.unpack(fcntl.ioctl(device, LOOP_GET_STATUS64, bytes(INFO.size)))
+    except OSError:
+        return False
+    finally:
+        os.close(device)
+    return backing.removesuffix(" (deleted)") == str(image) and answer[1] == inode
+
+
+def _sysfs(number: int) -> Path:
+    return Path(f"/sys/block/loop{number}/loop")  # there while it is attached
+
+
+def _remove(number: int) -> None:
+    # Whoever else has it open or attached keeps it.
+    for _ in range(100):
+        try:
+            _control(LOOP_CTL_REMOVE, number)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                time.sleep(0.01)
+                continue
+        return
+
+
+def _control(request: int, number: int) -> None:
+    control = os.open(CONTROL, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(control, request, number)
+    finally:
+        os.close(control)

@@ -1,0 +1,137 @@
+"""The places ``loop`` and ``device``: a block device that is formatted and mounted for the cell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from acidtest.errors import CellFailed
+from acidtest.experiment import PlaceSpec
+from acidtest.journal.models import PlaceFacts, SettingInForce
+from acidtest.place import filesystems, mounts
+from acidtest.place.base import Place
+from acidtest.place.directory import DirectoryPlace
+from acidtest.place.facts import UNKNOWN, Mount, place_facts
+from acidtest.place.ledger import Ledger
+from acidtest.place.storage import Storage, new_label
+
+
+class MountedPlace(Place):
+    """``storage`` with the file system that ``spec`` asks for, mounted in ``home``. Once made, it releases both.
+
+    ``journal`` is the device of an external journal. Raises CellFailed when the file system cannot be made or mounted,
+    or the queue does not take what is asked.
+    """
+
+    def __init__(
+        self, spec: PlaceSpec, home: DirectoryPlace, storage: Storage, journal: Storage | None, ledger: Ledger
+    ) -> None:
+        self._spec, self._home, self._storage, self._journal, self._ledger = spec, home, storage, journal, ledger
+        self._name = spec.filesystem or ""
+        self.path = home.path / "mounted"
+        device = storage.device
+        filesystem = filesystems.find(self._name)
+        label = new_label()
+        apart = journal.device if journal else None
+        commands = filesystems.commands(self._name, spec, device, label, apart)
+        storage.begin(label)
+        for command in commands:
+            self._run(command)
+        # Alike for every cell that is made alike.
+        named = {str(device): "DEVICE", str(apart): "JOURNAL", label: "LABEL", f"device={apart}": "device=JOURNAL"}
+        named[f"logdev={apart}"] = "logdev=JOURNAL"
+        self._mkfs = "; ".join(" ".join(named.get(word, word) for word in command) for command in commands)
+        self._asked = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
+        given = list(self._asked)
+        if apart and filesystem.external_mounted:
+            given.append(filesystem.external_mounted.format(device=apart))
+        self.path.mkdir()
+        self._mounted: str | None = ledger.mount(device, self.path, self._name, given)
+        try:
+            self._read_ahead_of_btrfs()
+        except OSError as error:
+            ledger.undo(self._mounted)
+            raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
+
+    def _run(self, command: Sequence[str]) -> None:
+        said = self._home.path / "said"
+        if self._ledger.run(command, said) != 0:
+            raise CellFailed(f"{shlex.join(command)}: {_words(said)}")
+
+    def _read_ahead_of_btrfs(self) -> None:
+        # It reads ahead for itself, whatever the queue of its device says.
+        for bdi in self._own_bdi():
+            if self._spec.read_ahead_kb is not None:
+                bdi.write_text(str(self._spec.read_ahead_kb))
+
+    def _own_bdi(self) -> list[Path]:
+        found = Path("/sys/fs/btrfs").glob(f"*/devices/{self._storage.device.name}")
+        return [entry.parents[1] / "bdi" / "read_ahead_kb" for entry in found if (entry.parents[1] / "bdi").exists()]
+
+    def _mount(self) -> Mount:
+        mounted = mounts.mounted_at(self.path, self._storage.device)
+        if not mounted:
+            raise CellFailed(f"{self.path}: is no longer mounted")
+        return mounted[-1]
+
+    def facts(self) -> PlaceFacts:
+        facts = place_facts(self.path)
+        own = [bdi.read_text().strip() for bdi in self._own_bdi()]
+        update = {
+            "kind": self._spec.kind,
+            "mkfs": self._mkfs,
+            "journal_device": str(self._journal.device) if self._journal else "",
+            "read_ahead_kb": own[0] if own else facts.read_ahead_kb,
+            **self._storage.facts(),
+        }
+        return facts.model_copy(update=update)
+
+    def settings(self) -> list[SettingInForce]:
+        mount, table = self._mount(), filesystems.FILESYSTEMS[self._name]
+        found = [
+            _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
+            *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
+            *mounts.in_force(filesystems.stripe_shown(self._name, self._spec), mount, {}, {}),
+            *self._storage.settings(),
+            *self._journal_settings(table),
+        ]
+        if self._spec.block_size is not None:
+            found.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
+        if self._spec.read_ahead_kb is not None:
+            for bdi in self._own_bdi():
+                found.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
+        return found
+
+    def _journal_settings(self, table: filesystems.FileSystem) -> list[SettingInForce]:
+        # mountinfo does not tell, and an xfs superblock needs a program: only looked at where something is asked.
+        asked: dict[str, object] = {} if self._spec.journal == "internal" else {"journal": self._spec.journal}
+        if self._spec.journal_mb is not None:
+            asked["journal_mb"] = self._spec.journal_mb
+        if not asked or table.journal_read is None:
+            return []
+        read = table.journal_read(self._storage.device, self._journal.device if self._journal else None)
+        return [_compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
+
+    def release(self) -> None:
+        if self._mounted is not None:
+            self._ledger.undo(self._mounted)
+            self._mounted = None
+        self._storage.release()
+        if self._journal:
+            self._journal.release()
+        self._home.release()
+
+
+def _compared(name: str, asked: object, in_force: object, source: str) -> SettingInForce:
+    agrees = str(asked) == str(in_force)
+    return SettingInForce(name=f"place.{name}", asked=str(asked), in_force=str(in_force), agrees=agrees, source=source)
+
+
+def _words(said: Path) -> str:
+    with contextlib.suppress(OSError):
+        lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
+        return " / ".join(line for line in lines if "dmesg(1)" not in line)[:500] or "it left no message"
+    return UNKNOWN

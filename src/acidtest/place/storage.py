@@ -1,0 +1,128 @@
+"""The block device beneath a place: a loop over an image of ours, or a real device that the user has named."""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from acidtest.errors import AcidtestError, CellFailed
+from acidtest.experiment import PlaceSpec
+from acidtest.journal.models import SettingInForce
+from acidtest.place import queue, strangers
+from acidtest.place.directory import DirectoryPlace
+from acidtest.place.facts import place_facts
+from acidtest.place.ledger import Ledger
+
+JOURNAL_MB = 128  # of an external journal, where no size is asked
+
+
+class Storage(ABC):
+    """A block device with its queue set as asked, until ``release``."""
+
+    device: Path
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._made: list[str] = []
+        self._asked: dict[str, str] = {}
+
+    def set_queue(self, spec: PlaceSpec) -> None:
+        """Set what ``spec`` asks of the block queue. Raises CellFailed."""
+        self._asked = queue.wanted(spec)
+        if self._asked:
+            self._made.append(self._ledger.set_queue(self.device, self._asked))
+
+    def settings(self) -> list[SettingInForce]:
+        return queue.in_force(queue.queue_of(self.device), self._asked)
+
+    @abstractmethod
+    def begin(self, label: str | None) -> None:
+        """Called before the device is written to, with the label of the file system that it will get."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, str]:
+        """What a place's facts say of it beside the queue."""
+
+    def release(self) -> None:
+        """Restore the queue and let go of the device."""
+        while self._made:
+            self._ledger.undo(self._made[-1])
+            self._made.pop()
+
+
+class LoopStorage(Storage):
+    """A loop device over a new image file in ``home``, which it takes over, also when it raises CellFailed."""
+
+    def __init__(self, ledger: Ledger, home: DirectoryPlace, size_mb: int, *, sparse: bool) -> None:
+        super().__init__(ledger)
+        self._home = home
+        self.image = home.path / "image"
+        self._size_mb, self._sparse = size_mb, sparse
+        try:
+            self._allocate()
+            id, self.device, self._direct = ledger.attach_loop(self.image)  # noqa: A001
+        except OSError as error:
+            home.release()
+            raise CellFailed(f"{self.image}: could not be made a loop device: {error.strerror}") from None
+        except BaseException:
+            home.release()
+            raise
+        self._made.append(id)
+
+    def _allocate(self) -> None:
+        with self.image.open("xb") as file:
+            os.ftruncate(file.fileno(), self._size_mb << 20)
+            if self._sparse:
+                return
+            try:
+                os.posix_fallocate(file.fileno(), 0, self._size_mb << 20)
+            except OSError as error:
+                if error.errno != errno.EOPNOTSUPP:
+                    raise
+                self._sparse = True
+            os.fsync(file.fileno())
+
+    def begin(self, label: str | None) -> None:
+        pass  # its image is ours, and goes with its directory
+
+    def release(self) -> None:
+        super().release()
+        self._home.release()
+
+    def facts(self) -> dict[str, str]:
+        below = place_facts(self.image.parent)
+        return {
+            "image": f"{self.image.name}, {self._size_mb} MiB, {'sparse' if self._sparse else 'preallocated'}",
+            "image_on": f"{below.filesystem} ({below.device}, {below.mount_options})",
+            "direct_io": "yes" if self._direct else "no",
+        }
+
+
+class DeviceStorage(Storage):
+    """A real block device, which must be empty and used by nobody, and is left empty. Raises CellFailed.
+
+    That the user has named it as to be used is for the caller to know.
+    """
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        super().__init__(ledger)
+        try:
+            found = strangers.look(name)
+            strangers.refuse(found)
+        except AcidtestError as error:
+            raise CellFailed(error.message) from None
+        self.device = found.device
+
+    def begin(self, label: str | None) -> None:
+        self._made.append(self._ledger.begin_filesystem(self.device, label))
+
+    def facts(self) -> dict[str, str]:
+        return {}
+
+
+def new_label() -> str:
+    """Tells a file system of ours from any other; the shortest labels are xfs's, of 12 characters."""
+    return f"at-{uuid.uuid4().hex[:8]}"

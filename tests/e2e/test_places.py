@@ -1,0 +1,193 @@
+"""Places as a user meets them: file systems, mount options and schedulers as factors, raw devices, and what cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acidtest.files import state_directory
+from blocks import loops_over_files_in, mounts_below
+from support import ACIDTEST, journal_lines
+
+MATRIX = """
+name = "places"
+durability = "drive"
+repetitions = 1
+base = { filesystem = "raw" }
+[workload.commits]
+count = 20
+[factors]
+engine = ["sqlite", "firebird-5.0"]
+filesystem = [
+  { name = "raw", set = { "place.kind" = "raw" } },
+  { name = "ext4", set = { "place.kind" = "loop", "place.filesystem" = "ext4" } },
+  { name = "btrfs", set = { "place.kind" = "loop", "place.filesystem" = "btrfs" } },
+  { name = "jfs", set = { "place.kind" = "loop", "place.filesystem" = "jfs" } },
+]
+"place.mount" = ["defaults", "sync,noatime", "noatime,nobh"]
+"place.scheduler" = ["mq-deadline", "cfq"]
+[[exclude]]
+engine = "sqlite"
+filesystem = "raw"
+[[exclude]]
+filesystem = ["btrfs", "jfs"]
+"place.mount" = "noatime,nobh"
+[[exclude]]
+filesystem = ["btrfs", "jfs"]
+"place.scheduler" = "cfq"
+[[exclude]]
+"place.mount" = "noatime,nobh"
+"place.scheduler" = "cfq"
+"""
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_file_system_by_option_by_scheduler(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "places.toml", MATRIX)
+    done = acidtest("run", file, "--out", tmp_path / "out")
+    assert done.returncode == 3, done.stderr  # cells failed, and the matrix went on
+    found = {r["cell"].removeprefix("commits/").removesuffix("#1"): r for r in journal_lines(tmp_path / "out")}
+    states = {name: r["status"] for name, r in found.items()}
+    expected = {
+        "firebird-5.0/drive/raw/–/mq-deadline": "done",
+        "firebird-5.0/drive/raw/–/cfq": "failed",
+    }
+    for engine in ("sqlite", "firebird-5.0"):
+        for mount in ("defaults", "sync,noatime"):
+            expected |= {
+                f"{engine}/drive/ext4/{mount}/mq-deadline": "done",
+                f"{engine}/drive/ext4/{mount}/cfq": "failed",
+                f"{engine}/drive/btrfs/{mount}/mq-deadline": "done",
+                f"{engine}/drive/jfs/{mount}/mq-deadline": "failed",
+            }
+        expected[f"{engine}/drive/ext4/noatime,nobh/mq-deadline"] = "invalid"
+    assert states == expected
+    for name, recording in found.items():
+        reason, place = recording["reason"] or "", recording["place"]
+        settings = {s["name"]: s for s in recording["settings"]}
+        if "/cfq" in name:
+            assert "scheduler cfq" in reason
+        elif "/jfs/" in name:
+            assert "this kernel has no jfs" in reason
+        elif "nobh" in name:
+            assert reason.startswith("place.mount nobh: asked for nobh, in force is rw,noatime")
+        else:
+            assert settings["place.scheduler"] == {
+                "name": "place.scheduler", "asked": "mq-deadline", "in_force": "mq-deadline", "agrees": True,
+                "source": "sysfs",
+            }  # fmt: skip
+            assert (place["scheduler"], place["direct_io"]) == ("mq-deadline", "yes")
+            assert place["filesystem"] == ("none" if "/raw/" in name else name.split("/")[2])
+            assert recording["database_bytes"] > 0
+            assert ("sync" in place["mount_options"].split(",")) is ("sync" in name)
+    assert loops_over_files_in(tmp_path) == [] == mounts_below(tmp_path)
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["journal.jsonl", "report.html"]
+    assert "a loop over an image" in done.stdout
+
+
+def test_an_engine_that_cannot_be_on_a_raw_device_is_refused_by_name(
+    acidtest: Callable[..., Any], experiment: Callable[..., Path], tmp_path: Path
+) -> None:
+    file = experiment(engine='["firebird-5.0", "sqlite", "postgresql-15"]', extra='[place]\nkind = "raw"')
+    done = acidtest("run", file, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "sqlite: cannot have its database on a raw device" in done.stderr
+    assert '[[exclude]] engine = "sqlite"' in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_firebird_has_its_database_on_a_raw_device(
+    acidtest: Callable[..., Any], experiment: Callable[..., Path], tmp_path: Path
+) -> None:
+    engines = ["firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-3.0-server"]
+    file = experiment(
+        engine=str(engines).replace("'", '"'), durability='["os", "drive"]', extra='[place]\nkind = "raw"'
+    )
+    done = acidtest("run", file, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr + done.stdout
+    recordings = journal_lines(tmp_path / "out")
+    assert [r["status"] for r in recordings] == ["done"] * 8
+    assert all(r["place"]["kind"] == "raw" and r["checks_after"]["conditions"] for r in recordings)
+
+
+def test_without_root_what_needs_it_is_said_in_one_line_and_the_rest_works(
+    experiment: Callable[..., Path], tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+
+    def unprivileged(file: Path, out: Path) -> subprocess.CompletedProcess[str]:
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ACIDTEST, "run", file, "--out", out]
+        environment = {**os.environ, "ACIDTEST_HOME": str(tmp_path / "home")}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+    loops = experiment(extra='[place]\nkind = "loop"\nfilesystem = "ext4"', name="loops")
+    refused = unprivileged(loops, tmp_path / "refused")
+    assert refused.returncode == 4, refused.stderr
+    words = " ".join(refused.stderr.split())
+    assert words.startswith("acidtest: loop places need root run: sudo acidtest run ")
+    assert not (tmp_path / "refused").exists()
+    plain = unprivileged(experiment(), tmp_path / "plain")
+    assert plain.returncode == 0, plain.stderr
+
+
+KILLED = """
+name = "killed"
+engine = "firebird-5.0"
+durability = "drive"
+repetitions = 40
+[workload.commits]
+duration_s = 0.3
+[factors]
+filesystem = [
+  { name = "raw", set = { "place.kind" = "raw" } },
+  { name = "ext4", set = { "place.kind" = "loop", "place.filesystem" = "ext4" } },
+  { name = "xfs", set = { "place.kind" = "loop", "place.filesystem" = "xfs", "place.journal" = "external" } },
+  { name = "btrfs", set = { "place.kind" = "loop", "place.filesystem" = "btrfs" } },
+]
+"place.scheduler" = ["bfq"]
+"""
+
+
+def test_after_twenty_kills_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out, home = written(tmp_path / "killed.toml", KILLED), tmp_path / "out", tmp_path / "home"
+    home.mkdir()
+    (home / "engines").symlink_to(state_directory() / "engines")
+    environment = {**os.environ, "ACIDTEST_HOME": str(home)}
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    for _ in range(20):
+        lab = subprocess.Popen([ACIDTEST, "run", file, "--out", out], env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(delay := moments.uniform(0.5, 6))
+        lab.kill()
+        lab.wait()
+        done = acidtest("clean", environment=environment)
+        about = f"seed {seed}, killed after {delay:.4f} s: {done.stdout}{done.stderr}"
+        assert done.returncode == 0, about
+        assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path), about
+        assert processes_with(f"ACIDTEST_HOME={home}") == [], about
+        assert {p.name for p in out.glob("*")} <= {"journal.jsonl", "report.html", ".acidtest-can-write"}, about
+        assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
+    statuses = {recording["status"] for recording in journal_lines(out)}
+    assert statuses == {"done"}  # what the journal holds is whole
+
+
+def processes_with(variable: str) -> list[str]:
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if variable.encode() in environ.read_bytes().split(b"\0"):
+                found.append((environ.parent / "cmdline").read_text().replace("\0", " "))
+    return found

@@ -1,0 +1,87 @@
+"""A lab that is killed at any moment while it makes, uses or releases a place: nothing of it remains."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from acidtest.place import leftovers, release_leftovers
+from acidtest.place.strangers import look
+from blocks import loop_over, loops_over_files_in, mounts_below
+
+LAB = """
+import sys, time
+from pathlib import Path
+from acidtest.experiment import PlaceSpec
+from acidtest.place import Ledger, make
+ledger, base = Ledger(), Path(sys.argv[1])
+print("begins", flush=True)
+while True:
+    place = make(PlaceSpec(**eval(sys.argv[2])), base, ledger, database_bytes=1)
+    directory = place.subdirectory("cell")
+    (directory / "file").write_bytes(b"x" * 1_000_000)
+    place.release()
+"""
+QUEUE = {"scheduler": "bfq", "read_ahead_kb": 64}
+SPECS = {
+    "ext4": {"kind": "loop", "filesystem": "ext4", **QUEUE},
+    "xfs": {"kind": "loop", "filesystem": "xfs", "journal": "external"},
+    "btrfs": {"kind": "loop", "filesystem": "btrfs", "mount": "sync"},
+    "raw": {"kind": "raw", **QUEUE},
+}
+MOMENTS = 6  # of each
+
+
+def kill_one(base: Path, spec: dict[str, object], delay_s: float) -> None:
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, base, repr(spec)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert lab.stdout is not None
+    assert lab.stdout.readline() == b"begins\n"
+    time.sleep(delay_s)
+    lab.kill()
+    _, errors = lab.communicate()
+    assert lab.returncode == -signal.SIGKILL, errors.decode()
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_nothing_remains(name: str, tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    for _ in range(MOMENTS):
+        kill_one(base, SPECS[name], delay := moments.uniform(0, 0.6))
+        release_leftovers()
+        about = f"seed {seed}, killed after {delay:.4f} s"
+        assert mounts_below(base) == [], about
+        assert loops_over_files_in(base) == [], about
+        assert list(base.iterdir()) == [], about
+        assert leftovers() == [], about
+
+
+def test_a_real_device_is_unmounted_restored_and_wiped(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    with loop_over(tmp_path / "drive", 512) as device:
+        scheduler = Path(f"/sys/block/{device.name}/queue/scheduler")
+        before = scheduler.read_text()
+        seed = random.randrange(1 << 32)
+        moments = random.Random(seed)
+        for _ in range(MOMENTS):
+            spec = {"kind": "device", "device": str(device), "filesystem": "ext4", **QUEUE}
+            kill_one(base, spec, delay := moments.uniform(0, 0.6))
+            release_leftovers()
+            about = f"seed {seed}, killed after {delay:.4f} s"
+            assert scheduler.read_text() == before, about
+            found = look(str(device))
+            assert found.used == "", about
+            # In the middle of mkfs there is no label yet by which to know that it was ours.
+            assert found.holds in ((), ("data of no known kind",)), about
+            subprocess.run(["blkdiscard", "--zeroout", device], check=True)

@@ -1,0 +1,298 @@
+"""What every place keeps: what is copied there is there, what is asked for is in force, and nothing of it remains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.errors import BadInput, CellFailed
+from acidtest.experiment import PlaceSpec
+from acidtest.place import Ledger, Place, check, leftovers, make
+from acidtest.place.filesystems import FILESYSTEMS, commands
+from acidtest.place.mounts import DEFAULTS
+from acidtest.place.strangers import look
+from blocks import loop_over, loops_over_files_in, mounts_below
+
+IN_KERNEL = ("ext2", "ext3", "ext4", "xfs", "btrfs")
+MEMBERS: dict[str, dict[str, Any]] = {
+    "directory": {"kind": "directory"},
+    **{f"loop {name}": {"kind": "loop", "filesystem": name} for name in IN_KERNEL},
+    "device": {"kind": "device", "filesystem": "xfs"},
+    "raw": {"kind": "raw"},
+    "raw device": {"kind": "raw"},
+}
+BLOCK = [name for name in MEMBERS if name != "directory"]
+MOUNTED = [name for name in BLOCK if not name.startswith("raw")]
+Made = Callable[..., Place]
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    path = tmp_path / "base"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def made(request: pytest.FixtureRequest, tmp_path: Path, base: Path) -> Iterator[Made]:
+    """Makes places of the member named in ``request``, and afterwards looks whether anything is left of them."""
+    spec = dict(MEMBERS[request.param])
+    ledger = Ledger()
+    with ExitStack() as held:
+        if "device" in request.param:
+            spec["device"] = str(held.enter_context(loop_over(tmp_path / "drive", 512)))
+
+        def one(**more: Any) -> Place:
+            return make(PlaceSpec(**{**spec, **more}), base, ledger, database_bytes=1)
+
+        yield one
+        assert list(base.iterdir()) == []
+        assert mounts_below(base) == [] == loops_over_files_in(base)
+        ledger.close()
+        assert not ledger.path.exists()
+        assert leftovers() == []
+        if "device" in spec:
+            found = look(spec["device"])
+            assert (found.holds, found.used) == ((), "")
+
+
+def members(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("made", names, indirect=True)
+
+
+@members(*MEMBERS)
+def test_what_is_copied_is_there_and_goes_with_its_directory(made: Made, tmp_path: Path) -> None:
+    source = tmp_path / "database"
+    source.write_bytes(bytes(range(256)) * 300)
+    place = made()
+    try:
+        directory = place.subdirectory("cell")
+        place.copy([source], directory)
+        with (directory / "database").open("rb") as file:
+            assert file.read(76_800) == source.read_bytes()
+        assert place.database_bytes([directory / "database"]) == 76_800
+        place.settle()
+        place.remove(directory)
+        assert not directory.exists()
+    finally:
+        place.release()
+
+
+@members(*MEMBERS)
+def test_facts_are_read_back(made: Made, request: pytest.FixtureRequest) -> None:
+    place = made()
+    try:
+        facts = place.facts()
+        assert all(setting.agrees for setting in place.settings())
+    finally:
+        place.release()
+    name = request.node.callspec.params["made"]
+    assert facts.kind == name.split()[0]
+    assert facts.free_bytes > 0
+    if name in MOUNTED:
+        assert facts.filesystem == MEMBERS[name]["filesystem"]
+        assert facts.mkfs.startswith(f"mkfs.{facts.filesystem} ")
+        assert facts.mount_point == str(place.path)
+    if name in BLOCK:
+        assert "unknown" not in (facts.scheduler, facts.nr_requests, facts.read_ahead_kb, facts.write_cache)
+    if name.startswith(("loop", "raw")) and name != "raw device":
+        assert (facts.direct_io, facts.image) == ("yes", "image, 512 MiB, preallocated")
+
+
+@members(*BLOCK)
+def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
+    asked = {"scheduler": "mq-deadline", "scheduler_tunables": "fifo_batch=4", "queue": "nomerges=2"}
+    for _ in range(2):  # what the first one set, the second one does not find
+        place = made(**asked, read_ahead_kb=64, nr_requests=32, write_cache="write through")
+        try:
+            found = {s.name: (s.asked, s.in_force) for s in place.settings() if s.source != "mountinfo"}
+            facts = place.facts()
+        finally:
+            place.release()
+        assert found == {
+            "place.scheduler": ("mq-deadline", "mq-deadline"),
+            "place.fifo_batch": ("4", "4"),
+            "place.nomerges": ("2", "2"),
+            "place.write_cache": ("write through", "write through"),
+            "place.nr_requests": ("32", "32"),
+            "place.read_ahead_kb": ("64", "64"),
+        }
+        assert (facts.scheduler, facts.read_ahead_kb, facts.nr_requests) == ("mq-deadline", "64", "32")
+        place = made()
+        try:
+            facts = place.facts()
+        finally:
+            place.release()
+        assert (facts.scheduler, facts.write_cache) == ("none", "write back")
+        assert facts.read_ahead_kb != "64"
+        assert facts.nr_requests != "32"
+
+
+@members(*BLOCK)
+def test_an_unknown_scheduler_fails_with_those_that_there_are(made: Made) -> None:
+    with pytest.raises(CellFailed, match=r"scheduler cfq: .* \(this kernel has none, mq-deadline"):
+        made(scheduler="cfq")
+    with pytest.raises(CellFailed, match="the block queue has no fifo_batch under none"):
+        made(scheduler="none", scheduler_tunables="fifo_batch=1")
+
+
+@members(*BLOCK)
+def test_what_the_kernel_rounds_does_not_agree(made: Made) -> None:
+    place = made(read_ahead_kb=5)
+    try:
+        wrong = [s for s in place.settings() if not s.agrees]
+        assert ("5", "4") in [(s.asked, s.in_force) for s in wrong]
+    finally:
+        place.release()
+
+
+@members(*MOUNTED)
+def test_mount_options_are_in_force(made: Made) -> None:
+    place = made(mount="sync,noatime")
+    try:
+        assert {"sync", "noatime"} <= set(place.facts().mount_options.split(","))
+        assert [s.agrees for s in place.settings()] == [True, True, True]
+    finally:
+        place.release()
+
+
+@members(*MOUNTED)
+def test_defaults_that_are_not_shown_hold_unless_contradicted(made: Made, request: pytest.FixtureRequest) -> None:
+    filesystem = MEMBERS[request.node.callspec.params["made"]]["filesystem"]
+    for option, contrary in {**DEFAULTS, **FILESYSTEMS[filesystem].defaults}.items():
+        place = made(mount=option)
+        try:
+            wrong = [s for s in place.settings() if not s.agrees]
+            assert not wrong, (option, contrary)
+        finally:
+            place.release()
+
+
+@members("loop ext2", "loop ext4")
+def test_an_option_that_the_kernel_ignores_does_not_agree(made: Made) -> None:
+    place = made(mount="noatime,nobh")
+    try:
+        wrong = [s.name for s in place.settings() if not s.agrees]
+        assert wrong == ["place.mount nobh"]
+    finally:
+        place.release()
+
+
+@members("loop xfs")
+def test_an_option_that_the_kernel_refuses_is_named_in_its_words(made: Made) -> None:
+    with pytest.raises(CellFailed, match=r"mount -t xfs -o nobarrier .*: xfs: Unknown parameter 'nobarrier'"):
+        made(mount="nobarrier")
+
+
+@members("loop ext3", "loop ext4", "loop xfs")
+def test_a_journal_apart_and_a_stripe_are_in_force(made: Made, base: Path) -> None:
+    place = made(journal="external", journal_path=str(base), block_size=4096, stripe_kb=64, stripe_disks=4)
+    try:
+        assert [s.name for s in place.settings() if not s.agrees] == []
+        assert {"place.journal", "place.block_size"} <= {s.name for s in place.settings()}
+        assert place.facts().journal_device
+    finally:
+        place.release()
+    sized = made(journal_mb=64)
+    try:
+        assert {s.name: s.in_force for s in sized.settings()}["place.journal_mb"] == "64"
+    finally:
+        sized.release()
+
+
+@members("loop ext4")
+def test_without_a_journal(made: Made) -> None:
+    place = made(journal="none", mkfs="-E root_owner=0:0 -m 0", sparse=True)
+    try:
+        assert {s.name: s.in_force for s in place.settings()}["place.journal"] == "none"
+        assert "sparse" in place.facts().image
+    finally:
+        place.release()
+
+
+@members("loop btrfs")
+def test_what_a_file_system_cannot_be_told_fails(made: Made) -> None:
+    with pytest.raises(CellFailed, match=r"btrfs cannot be told place.journal"):
+        made(journal="none")
+    with pytest.raises(CellFailed, match=r"mkfs.btrfs .*--no-such"):
+        made(mkfs="--no-such")
+
+
+@members("raw")
+def test_a_raw_device_takes_one_file_that_fits(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * (17 << 20))
+    (tmp_path / "other").write_bytes(b"x")
+    place = made(size_mb=16)
+    try:
+        directory = place.subdirectory("cell")
+        with pytest.raises(CellFailed, match=r"raise place.size_mb"):
+            place.copy([tmp_path / "large"], directory)
+        with pytest.raises(CellFailed, match="several files"):
+            place.copy([tmp_path / "large", tmp_path / "other"], directory)
+    finally:
+        place.release()
+
+
+@members("loop ext4")
+def test_a_file_system_that_is_still_used_is_not_let_go(
+    made: Made, monkeypatch: pytest.MonkeyPatch, base: Path
+) -> None:
+    monkeypatch.setattr("acidtest.place.mounts.PATIENCE_S", 0.1)
+    place = made()
+    with (place.path / "open").open("wb"), pytest.raises(OSError, match="busy"):
+        place.release()
+    assert mounts_below(base) == [str(place.path)]
+    place.release()
+
+
+@pytest.mark.parametrize("kernel_lacks", ["jfs", "f2fs"])
+def test_a_file_system_that_this_kernel_lacks_fails_and_leaves_nothing(kernel_lacks: str, base: Path) -> None:
+    supported = Path("/proc/filesystems").read_text().split()
+    ledger = Ledger()
+    try:
+        if kernel_lacks not in supported:
+            with pytest.raises(CellFailed, match=f"this kernel has no {kernel_lacks}"):
+                make(PlaceSpec(kind="loop", filesystem=kernel_lacks), base, ledger, database_bytes=1)
+        assert list(base.iterdir()) == []
+        assert mounts_below(base) == [] == loops_over_files_in(base)
+    finally:
+        ledger.close()
+
+
+def test_a_missing_mkfs_is_named_with_its_package(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    ledger = Ledger()
+    try:
+        with pytest.raises(CellFailed, match=r"mkfs.xfs is not installed: apt-get install xfsprogs"):
+            make(PlaceSpec(kind="loop", filesystem="xfs"), base, ledger, database_bytes=1)
+    finally:
+        ledger.close()
+    assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"kind": "loop"}, "needs a file system"),
+        ({"kind": "device", "filesystem": "xfs"}, "needs a device"),
+        ({"kind": "loop", "filesystem": "ext5"}, 'did you mean "ext'),
+        ({"kind": "raw", "scheduler_tunables": "fifo_batch"}, "must be NAME=VALUE"),
+        ({"kind": "raw", "queue": "../../x=1"}, "must be NAME=VALUE"),
+        ({"kind": "loop", "filesystem": "xfs", "journal_path": "/tmp"}, "external"),
+    ],
+)
+def test_what_makes_no_sense_anywhere_is_refused_before(spec: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        check(PlaceSpec(**spec))
+
+
+def test_values_of_an_option_that_mkfs_takes_once_are_joined() -> None:
+    spec = PlaceSpec(kind="loop", filesystem="ext4", mkfs="-E root_owner=0:0 -O ^64bit", stripe_kb=64, journal="none")
+    [command] = commands("ext4", spec, Path("/dev/loop9"), "label", None)
+    assert command.count("-E") == command.count("-O") == 1
+    assert "stride=16,stripe_width=16,root_owner=0:0" in command[command.index("-E") + 1]
+    assert command[command.index("-O") + 1] == "^has_journal,^64bit"
