@@ -36,6 +36,7 @@ from acidtest.journal.protocol import (
     Result,
     RunPhase,
     RunResult,
+    ScanWorkload,
     Settings,
     TpcbWorkload,
     TpccWorkload,
@@ -103,7 +104,8 @@ class Templates:
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
     shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
-    return f"{engine.id} {sorted(shaping.items())} {_workload(cell.workload).model_dump_json()}"
+    loaded = _workload(cell.workload).model_dump_json(exclude={"read"})  # in whichever way it will be read
+    return f"{engine.id} {sorted(shaping.items())} {loaded}"
 
 
 def run_cell(
@@ -303,6 +305,8 @@ def _workload(spec: WorkloadSpec) -> Workload:
             )
         case "iud":
             return IudWorkload(rows=spec.rows)
+        case "scan":
+            return ScanWorkload(size_mb=spec.size_mb, read=spec.read)
         case "oltp":
             return OltpWorkload(tables=spec.tables, table_rows=spec.table_rows)
 
@@ -328,12 +332,15 @@ def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
     """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
     transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
     history = int(transactions * (spec.row_bytes + 100 if spec.kind == "commits" else 120))
+    if spec.kind == "scan":
+        history = spec.size_mb * 1_200_000 if spec.read == "sorted" else 0  # what is sorted outside of memory
     loaded = {
         "commits": 0,
         "tpcb": spec.scale * 20_000_000,
         "tpcc": spec.warehouses * 160_000_000,
         "orders": spec.products * 400,
         "iud": spec.rows * 400,
+        "scan": spec.size_mb * 1_300_000,
         "oltp": spec.tables * spec.table_rows * 400,
     }[spec.kind]
     return engine.empty_bytes + loaded + history
