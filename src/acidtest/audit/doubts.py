@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from acidtest.analysis import kinds
+from acidtest.analysis import kinds, reads
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import steadiness
@@ -200,6 +200,26 @@ def flush_costs_nothing(row: Row) -> Iterator[Warning]:
         )
 
 
+def sort_in_memory(row: Row) -> Iterator[Warning]:
+    sorted_ = [r for r in row.done if r.workload.get("kind") == "scan" and r.workload.get("read") == "sorted"]
+    for recording in sorted_[:1]:
+        memory = reads.sort_memory_bytes(recording)
+        if memory is None:
+            yield Warning(
+                code="sort-memory-unknown",
+                about="goodput_per_s",
+                text="How much memory the engine may sort in was not told: whether the sort went through files is not "
+                "known. Name firebird.temp_cache_limit_mb.",
+            )
+        elif memory >= int(recording.workload["size_mb"]) * 1_000_000:
+            yield Warning(
+                code="sort-in-memory",
+                about="goodput_per_s",
+                text=f"The engine may sort in {memory / 1e6:,.0f} MB, and the table is no larger: nothing was sorted "
+                "through files.",
+            )
+
+
 def noted(row: Row) -> Iterator[Warning]:
     """What the recordings themselves say: words of the engine's log, work that fell to the client."""
     yield from {w.text: w for r in row.done for w in r.warnings}.values()
@@ -219,6 +239,7 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
     late_arrivals,
     not_steady,
     flush_costs_nothing,
+    sort_in_memory,
     noted,
 )
 

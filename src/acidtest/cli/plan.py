@@ -25,7 +25,10 @@ def plan(
     planned = plan_.make(experiment.read(file, quick=quick))
     runner.verify(planned, file)
     seconds = sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(
-        {(c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c) for c in planned.cells}.values()
+        {
+            (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
+            for c in planned.cells
+        }.values()
     )
     if json:
         print(

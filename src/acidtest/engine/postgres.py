@@ -71,6 +71,7 @@ VERSIONS = (
 # Setting of ours -> the server's parameter.
 PARAMETERS = {
     "shared_buffers_mb": "shared_buffers",
+    "work_mem_mb": "work_mem",
     "wal_buffers_mb": "wal_buffers",
     "max_wal_size_mb": "max_wal_size",
     "checkpoint_timeout_s": "checkpoint_timeout",
@@ -115,6 +116,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     compressions = ("off", "pglz", "lz4", "zstd") if version.major >= 15 else ("off", "pglz")
     specs = [
         SettingSpec("shared_buffers_mb", "page cache of the server, MiB", None, 1, 1 << 20),
+        SettingSpec("work_mem_mb", "memory for a sort before it goes to files, MiB", None, 1, 2_097_151),
         SettingSpec("wal_buffers_mb", "memory for log that is not written yet, MiB", None, 1, 2047),
         SettingSpec("max_wal_size_mb", "log between two checkpoints, MiB", None, 32, 1 << 20),
         SettingSpec("checkpoint_timeout_s", "time between two checkpoints", None, 30, 86_400),

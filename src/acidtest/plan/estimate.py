@@ -11,7 +11,12 @@ from acidtest.plan.cells import Cell
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
 ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0, "tpcc": 8.0, "orders": 2.0, "iud": 1.0, "oltp": 2.0, "scan": 0.02}
-ASSUMED_UNITS = {"tpcb": "scale", "tpcc": "warehouses", "oltp": "tables", "scan": "size_mb"}  # of which each takes that long
+ASSUMED_UNITS = {
+    "tpcb": "scale",
+    "tpcc": "warehouses",
+    "oltp": "tables",
+    "scan": "size_mb",
+}  # of which each takes that long
 ASSUMED_SCAN_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
 ASSUMED_COPY_MB_PER_S = 300.0  # of a scan's template; those of other workloads are small
 

@@ -45,7 +45,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
     bar = base.mark_bar(opacity=0.75, height={"band": 0.62}).encode(
         x=alt.X(
             "commits a second:Q",
-            title="commits a second (median; dots are repetitions)",
+            title=f"{table.counted} a second (median; dots are repetitions)",
             scale=alt.Scale(domain=[0, 1.1 * max(row["end"] for row in rows)]),  # room for the figures
         ),
         y=y,
@@ -118,7 +118,7 @@ def series(table: Table, engines: list[str]) -> Spec | None:
         .mark_line(point=alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("second:Q", title="seconds from the start of the measurement (negative: warm-up)"),
-            y=alt.Y("rate:Q", title="commits a second", scale=alt.Scale(zero=True)),
+            y=alt.Y("rate:Q", title=f"{table.counted} a second", scale=alt.Scale(zero=True)),
             color=_colour(engines),
             strokeDash=_dash(table),
             detail="label:N",

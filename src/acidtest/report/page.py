@@ -92,18 +92,19 @@ def _answers(results: Results) -> list[str]:
     said = []
     for table in results.tables:
         measured = [line for line in table.lines if line.row.done]
-        durable = [line for line in measured if line.levels["durability"] == "drive"]
+        scans = table.counted == "reads"  # to which durability is nothing
+        durable = [line for line in measured if scans or line.levels["durability"] == "drive"]
         if not durable:
             continue
         best = max(durable, key=lambda line: line.goodput.median or 0)
         slowest = min(durable, key=lambda line: line.goodput.median or 0)
+        what = "reads" if scans else "durable commits"
         rates = [number(line.goodput.median) for line in (slowest, best)]
         if best is slowest:
-            said.append(f"{table.workload}: {rates[1]} durable commits a second ({best.label}).")
+            said.append(f"{table.workload}: {rates[1]} {what} a second ({best.label}).")
         else:
             said.append(
-                f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) "
-                "durable commits a second."
+                f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) {what} a second."
             )
         verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
         unclear = [line for line in measured if line.verdict in ("no difference shown", "too few repetitions")]

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acidtest.analysis import kinds, samples
+from acidtest.analysis import kinds, reads, samples
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
@@ -38,6 +39,7 @@ class Line:
     classes: Mapping[str, int]  # conflicts and errors by class, the most frequent first
     kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
     new_order_per_min: float | None  # tpcc only; median of the repetitions
+    reads: Reads | None  # scan only
     threads: int | None  # of the generator; the most that drove a repetition
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
@@ -62,6 +64,11 @@ class Table:
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
     loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
+
+    @property
+    def counted(self) -> str:
+        """What its rates count."""
+        return "reads" if any(line.reads for line in self.lines) else "commits"
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,7 @@ def _line_json(workload: str, line: Line) -> dict[str, Any]:
         "classes": dict(line.classes),
         "kinds": [_kind_json(kind) for kind in line.kinds],
         "new_order_per_min": line.new_order_per_min,
+        "reads": vars(line.reads) if line.reads else None,
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
@@ -253,6 +261,7 @@ def _line(
         classes=dict(classes.most_common()),
         kinds=kinds.of_row(row),
         new_order_per_min=kinds.new_order_per_min(row),
+        reads=reads.of_row(row),
         threads=max((result.threads for result in ran), default=0) or None,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived

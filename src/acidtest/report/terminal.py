@@ -27,7 +27,7 @@ def print_results(results: Results, console: Console) -> None:
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
         _print_fitted(_columns(results, table), table.lines, console)
-        if kinds := [(line, kind) for line in table.lines for kind in line.kinds]:
+        if kinds := [(line, kind) for line in table.lines if line.kinds[1:] for kind in line.kinds]:
             console.print()
             _print_fitted(_kind_columns(kinds), kinds, console)
         if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
@@ -59,11 +59,14 @@ def _columns(results: Results, table: Table) -> list[_Column]:
         return _Column(name, lambda line: Text(line.levels[name]), right=False)
 
     columns = [factor(name) for name in table.factors] or [_Column("", lambda _: "all", right=False)]
-    columns.append(_Column("commits/s", lambda line: marked(line, line.goodput.median, False)))
+    columns.append(_Column(f"{table.counted}/s", lambda line: marked(line, line.goodput.median, False)))
     if any(line.goodput.interval for line in table.lines):
         columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=3))
     if any(line.new_order_per_min is not None for line in table.lines):
         columns.append(_Column("new-order/min", lambda line: number(line.new_order_per_min), drop=1))
+    if table.counted == "reads":
+        columns.append(_Column("MB/s", lambda line: number(line.reads.mb_per_s if line.reads else None)))
+        columns.append(_Column("s a read", lambda line: number(line.reads.seconds if line.reads else None), drop=1))
     if results.base:
         columns.append(_Column("base=100", lambda line: Text(percent(line.relative), style="bold")))
     if any(line.seconds is not None for line in table.lines):
