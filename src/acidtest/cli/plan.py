@@ -59,10 +59,10 @@ def plan(
     # A factor of one level tells no rows apart: it stands beneath.
     varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
     for factor in varying:
-        table.add_column(factor.rpartition(".")[2], no_wrap=True)
+        table.add_column(factor.rpartition(".")[2], overflow="fold")
     for name in ("terminals", "lasts"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("runs as cell", no_wrap=True)
+    table.add_column("runs as cell", overflow="fold")
     for cell in planned.combinations():
         orders = [c.order for c in planned.cells if c.combination == cell.combination]
         shown = ", ".join(map(str, orders[:3])) + (", …" if len(orders) > 3 else "")

@@ -9,6 +9,7 @@ from typing import Any
 
 from acidtest.analysis import kinds, reads, samples
 from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.reads import Reads
@@ -17,6 +18,7 @@ from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning
 from acidtest.journal.protocol import Histogram, Loaded
+from acidtest.report import pivot
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -64,6 +66,8 @@ class Table:
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
     loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
+    grids: tuple[pivot.Grid, ...]  # two factors against each other
+    effects: tuple[Effect, ...]  # of the factors, the largest first
 
     @property
     def counted(self) -> str:
@@ -102,6 +106,7 @@ class Results:
             "journal": self.journal.path,
             "base": dict(self.base),
             "rows": [_line_json(table.workload, line) for table in self.tables for line in table.lines],
+            "effects": [_effect_json(table.workload, effect) for table in self.tables for effect in table.effects],
             "comparisons": [_comparison_json(c) for table in self.tables for c in table.comparisons],
             "warnings": [{"number": n, **w.model_dump()} for n, w in enumerate(self.warnings, start=1)],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
@@ -172,12 +177,16 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _effect_json(workload: str, effect: Effect) -> dict[str, Any]:
+    return {"workload": workload} | vars(effect) | {"ratio": _summary_json(effect.ratio)}
+
+
 def _bad_json(recording: Recording) -> dict[str, Any]:
     return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
 
 
-def results(journal: Journal) -> Results:
-    """Compute every table of a journal."""
+def results(journal: Journal, *, down: str | None = None, across: str | None = None) -> Results:
+    """Compute every table of a journal; ``down`` and ``across`` are factors to set against each other, if not ours."""
     found = samples.rows(journal.header, journal.recordings)
     base = journal.header.base
     compared = comparisons(found, base)
@@ -187,7 +196,8 @@ def results(journal: Journal) -> Results:
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if c.row.workload == workload)
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors)))
+        grids = pivot.grids(lines, factors, base, down, across)
+        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors), grids, tuple(effects(rows))))
     places = {r.place.model_dump_json(exclude={"free_bytes", "path"}): r.place for r in journal.recordings}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
