@@ -72,35 +72,40 @@ def conclusion(found: Sequence[Effect]) -> list[str]:
         first, others = shown[0], shown[1:]
         near = [effect for effect in others if _high(effect) >= _low(first)]
         if not others:
-            lead = f"Of the factors only {first.factor} is shown to matter"
+            lead = f"Of the factors only {_name(first)} is shown to matter"
         elif near:
-            names = ", ".join(effect.factor for effect in near)
-            lead = f"{first.factor} and {names} matter most, and which of them more is not shown"
+            names = ", ".join(map(_name, near))
+            lead = f"{_name(first)} and {names} matter most, and which of them more is not shown"
         else:
-            lead = f"{first.factor} matters most"
-        said.append(f"{lead}: {'; '.join(_in_words(effect) for effect in (first, *near))}.")
+            lead = f"{_name(first)} matters most"
+        said.append(f"{lead}: {'; '.join(_in_words(effect, bool(near)) for effect in (first, *near))}.")
         rest = [effect for effect in others if effect not in near]
         if rest:
-            said.append(f"Less, but shown: {'; '.join(_in_words(effect) for effect in rest)}.")
-    turned = [effect.factor for effect in shown if effect.least < 1]
+            said.append(f"Less, but shown: {'; '.join(_in_words(effect, True) for effect in rest)}.")
+    turned = [_name(effect) for effect in shown if effect.least < 1]
     if turned:
         said.append(
             f"Not everywhere alike: {', '.join(turned)}. With some levels of the other factors the better of the two "
             "was the slower."
         )
-    unclear = [effect.factor for effect in found if effect.verdict == "no difference shown"]
+    unclear = [_name(effect) for effect in found if effect.verdict == "no difference shown"]
     if unclear:
         said.append(f"No difference is shown for {', '.join(unclear)}.")
-    untested = [effect.factor for effect in found if effect.verdict == "too few repetitions"]
+    untested = [_name(effect) for effect in found if effect.verdict == "too few repetitions"]
     if untested:
         said.append(f"Too few repetitions to tell of {', '.join(untested)}.")
     return said
 
 
-def _in_words(effect: Effect) -> str:
+def _name(effect: Effect) -> str:
+    return effect.factor.rpartition(".")[2]
+
+
+def _in_words(effect: Effect, named: bool) -> str:
     interval = effect.ratio.interval
     between = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
-    return f"{effect.best} {effect.ratio.median:.3g} times as fast as {effect.worst}{between}"
+    name = f"{_name(effect)} " if named else ""
+    return f"{name}{effect.best} {effect.ratio.median:.3g} times as fast as {effect.worst}{between}"
 
 
 def _low(effect: Effect) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 from typing import Any
 
 import altair as alt
 
 from acidtest.analysis.latency import curve_ms
+from acidtest.report.pivot import Grid, short
 from acidtest.report.results import Line, Table, number
 
 # Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
@@ -154,6 +156,79 @@ def load(table: Table) -> Spec | None:
         )
     )
     return _spec(chart, height=200)
+
+
+def grid(grid: Grid, relative: bool, unit: str) -> Spec:
+    """A table of two factors as dots with their intervals: down one factor, in colours the other."""
+    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
+    title = "base = 100" if relative else f"{unit} a second"
+    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
+    offset = alt.YOffset("across:N", sort=list(grid.columns))
+    colour = alt.Color(
+        "across:N",
+        scale=alt.Scale(domain=list(grid.columns), range=[COLOURS[n % len(COLOURS)] for n in range(len(grid.columns))]),
+        legend=alt.Legend(title=short(grid.across), orient="top", columns=4),
+    )
+    chart = alt.Chart(alt.InlineData(values=rows))
+    x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(zero=False))
+    tooltip = ["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r")]
+    dot = chart.mark_circle(size=70, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
+    interval = (
+        chart.mark_rule(strokeWidth=2)
+        .encode(x="low:Q", x2="high:Q", y=y, yOffset=offset, color=colour)
+        .transform_filter("isValid(datum.low)")
+    )
+    layers = [interval, dot]
+    if relative:
+        base = alt.Chart(alt.InlineData(values=[{"base": 100}]))
+        layers.insert(0, base.mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x="base:Q"))
+    height = max(80, len(grid.rows) * (12 * len(grid.columns) + 12))
+    return _spec(alt.layer(*layers), height=height)
+
+
+def heat(grid: Grid, relative: bool, unit: str) -> Spec:
+    """The same as a heat map; with a base, blue is above it and orange below."""
+    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
+    far = max((abs(math.log(row["value"] / 100)) for row in rows if row["value"] > 0), default=0.0)
+    # Even steps of the ratio, as far to one side as to the other; noise of a percent is not to shine.
+    reach = math.exp(max(far, math.log(1.2)))
+    scale = (
+        alt.Scale(type="log", scheme="blueorange", reverse=True, domain=[100 / reach, 100 * reach])
+        if relative
+        else alt.Scale(scheme="blues")
+    )
+    x = alt.X(
+        "across:N", sort=list(grid.columns), title=short(grid.across), axis=alt.Axis(labelAngle=0, labelLimit=180)
+    )
+    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
+    title = "base = 100" if relative else f"{unit}/s"
+    chart = alt.Chart(alt.InlineData(values=rows))
+    field = chart.mark_rect().encode(
+        x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.6),
+        tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
+    )  # fmt: skip
+    return _spec(
+        alt.layer(field, chart.mark_text().encode(x=x, y=y, text="said:N")), height=max(60, 34 * len(grid.rows))
+    )
+
+
+def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
+    found = []
+    for (row, column), line in grid.cells.items():
+        summary, scale = (line.relative, 100.0) if relative else (line.goodput, 1.0)
+        bounds = summary.interval if summary and not (relative and line.is_base) else None
+        value = None if summary is None or summary.median is None else scale * summary.median
+        found.append(
+            {
+                "down": row,
+                "across": column,
+                "value": value,
+                "low": scale * bounds.low if bounds else None,
+                "high": scale * bounds.high if bounds else None,
+                "said": number(value),
+            }
+        )
+    return found
 
 
 def _who(line: Line) -> dict[str, str]:

@@ -10,9 +10,11 @@ from typing import Any
 import jinja2
 import vl_convert
 
+from acidtest.analysis.effects import conclusion
 from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
+from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent
 
 
@@ -28,7 +30,13 @@ def _render(results: Results) -> str:
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "interval": interval,
+        "median": median,
+        "short": short,
+    }
     environment.globals |= {"name_of": name_of, "counted": COUNTED}
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
@@ -38,6 +46,9 @@ def _render(results: Results) -> str:
                 plots[f"{kind}-{position}"] = spec
         if spec := charts.load(table):
             plots[f"load-{position}"] = spec
+        for number_, grid in enumerate(table.grids):
+            plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted)
+            plots[f"heat-{position}-{number_}"] = charts.heat(grid, bool(results.base), table.counted)
     recordings = results.journal.recordings
     return environment.get_template("page.html.j2").render(
         results=results,
@@ -90,7 +101,10 @@ def _settings(results: Results) -> list[tuple[str, list[SettingInForce]]]:
 def _answers(results: Results) -> list[str]:
     """What the tables say, in plain words; nothing that they do not."""
     said = []
+    several = len(results.tables) > 1
     for table in results.tables:
+        if table.grids:
+            said += [f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)]
         measured = [line for line in table.lines if line.row.done]
         scans = table.counted == "reads"  # to which durability is nothing
         durable = [line for line in measured if scans or line.levels["durability"] == "drive"]
