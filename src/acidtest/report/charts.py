@@ -170,7 +170,9 @@ def grid(grid: Grid, relative: bool, unit: str) -> Spec:
         legend=alt.Legend(title=short(grid.across), orient="top", columns=4),
     )
     chart = alt.Chart(alt.InlineData(values=rows))
-    x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(zero=False))
+    found = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound]]
+    wide = bool(found) and max(found) > 20 * min(found)
+    x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(type="log" if wide else "linear", zero=False))
     tooltip = ["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r")]
     dot = chart.mark_circle(size=70, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
     interval = (
@@ -204,7 +206,7 @@ def heat(grid: Grid, relative: bool, unit: str) -> Spec:
     title = "base = 100" if relative else f"{unit}/s"
     chart = alt.Chart(alt.InlineData(values=rows))
     field = chart.mark_rect().encode(
-        x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.6),
+        x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.35),
         tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
     )  # fmt: skip
     return _spec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,10 @@ def _answers(results: Results) -> list[str]:
             )
         verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
         unclear = [line for line in measured if line.verdict in ("no difference shown", "too few repetitions")]
+        if table.grids and results.base:
+            counts = Counter(line.verdict for line in measured if line.verdict)
+            said.append(f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}.")
+            continue
         if verdicts:
             shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in verdicts)
             said.append(f"Against the base (= 100): {shown}.")
