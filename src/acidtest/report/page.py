@@ -13,7 +13,7 @@ import vl_convert
 from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
-from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent
+from acidtest.report.results import COUNTED, Results, interval, mib, name_of, number, percent, share
 
 
 def write_page(results: Results, path: Path) -> None:
@@ -29,6 +29,7 @@ def _render(results: Results) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.filters |= {"mib": mib, "share": share}
     environment.globals |= {"name_of": name_of, "counted": COUNTED}
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
@@ -36,8 +37,11 @@ def _render(results: Results) -> str:
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
             if spec := draw(table, engines):
                 plots[f"{kind}-{position}"] = spec
-        if spec := charts.load(table):
-            plots[f"load-{position}"] = spec
+        for kind, draw_all in (
+            ("load", charts.load), ("residency", charts.residency), ("refaults", charts.refaults)
+        ):  # fmt: skip
+            if spec := draw_all(table):
+                plots[f"{kind}-{position}"] = spec
     recordings = results.journal.recordings
     return environment.get_template("page.html.j2").render(
         results=results,

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report.results import Line, Results, Table, interval, number, percent
+from acidtest.report.results import Line, Results, Table, interval, mib, number, percent, share
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "", "too few repetitions": "dim"}
@@ -33,6 +33,9 @@ def print_results(results: Results, console: Console) -> None:
         if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
             console.print()
             console.print(_counts(troubled))
+        if held := [line for line in table.lines if line.memory]:
+            console.print()
+            _print_fitted(_memory_columns(), held, console)
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
@@ -101,6 +104,21 @@ def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
         columns.append(_Column("limit ms", lambda of: f"{of[1].limit_ms:,.0f}" if of[1].limit_ms else "–"))
         columns.append(_Column("kept", lambda of: {True: "yes", False: "no", None: "–"}[of[1].limit_kept], right=False))
     return columns
+
+
+def _memory_columns() -> list[_Column]:
+    """Limits and sizes are MiB; what is not known is a dash."""
+    return [
+        _Column("", lambda line: line.label, right=False),
+        _Column("Memory limit MiB", lambda line: mib(line.memory.limit_bytes)),
+        _Column("database MiB", lambda line: mib(line.memory.database_bytes)),
+        _Column("× limit", lambda line: number(line.memory.times_limit)),
+        _Column("peak MiB", lambda line: mib(line.memory.peak_bytes), drop=4),
+        _Column("cached at start", lambda line: share(line.memory.resident_at_start), drop=3),
+        _Column("at end", lambda line: share(line.memory.resident_at_end), drop=2),
+        _Column("pages read again", lambda line: number(line.memory.refaults), drop=1),
+        _Column("in both caches ≤ MiB", lambda line: mib(line.memory.twice_bytes_max), drop=5),
+    ]
 
 
 def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console) -> None:

@@ -36,6 +36,12 @@ def admit(places: Iterable[PlaceSpec]) -> None:
             hint.may_hint()
 
 
+def asked(place: PlaceSpec) -> list[str]:
+    """The keys of this module that ``place`` sets."""
+    default = PlaceSpec()
+    return [key for key in ("memory_mb", "start", "access") if getattr(place, key) != getattr(default, key)]
+
+
 class CellMemory:
     """One cell's memory: entered before its engine is made ready, left when that has ended.
 
@@ -52,7 +58,7 @@ class CellMemory:
         # Pages that the lab cached when it made the copy are not charged to the engine: they would be memory beyond
         # the limit, so with a limit they are dropped in any case.
         self._start = "cold" if place.memory_mb is not None and place.start == "as-left" else place.start
-        self._asked = self._start != "as-left" or self._hint is not None
+        self._asked = bool(asked(place))
         self._at_start: Residency | None = None
         self._sampler: Sampler | None = None
         self._instance: Instance | None = None
