@@ -1,4 +1,4 @@
-"""What memory did under the repetitions of a row: medians of the repetitions, and the curves of residency and refaults."""
+"""What memory did under a row: medians of its repetitions, and the curves of residency and refaults."""
 
 from __future__ import annotations
 

@@ -217,8 +217,8 @@ def at_the_limit(row: Row) -> Iterator[Warning]:
         yield Warning(
             code="at-the-limit",
             about="goodput_per_s",
-            text="The database is about as large as its memory limit: whether it fits may change from run to run. Choose "
-            "a limit well below or well above its size.",
+            text="The database is about as large as its memory limit: whether it fits may change from run to run. "
+            "Choose a limit well below or well above its size.",
         )
 
 
@@ -232,8 +232,8 @@ def too_late_for_the_hint(row: Row) -> Iterator[Warning]:
         yield Warning(
             code="hint-late",
             about="goodput_per_s",
-            text="The access hint reaches a file up to a tenth of a second after the engine opened it, and these runs are "
-            "not much longer: measure longer.",
+            text="The access hint reaches a file up to a tenth of a second after the engine opened it, and these runs "
+            "are not much longer: measure longer.",
         )
 
 
