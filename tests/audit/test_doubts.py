@@ -61,6 +61,10 @@ def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) ->
     return run(kinds=[factory.kind("new_order", [each_ms] * count, limit_ms), factory.kind("delivery", [1.0] * 1000)])
 
 
+def of_size(database_mib: int, limit_mib: int | None) -> Row:
+    return row(SOUND, memory=factory.memory(limit_mib), database_bytes=database_mib << 20)
+
+
 COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "duration_s": None}
 RAMP = over(*(1000 - 40 * second for second in range(12)))
 SHORT = over(1000, 400, 1000)
@@ -122,6 +126,15 @@ CASES: list[Case] = [
     (doubts.not_steady, "not-steady", row(over(*[1000] * 6, *[600] * 6)), row(RAMP, workload=COUNTED)),
     (doubts.not_steady, "too-short", row(SHORT, SHORT), row(SHORT, SHORT, workload=COUNTED)),
     (doubts.flush_costs_nothing, "flush-costs-nothing", row(latency(19)), row(latency(21))),
+    (doubts.swapped, "swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
+    (doubts.at_the_limit, "at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
+    (doubts.at_the_limit, "at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),
+    (
+        doubts.too_late_for_the_hint,
+        "hint-late",
+        row(run(measured_s=0.9), memory=factory.memory(access="random")),
+        row(run(measured_s=0.9), memory=factory.memory()),
+    ),
     (doubts.noted, "engine-log", row(SOUND, warnings=[LOGGED]), row(SOUND)),
 ]
 
