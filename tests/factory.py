@@ -12,6 +12,8 @@ from acidtest.journal.models import (
     Header,
     Journal,
     Machine,
+    Memory,
+    MemorySample,
     PlaceFacts,
     Recording,
     SettingInForce,
@@ -191,6 +193,59 @@ def recording(
         "warnings": [],
     }  # fmt: skip
     return Recording(**(fields | changes))
+
+
+def memory(
+    limit_mib: int | None = 64, *, database_mib: int = 200, seconds: int = 12, swap: int = 0, **changes: Any
+) -> Memory:
+    """A cold start one second before the measurement, then pages read until the limit, or the database, is full."""
+    most = min(database_mib, 0.75 * limit_mib) if limit_mib else database_mib
+    samples = []
+    for step in range(4 * (seconds + 1) + 1):
+        at_s = step / 4 - 1
+        resident = int(min(most, step * 10)) * 1024**2
+        beyond = max(0, step - 8) * 100 if limit_mib and most < database_mib else 0
+        of_group: dict[str, int | None] = {
+            "usage_bytes": resident + 8 * 1024**2, "file_bytes": resident, "engine_bytes": 8 * 1024**2,
+            "swap_bytes": swap, "refaults_file": beyond, "refaults_engine": 0, "major_faults": 3,
+        }  # fmt: skip
+        samples.append(
+            MemorySample(
+                at_s=at_s, stalled_some_us=1000 * step, stalled_full_us=0, database_bytes=database_mib * 1024**2,
+                resident_bytes=resident, dirty_bytes=0, read_calls=100 * step, storage_read_bytes=819_200 * step,
+                **(of_group if limit_mib else dict.fromkeys(of_group)),
+            )
+        )  # fmt: skip
+    fields: dict[str, Any] = {
+        "limit_bytes": limit_mib * 1024**2 if limit_mib else None,
+        "limit_source": "cgroup v2" if limit_mib else None,
+        "swap": "memory.swap.max 0" if limit_mib else None,
+        "peak_bytes": limit_mib * 1024**2 if limit_mib else None,
+        "killed": 0,
+        "start": "cold",
+        "resident_bytes_at_start": 0,
+        "residency_source": "cachestat",
+        "pressure_source": "control group" if limit_mib else "machine",
+        "access": "as-engine",
+        "hinted_descriptors": 0,
+        "cache_bytes": 16 * 1024**2,
+        "samples": samples,
+    }
+    return Memory(**(fields | changes))
+
+
+def limited() -> Journal:
+    """One engine with a database larger than its memory limit, and with one that fits."""
+    recordings = []
+    for limit_mib in (64, 1024):
+        levels = {"workload": "tpcb", "engine": "sqlite", "durability": "os", "place.memory_mb": str(limit_mib)}
+        for repetition in range(1, 6):
+            run = result(200.0 * limit_mib**0.5 + repetition)
+            held = memory(limit_mib)
+            recordings.append(
+                recording(levels, repetition, found=run, memory=held, database_bytes=200 * 1024**2)
+            )  # fmt: skip
+    return journal(recordings)
 
 
 def failed(levels: dict[str, str], repetition: int, reason: str, status: str = "failed") -> Recording:

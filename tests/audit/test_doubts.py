@@ -67,6 +67,10 @@ def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) ->
     return run(kinds=[factory.kind("new_order", [each_ms] * count, limit_ms), factory.kind("delivery", [1.0] * 1000)])
 
 
+def of_size(database_mib: int, limit_mib: int | None) -> Row:
+    return row(SOUND, memory=factory.memory(limit_mib), database_bytes=database_mib << 20)
+
+
 COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "duration_s": None}
 RAMP = over(*(1000 - 40 * second for second in range(12)))
 SHORT = over(1000, 400, 1000)
@@ -139,6 +143,15 @@ CASES: list[Case] = [
     ),
     (doubts.sort_in_memory, "sort-in-memory", scan(temp_cache_limit_mb="100"), scan(temp_cache_limit_mb="64")),
     (doubts.sort_in_memory, "sort-memory-unknown", scan(), scan("natural")),
+    (doubts.swapped, "swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
+    (doubts.at_the_limit, "at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
+    (doubts.at_the_limit, "at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),
+    (
+        doubts.too_late_for_the_hint,
+        "hint-late",
+        row(run(measured_s=0.9), memory=factory.memory(access="random")),
+        row(run(measured_s=0.9), memory=factory.memory()),
+    ),
     (doubts.noted, "engine-log", row(SOUND, warnings=[LOGGED]), row(SOUND)),
 ]
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from acidtest.report.page import write_page
 from acidtest.report.results import Results, number, results
-from factory import journal, recording, study, tpcc
+from factory import journal, limited, recording, study, tpcc
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +146,16 @@ def test_an_interrupted_write_leaves_the_old_page(found: Results, tmp_path: Path
     with pytest.raises(OSError, match="no"):
         write_page(found, path)
     assert path.read_text() == "old"
+
+
+def test_memory_is_a_table_and_two_curves(browser: Browser, tmp_path: Path) -> None:
+    write_page(results(limited()), tmp_path / "memory.html")
+    page, trouble = opened(browser, tmp_path / "memory.html")
+    assert trouble == []
+    rows = page.locator(".memory tbody tr")
+    assert rows.count() == 2
+    assert "3.13" in rows.nth(0).inner_text()  # times the limit
+    assert "24%" in rows.nth(0).inner_text()  # in the file cache at the end
+    for kind in ("residency", "refaults"):
+        assert page.locator(f"#{kind}-0 svg .mark-line path").count() >= 10  # a line a repetition
+    page.context.close()

@@ -14,7 +14,7 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be released.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
-    """Release processes and directories that a killed run left behind. Only what stands in a ledger is touched."""
+    """Release what a killed run left behind: processes, directories, control groups. Only what a ledger names."""
     lines = [f"{left.kind} {left.what}" for left in leftovers()] if dry_run else release_leftovers()
     if json:
         print(json_.dumps({"would_release" if dry_run else "released": lines}, indent=2))

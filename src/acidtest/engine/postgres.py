@@ -22,7 +22,7 @@ from pathlib import Path
 
 from acidtest.engine import archives, elf, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec, filled, shown
-from acidtest.engine.compare import Answers
+from acidtest.engine.compare import Answers, number_in_force
 from acidtest.engine.server import (
     LOG_BYTES,
     Server,
@@ -456,6 +456,10 @@ class PostgresInstance(Instance):
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
         return found + [given.compare(name, None, "pg_settings") for name in RECORDED]
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        shared_mb = number_in_force(settings, "shared_buffers_mb")
+        return shared_mb << 20 if shared_mb is not None else None
 
     def seal(self) -> None:
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""

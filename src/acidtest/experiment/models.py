@@ -92,6 +92,13 @@ class PlaceSpec(Model):
 
     kind: Literal["directory"] = "directory"
     path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
+    memory_mb: int | None = Field(default=None, ge=4, le=1 << 24, description="limit of the engine and what it caches")
+    start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
+        default="as-left", description="the database's pages in the file cache when the run begins"
+    )
+    access: Literal["as-engine", "normal", "random", "sequential"] = Field(
+        default="as-engine", description="the hint on the engine's open database files, see posix_fadvise(2)"
+    )
 
 
 class ServerSpec(Model):

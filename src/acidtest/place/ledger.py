@@ -1,4 +1,4 @@
-"""The ledger of what was made: directories and processes that must not outlive the lab.
+"""The ledger of what was made: directories, processes and control groups that must not outlive the lab.
 
 One file a lab, in ``ledger/`` of the state directory, locked while that lab lives. Each thing is written and fsynced
 before it is made and struck off when it is released; what stands in the file of a lab that is gone is a leftover.
@@ -9,6 +9,7 @@ into it, a process only if its start time, or the token in its environment, is t
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -34,7 +35,7 @@ class Leftover:
     """One thing that a lab which is gone made and did not release."""
 
     ledger: Path
-    kind: str  # "directory", "process"
+    kind: str  # "directory", "process", "cgroup"
     id: str
     what: str  # path, or command
     entry: Mapping[str, Any]
@@ -101,13 +102,17 @@ class Ledger:
         environment: Mapping[str, str],
         stderr: IO[bytes],
         stdout: IO[bytes] | None = None,
+        cgroup: Path | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes."""
+        """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes.
+
+        With ``cgroup`` it is in that control group before the first of its own instructions.
+        """
         token = uuid.uuid4().hex
         id = self._made("process", command=list(command), token=token)  # noqa: A001
         try:
             process = subprocess.Popen(
-                command,
+                [*_entering(cgroup), *command],
                 env={**environment, TOKEN: token},
                 stdin=subprocess.DEVNULL if stdout else subprocess.PIPE,
                 stdout=stdout or subprocess.PIPE,
@@ -132,11 +137,28 @@ class Ledger:
             _kill(pid, start_time)
         self._released(id)
 
+    def make_cgroup(self, path: Path) -> str:
+        """Make the control group ``path`` and return its id. Raises OSError."""
+        id = self._made("cgroup", path=str(path))  # noqa: A001
+        try:
+            path.mkdir()
+        except OSError:
+            self._released(id)
+            raise
+        return id
+
+    def remove_cgroup(self, id: str) -> None:  # noqa: A002
+        """Remove a control group made here; its processes have ended."""
+        _remove_cgroup(Path(str(self._open[id]["path"])))
+        self._released(id)
+
     def close(self) -> None:
         """Release whatever is still open, newest first, and remove the ledger."""
         for id, entry in reversed(list(self._open.items())):  # noqa: A001
             if entry["kind"] == "directory":
                 self.remove_directory(id)
+            elif entry["kind"] == "cgroup":
+                self.remove_cgroup(id)
         if not self._open:
             self.path.unlink(missing_ok=True)
         self._file.close()
@@ -217,6 +239,8 @@ def _release(leftover: Leftover) -> list[str]:
         return [f"removed {leftover.what}"] if removed else []
     if leftover.entry["boot"] != _boot_id():
         return []  # the machine was restarted since
+    if leftover.kind == "cgroup":
+        return [f"removed control group {leftover.what}"] if _remove_cgroup(Path(leftover.what)) else []
     said = []
     family: dict[int, str] = {}
     for pid in _pids(leftover.entry):
@@ -294,6 +318,28 @@ def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
     mark.unlink()
     path.rmdir()
     return True
+
+
+ENTER = 'echo $$ > "$0" && exec "$@"'  # the shell goes in and becomes the command: the process id stays
+
+
+def _entering(cgroup: Path | None) -> list[str]:
+    return ["/bin/sh", "-c", ENTER, str(cgroup / "cgroup.procs")] if cgroup else []
+
+
+def _remove_cgroup(path: Path, seconds: float = 10.0) -> bool:
+    """Remove the control group; whether there was one. A process that just ended leaves it a moment later."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            path.rmdir()
+            return True
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 def _start_time(pid: int) -> str:

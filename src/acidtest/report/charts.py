@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from acidtest.analysis.latency import curve_ms
+from acidtest.analysis.memory import curve
 from acidtest.report.pivot import Grid, short
 from acidtest.report.results import Line, Table, number
 
@@ -128,6 +129,46 @@ def series(table: Table, engines: list[str]) -> Spec | None:
         )
     )
     return _spec(chart, height=240)
+
+
+def residency(table: Table) -> Spec | None:
+    """How much of the database the file cache held over time, a line a repetition."""
+    return _memory(table, "resident", alt.Y("value:Q", title="of the database in the file cache",
+                                            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")))  # fmt: skip
+
+
+def refaults(table: Table) -> Spec | None:
+    """Pages a second that were pushed out of memory and had to be read again, a line a repetition."""
+    return _memory(table, "refaults_per_s", alt.Y("value:Q", title="pages read again a second"))
+
+
+def _memory(table: Table, field: str, y: alt.Y) -> Spec | None:
+    rows = [
+        {"row": line.label, "repetition": recording.repetition, "second": point.at_s, "value": getattr(point, field)}
+        for line in table.lines
+        for recording in line.row.done
+        if recording.memory
+        for point in curve(recording.memory)
+        if getattr(point, field) is not None
+    ]
+    if not rows:
+        return None
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(opacity=0.8)
+        .encode(
+            x=alt.X("second:Q", title="seconds from the start of the measurement (negative: before it)"),
+            y=y,
+            color=alt.Color(
+                "row:N",
+                scale=alt.Scale(range=list(COLOURS)),
+                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=260),
+            ),
+            detail="repetition:N",
+            tooltip=["row:N", "repetition:N", "second:Q", alt.Tooltip("value:Q", format=".3r")],
+        )
+    )
+    return _spec(chart, height=200)
 
 
 def load(table: Table) -> Spec | None:

@@ -16,7 +16,7 @@ from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
 from acidtest.report.pivot import short
-from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent
+from acidtest.report.results import COUNTED, Results, interval, mib, name_of, number, percent, share
 
 
 def write_page(results: Results, path: Path) -> None:
@@ -31,13 +31,8 @@ def _render(results: Results) -> str:
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {
-        "number": number,
-        "percent": percent,
-        "interval": interval,
-        "median": median,
-        "short": short,
-    }
+    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.filters |= {"mib": mib, "share": share, "short": short}
     environment.globals |= {"name_of": name_of, "counted": COUNTED}
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
@@ -45,11 +40,14 @@ def _render(results: Results) -> str:
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
             if spec := draw(table, engines):
                 plots[f"{kind}-{position}"] = spec
-        if spec := charts.load(table):
-            plots[f"load-{position}"] = spec
         for number_, grid in enumerate(table.grids):
             plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted)
             plots[f"heat-{position}-{number_}"] = charts.heat(grid, bool(results.base), table.counted)
+        for kind, draw_all in (
+            ("load", charts.load), ("residency", charts.residency), ("refaults", charts.refaults)
+        ):  # fmt: skip
+            if spec := draw_all(table):
+                plots[f"{kind}-{position}"] = spec
     recordings = results.journal.recordings
     return environment.get_template("page.html.j2").render(
         results=results,

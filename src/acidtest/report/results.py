@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import kinds, reads, samples
+from acidtest.analysis import kinds, memory, reads, samples
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
@@ -46,6 +47,7 @@ class Line:
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
+    memory: MemorySummary | None  # None where nothing was asked of it
     notes: tuple[int, ...]  # numbers of Results.warnings
 
     @property
@@ -138,6 +140,7 @@ def _line_json(workload: str, line: Line) -> dict[str, Any]:
         "arrivals": dict(line.arrivals) if line.arrivals else None,
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
+        "memory": asdict(line.memory) if line.memory else None,
         "warnings": list(line.notes),
     }
 
@@ -278,6 +281,7 @@ def _line(
         else None,
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
+        memory=memory.of_row(row),
         notes=tuple(sorted(notes.number(warning) for warning in doubts.of_row(row))),
     )
 
@@ -303,3 +307,13 @@ def number(value: float | None, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:#.{digits}g}".rstrip(".")
+
+
+def mib(value: float | None) -> str:
+    """Bytes as MiB."""
+    return number(value / (1 << 20)) if value is not None else "–"
+
+
+def share(value: float | None) -> str:
+    """A part of the whole."""
+    return "–" if value is None else f"{value:.0%}"

@@ -15,7 +15,7 @@ from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
-from acidtest.report.results import Line, Results, Table, interval, number, percent
+from acidtest.report.results import Line, Results, Table, interval, mib, number, percent, share
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}
@@ -31,7 +31,7 @@ def print_results(results: Results, console: Console) -> None:
         console.print()
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
-        if table.grids and len(table.lines) > LINES_MAX:
+        if _only_grids(table):
             console.print(f"{len(table.lines)} rows, each in a grid below; the page has their latencies.", style="dim")
         else:
             _print_fitted(_columns(results, table), table.lines, console)
@@ -41,6 +41,9 @@ def print_results(results: Results, console: Console) -> None:
         if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
             console.print()
             console.print(_counts(troubled))
+        if held := [line for line in table.lines if line.memory]:
+            console.print()
+            _print_fitted(_memory_columns(), held, console)
         if table.grids:
             _print_grids(results, table, console)
             _print_effects(table.effects, console)
@@ -53,18 +56,22 @@ def print_results(results: Results, console: Console) -> None:
     _print_bad(results, console)
 
 
+def _only_grids(table: Table) -> bool:
+    return bool(table.grids) and len(table.lines) > LINES_MAX
+
+
 def _print_grids(results: Results, table: Table, console: Console) -> None:
     unit = "base = 100" if results.base else f"{table.counted} a second"
     for grid in table.grids:
         console.print()
         console.print(Text(grid.title, style="bold").append(f" ({unit})", style="not bold dim"))
-        for shown in _fitted(grid, bool(results.base), console):
+        for shown in _fitted(grid, bool(results.base), _only_grids(table), console):
             console.print(shown)
     if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
         console.print("▲ faster, ▼ slower than the base; others: no difference shown, or too few runs.", style="dim")
 
 
-def _fitted(grid: Pivot, relative: bool, console: Console) -> list[Grid]:
+def _fitted(grid: Pivot, relative: bool, marked: bool, console: Console) -> list[Grid]:
     """The grid whole, if need be without intervals; where it is too wide even so, in pieces side by side."""
     unbounded = console.options.update_width(10_000)
 
@@ -73,20 +80,21 @@ def _fitted(grid: Pivot, relative: bool, console: Console) -> list[Grid]:
 
     bounds = any(_bounds(line, relative) != "–" for line in grid.cells.values())
     whole = [
-        _pivoted(grid, grid.columns, relative, with_bounds) for with_bounds in ([True, False] if bounds else [False])
+        _pivoted(grid, grid.columns, relative, marked, with_bounds)
+        for with_bounds in ([True, False] if bounds else [False])
     ]
     if any(map(fits, whole)):
         return [next(filter(fits, whole))]
     pieces: list[Grid] = []
     left = grid.columns
     while left:
-        many = next((n for n in range(len(left), 1, -1) if fits(_pivoted(grid, left[:n], relative, False))), 1)
-        pieces.append(_pivoted(grid, left[:many], relative, False))
+        many = next((n for n in range(len(left), 1, -1) if fits(_pivoted(grid, left[:n], relative, marked, False))), 1)
+        pieces.append(_pivoted(grid, left[:many], relative, marked, False))
         left = left[many:]
     return pieces
 
 
-def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, bounds: bool) -> Grid:
+def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, marked: bool, bounds: bool) -> Grid:
     shown = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     shown.add_column(short(grid.down), overflow="fold")
     for column in columns:
@@ -97,19 +105,20 @@ def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, bounds: bool
         cells: list[Text] = []
         for column in columns:
             line = grid.cells.get((row, column))
-            cells.append(_pivot_cell(line, relative))
+            cells.append(_pivot_cell(line, relative, marked))
             if bounds:
                 cells.append(Text(_bounds(line, relative) if line else ""))
         shown.add_row(Text(row), *cells)
     return shown
 
 
-def _pivot_cell(line: Line | None, relative: bool) -> Text:
+def _pivot_cell(line: Line | None, relative: bool, marked: bool) -> Text:
     if line is None or not line.row.done:
         return Text("–" if line is None else "none", style="dim")
     value = percent(line.relative) if relative else number(line.goodput.median)
     mark = MARKS.get(line.verdict, " " if relative else "")
-    return Text(value + mark, style="bold" if line.is_base else VERDICT_STYLES.get(line.verdict, ""))
+    style = "bold" if line.is_base else VERDICT_STYLES.get(line.verdict, "")
+    return Text(value + mark, style=style).append(_marks(line.notes if marked else ()), style="yellow")
 
 
 def _bounds(line: Line, relative: bool) -> str:
@@ -200,6 +209,21 @@ def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
         columns.append(_Column("limit ms", lambda of: f"{of[1].limit_ms:,.0f}" if of[1].limit_ms else "–"))
         columns.append(_Column("kept", lambda of: {True: "yes", False: "no", None: "–"}[of[1].limit_kept], right=False))
     return columns
+
+
+def _memory_columns() -> list[_Column]:
+    """Limits and sizes are MiB; what is not known is a dash."""
+    return [
+        _Column("", lambda line: line.label, right=False),
+        _Column("Memory limit MiB", lambda line: mib(line.memory.limit_bytes)),
+        _Column("database MiB", lambda line: mib(line.memory.database_bytes)),
+        _Column("× limit", lambda line: number(line.memory.times_limit)),
+        _Column("peak MiB", lambda line: mib(line.memory.peak_bytes), drop=4),
+        _Column("cached at start", lambda line: share(line.memory.resident_at_start), drop=3),
+        _Column("at end", lambda line: share(line.memory.resident_at_end), drop=2),
+        _Column("pages read again", lambda line: number(line.memory.refaults), drop=1),
+        _Column("in both caches ≤ MiB", lambda line: mib(line.memory.twice_bytes_max), drop=5),
+    ]
 
 
 def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console) -> None:

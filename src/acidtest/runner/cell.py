@@ -11,6 +11,7 @@ from typing import Any
 
 from acidtest import __version__
 from acidtest.engine import Engine, Instance
+from acidtest.engine.base import Launcher
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.errors import CellFailed
 from acidtest.experiment import WorkloadSpec
@@ -47,6 +48,7 @@ from acidtest.place.directory import tree_bytes
 from acidtest.place.facts import elsewhere
 from acidtest.plan import Cell
 from acidtest.runner import foreign
+from acidtest.runner.memory import CellMemory
 from acidtest.runner.rig import DiskFull, converse
 
 Watch = Callable[[Progress], None]
@@ -58,6 +60,7 @@ class Template:
 
     paths: list[Path]
     loaded: Loaded | None
+    checked: Checked | None  # right after the load
 
 
 @dataclass
@@ -79,7 +82,7 @@ class Templates:
                 self.place.remove(directory)
                 raise
             kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
-            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded)
+            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded, made.checked)
         return self._made[key]
 
     def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
@@ -87,16 +90,18 @@ class Templates:
         try:
             instance.start(self.ledger)
             workload = _workload(cell.workload)
-            phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1)]
+            phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1), CheckPhase()]
             job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=phases)
-            loaded = None
+            loaded = checked = None
             for event in converse(job, self.ledger, instance.environment()):
                 if isinstance(event, Progress):
                     watch(event)
                 elif isinstance(event, Loaded):
                     loaded = event
+                elif isinstance(event, Checked):
+                    checked = event
             instance.seal()
-            return Template([directory / path.name for path in instance.database_files()], loaded)
+            return Template([directory / path.name for path in instance.database_files()], loaded, checked)
         finally:
             instance.release()
 
@@ -136,6 +141,8 @@ def run_cell(
         status, reason = "invalid", f"the server died in mid-run: {seen.died}"
     elif not reason and (wrong := _invalid(seen)):
         status, reason = "invalid", wrong
+    if seen.memory and (wrong := seen.memory.wrong()):
+        status, reason = "invalid", wrong
     return Recording(
         cell=cell.id,
         levels=dict(cell.levels),
@@ -151,13 +158,14 @@ def run_cell(
         durability=cell.durability,
         durability_means=engine.durability(cell.durability, cell.settings).means,
         engine=_facts(cell, engine, seen),
-        settings=seen.settings,
+        settings=seen.all_settings(),
         machine=machine,
         place=place_read if engine.private else elsewhere(engine.facts().source),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
+        memory=seen.memory.record(seen.settings, cell.workload.terminals) if seen.memory else None,
         result=seen.result,
         warnings=[*_by_client(cell, engine), *_found(engine, seen)],
         engine_log=seen.log,
@@ -178,18 +186,24 @@ def _on_copy_of_template(
     directory = place.subdirectory("cell")
     try:
         place.copy(template.paths, directory)
-        instance = engine.adopt(directory, cell.settings, cell.durability)
-        try:
-            place.settle()
-            seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
-            instance.start(ledger)
+        with CellMemory(cell.place, ledger) as memory:
+            seen.memory = memory
+            instance = engine.adopt(directory, cell.settings, cell.durability)
             try:
-                _converse(cell, instance, ledger, watch, seen)
+                place.settle()
+                seen.database_bytes = sum(map(tree_bytes, instance.database_files()))
+                memory.begin(instance)
+                instance.start(memory.launched)
+                try:
+                    if memory.stays_untouched and template.checked:
+                        seen.checks.append(template.checked)
+                    embedded = engine.mode(cell.settings) == "embedded"
+                    _converse(cell, instance, memory.launched if embedded else ledger, watch, seen)
+                finally:
+                    seen.died = instance.died()
             finally:
-                seen.died = instance.died()
-        finally:
-            seen.log, seen.log_findings = instance.log(), instance.log_findings()
-            instance.release()
+                seen.log, seen.log_findings = instance.log(), instance.log_findings()
+                instance.release()
     finally:
         place.remove(directory)
 
@@ -219,22 +233,30 @@ class _Seen:
     result: RunResult | None = None
     database_bytes: int = 0
     died: str | None = None
+    memory: CellMemory | None = None
     log: str = ""
     log_findings: list[str] = field(default_factory=list)
 
+    def all_settings(self) -> list[SettingInForce]:
+        """The engine's, then the memory's."""
+        return [*self.settings, *(self.memory.settings() if self.memory else [])]
+
 
 def _converse(
-    cell: Cell, instance: Instance, ledger: Ledger, watch: Watch, seen: _Seen, before: Sequence[Phase] = ()
+    cell: Cell, instance: Instance, launcher: Launcher, watch: Watch, seen: _Seen, before: Sequence[Phase] = ()
 ) -> None:
+    # A check reads the whole database. Where the file cache must stay as it was made, the one after the load stands
+    # for the check of its copy.
+    checked = [] if seen.checks else [CheckPhase()]
     job = Job(
         seed=cell.seed,
         target=instance.target(),
         workload=_workload(cell.workload),
         inspect=instance.inspections(),
-        phases=[*before, CheckPhase(), run_phase(cell.workload), CheckPhase()],
+        phases=[*before, *checked, run_phase(cell.workload), CheckPhase()],
     )
     try:
-        for event in converse(job, ledger, instance.environment()):
+        for event in converse(job, launcher, instance.environment()):
             match event:
                 case Hello():
                     seen.engine_version = event.engine_version
@@ -246,6 +268,8 @@ def _converse(
                     seen.checks.append(event)
                 case Result():
                     seen.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                    if seen.memory:
+                        seen.memory.measured(seen.result)
                 case Progress():
                     watch(event)
     finally:
@@ -257,7 +281,7 @@ def _invalid(seen: _Seen) -> str | None:
     """Why the numbers of a finished cell must not be used, or None."""
     if not seen.settings:
         return "the engine did not answer which settings are in force"
-    wrong = [s for s in seen.settings if not s.agrees]
+    wrong = [s for s in seen.all_settings() if not s.agrees]
     if wrong:
         first = wrong[0]
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import EVENT, PROTOCOL, Done, Event, Failed, Hello, Job
-from acidtest.place import Ledger
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 BINARY = "acidtest-rig"
@@ -50,14 +50,14 @@ def rig_version() -> str:
         raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
 
 
-def converse(job: Job, ledger: Ledger, environment: Mapping[str, str]) -> Iterator[Event]:
+def converse(job: Job, launcher: Launcher, environment: Mapping[str, str]) -> Iterator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
     ``environment`` is laid over the lab's own. Raises CellFailed when the rig reports a failure, dies, says
     something that is no event, or is silent for ``SILENCE_S``. The process is gone when the iterator is closed.
     """
     with tempfile.TemporaryFile() as stderr:
-        id, process = ledger.start_process(  # noqa: A001
+        id, process = launcher.start_process(  # noqa: A001
             [str(find_rig()), "job"], environment={**os.environ, **environment}, stderr=stderr
         )
         try:
@@ -70,7 +70,7 @@ def converse(job: Job, ledger: Ledger, environment: Mapping[str, str]) -> Iterat
         except subprocess.TimeoutExpired:
             raise CellFailed("the rig finished its work but did not end within 60 s") from None
         finally:
-            ledger.end_process(id, process)
+            launcher.end_process(id, process)
 
 
 class _Ended(Exception):

@@ -22,7 +22,7 @@ from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.directory import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.runner import foreign
+from acidtest.runner import foreign, memory
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
 from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import DiskFull
@@ -58,6 +58,7 @@ def run(plan: Plan, where: Path, out: Path, watcher: Watcher, *, retry_failed: b
     """
     verify(plan, where)
     engines = engines_of(plan)
+    memory.admit(cell.place for cell in plan.combinations())
     released = release_leftovers()
     with _ledger() as ledger:
         for engine in engines.values():

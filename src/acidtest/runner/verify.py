@@ -7,6 +7,7 @@ from pathlib import Path
 from acidtest.engine import DURABILITY_LEVELS
 from acidtest.errors import AcidtestError, BadInput, not_among
 from acidtest.plan import Cell, Plan
+from acidtest.runner import memory
 from acidtest.runner.engines import describe
 
 
@@ -29,6 +30,11 @@ def verify(plan: Plan, where: Path) -> None:
         try:
             engine_.check_settings(cell.settings)
             engine_.durability(cell.durability, cell.settings)
+            if not engine_.private and (named := memory.asked(cell.place)):
+                raise BadInput(
+                    f"{engine_.id}: place.{named[0]} is for engines that acidtest starts, and this is a server by URL",
+                    "leave it out, or leave the server out of it",
+                )
             if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
                 raise BadInput(
                     f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
