@@ -25,7 +25,7 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
     file = tmp_path / "memory.toml"
     file.write_text(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
-        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [40, 400]\n' + SMALL_CACHES + TPCB
+        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 400]\n' + SMALL_CACHES + TPCB.replace("4", "10", 1)
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
@@ -49,10 +49,10 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
         in_force = {s["name"]: s["in_force"] for s in recording["settings"]}
         assert in_force["place.memory_mb"] == limit
     for engine in ("sqlite", "firebird-5.0", "postgresql-15"):
-        small = found[engine, "40"]
-        if small["database_bytes"] > 60 * MIB:
-            # What does not fit is read again and again; what fits is not.
-            assert small["memory"]["samples"][-1]["resident_bytes"] < 40 * MIB
+        small, large = found[engine, "64"], found[engine, "400"]
+        assert 64 * MIB < small["database_bytes"] < 400 * MIB, engine
+        assert small["memory"]["samples"][-1]["resident_bytes"] < 64 * MIB
+        assert small["memory"]["peak_bytes"] < large["memory"]["peak_bytes"]
     assert no_groups_left()
 
 

@@ -162,7 +162,7 @@ def test_what_a_process_caches_stays_below_the_limit(big: Path, ledger: Ledger, 
         assert 0 < cached.resident_bytes <= 16 * MIB
         assert group.usage().file_bytes >= cached.resident_bytes
         assert group.usage().usage_bytes <= 16 * MIB
-        assert group.peak_bytes == 16 * MIB
+        assert 15 * MIB < (group.peak_bytes or 0) <= 16 * MIB
         assert group.killed == 0
     finally:
         group.release()

@@ -122,7 +122,7 @@ def test_json_tells_kinds_classes_and_loads() -> None:
 def test_memory_stands_beside_the_numbers(width: int) -> None:
     text = shown(results(limited()), width)
     assert max(map(len, text.splitlines())) <= width
-    assert re.search(r"^64 +64.0 +200 +3.13", text, re.MULTILINE)
+    assert re.search(r"^64 +64.0 +200 +3.12", text, re.MULTILINE)
     assert re.search(r"^1024 +1,020 +200 +0.195", text, re.MULTILINE)
     told = results(limited()).as_json()["rows"][0]["memory"]
     assert (told["limit_bytes"], told["resident_at_end"], told["refaults"]) == (64 << 20, pytest.approx(0.24), 4400)
