@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from typing import Any
 
 import numpy as np
 
 from acidtest.journal.models import (
+    NOT_APPLICABLE,
     EngineFacts,
     Header,
     Journal,
@@ -340,3 +342,29 @@ def open_loop(late: int, unfinished: int) -> RunResult:
     return result(
         arrivals=ArrivalCounts(scheduled=1000, late=late, unfinished=unfinished, unfinished_wait_ms_max=250.0)
     )
+
+
+SYSTEMS = ("raw", "ext2", "ext4", "xfs", "btrfs")
+OPTIONS = ("defaults", "sync,noatime")
+SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
+FACTORS = {"place.filesystem": SYSTEMS, "place.mount": OPTIONS, "place.scheduler": SCHEDULERS}
+
+
+def file_systems(repetitions: int, base: dict[str, str], workloads: tuple[str, ...] = ("tpcb",)) -> Journal:
+    """The study of file systems: each 100 commits a second above the one before; a raw device has no mount options."""
+    recordings = {}
+    names = itertools.product(workloads, *FACTORS.values(), range(1, repetitions + 1))
+    for order, (workload, system, option, scheduler, repetition) in enumerate(names):
+        option_ = NOT_APPLICABLE if system == "raw" else option
+        levels = {"workload": workload, "engine": "sqlite", "durability": "drive"}
+        levels |= dict(zip(FACTORS, (system, option_, scheduler), strict=True))
+        rate = 500 * (1 + 0.2 * SYSTEMS.index(system)) * (0.9 if option_ == "sync,noatime" else 1)
+        found = result(rate * (1 + 0.01 * (order * 7 % 5)), seconds=9)
+        one = recording(levels, repetition, found=found)
+        recordings[one.cell] = one
+    made = journal(list(recordings.values()))
+    factors = {"workload": list(workloads), "engine": ["sqlite"], "durability": ["drive"]}
+    header = made.header.model_copy(
+        update={"factors": factors | {f: list(v) for f, v in FACTORS.items()}, "base": base}
+    )
+    return made.model_copy(update={"header": header})

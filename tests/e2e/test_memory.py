@@ -25,7 +25,9 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
     file = tmp_path / "memory.toml"
     file.write_text(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
-        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 400]\n' + SMALL_CACHES + TPCB.replace("4", "10", 1)
+        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 400]\n'
+        + SMALL_CACHES
+        + TPCB.replace("4", "10", 1)
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout

@@ -9,39 +9,15 @@ import pytest
 from rich.console import Console
 
 import factory
-from acidtest.journal.models import NOT_APPLICABLE, Journal
+from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report.results import Results, number, percent, results
 from acidtest.report.terminal import print_results
-
-SYSTEMS = ("raw", "ext2", "ext4", "xfs", "btrfs")
-OPTIONS = ("defaults", "sync,noatime")
-SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
-FACTORS = {"place.filesystem": SYSTEMS, "place.mount": OPTIONS, "place.scheduler": SCHEDULERS}
-
-
-def journal(repetitions: int, base: dict[str, str], workloads: tuple[str, ...] = ("tpcb",)) -> Journal:
-    """The study of file systems; a raw device has no mount options."""
-    recordings = {}
-    names = itertools.product(workloads, *FACTORS.values(), range(1, repetitions + 1))
-    for order, (workload, system, option, scheduler, repetition) in enumerate(names):
-        option_ = NOT_APPLICABLE if system == "raw" else option
-        levels = {"workload": workload, "engine": "sqlite", "durability": "drive"}
-        levels |= dict(zip(FACTORS, (system, option_, scheduler), strict=True))
-        rate = 500 * (1 + 0.2 * SYSTEMS.index(system)) * (0.9 if option_ == "sync,noatime" else 1)
-        found = factory.result(rate * (1 + 0.01 * (order * 7 % 5)), seconds=9)
-        one = factory.recording(levels, repetition, found=found)
-        recordings[one.cell] = one
-    made = factory.journal(list(recordings.values()))
-    factors = {"workload": list(workloads), "engine": ["sqlite"], "durability": ["drive"]}
-    header = made.header.model_copy(
-        update={"factors": factors | {f: list(v) for f, v in FACTORS.items()}, "base": base}
-    )
-    return made.model_copy(update={"header": header})
+from factory import FACTORS, SCHEDULERS, SYSTEMS, file_systems
 
 
 @pytest.fixture(scope="module")
 def study() -> Results:
-    return results(journal(5, {"place.filesystem": "raw"}, ("tpcb", "tpcc")))
+    return results(file_systems(5, {"place.filesystem": "raw"}, ("tpcb", "tpcc")))
 
 
 def shown(found: Results, width: int) -> str:
@@ -82,7 +58,7 @@ def test_no_figure_is_cut_at_any_width(study: Results, width: int) -> None:
 
 
 def test_any_two_factors_may_be_set_against_each_other() -> None:
-    made = journal(2, {"place.filesystem": "raw"})
+    made = file_systems(2, {"place.filesystem": "raw"})
     for down, across in itertools.permutations(FACTORS, 2):
         (table,) = results(made, down=down, across=across).tables
         assert {(grid.down, grid.across) for grid in table.grids} == {(down, across)}
@@ -94,7 +70,7 @@ def test_any_two_factors_may_be_set_against_each_other() -> None:
 
 
 def test_without_a_base_a_grid_shows_rates() -> None:
-    found = results(journal(2, {}))
+    found = results(file_systems(2, {}))
     (table,) = found.tables
     text = shown(found, 100)
     assert "(commits a second)" in text
