@@ -138,6 +138,8 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy)]
 pub enum Request<'a> {
     Begin,
+    /// A transaction that only reads: it need not keep writers out.
+    BeginReading,
     Commit,
     /// Safe when no transaction is open.
     Rollback,

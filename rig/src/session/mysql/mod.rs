@@ -293,7 +293,7 @@ impl Session for Mysql {
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         let (statement, parameters) = match request {
-            Request::Begin => (BEGIN, &[][..]),
+            Request::Begin | Request::BeginReading => (BEGIN, &[][..]),
             Request::Commit if self.open => (COMMIT, &[][..]),
             // The server would say yes, to nothing.
             Request::Commit => return Poll::Ready(Err(failed(Class::Other, "no transaction is open".to_string()))),

@@ -197,7 +197,7 @@ impl Session for Postgres {
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         let nothing: &[Value] = &[];
         let (statement, parameters, one) = match request {
-            Request::Begin => (BEGIN, nothing, false),
+            Request::Begin | Request::BeginReading => (BEGIN, nothing, false),
             Request::Commit => (COMMIT, nothing, false),
             Request::Rollback if !self.wire.open && self.asked.is_empty() => {
                 return Poll::Ready(self.wire.alive().map(|()| 0))
