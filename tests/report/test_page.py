@@ -172,7 +172,7 @@ def test_two_factors_stand_in_grids_with_a_plot_and_a_heat_map(browser: Browser,
         text = page.locator("table.grid").nth(position).inner_text()
         assert all(percent(line.relative) in text for line in grid.cells.values())
         assert page.locator(f"#grid-0-{position} svg").count() == 1
-        said = page.locator(f"#heat-0-{position} svg .mark-text text").all_text_contents()
+        said = page.locator(f"#heat-0-{position} svg .mark-text.role-mark text").all_text_contents()
         assert sorted(said) == sorted(percent(line.relative) for line in grid.cells.values())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "filesystem matters most" in page.locator(".answer").inner_text()
