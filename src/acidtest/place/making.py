@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, not_among
 from acidtest.experiment import PlaceSpec
+from acidtest.files import state_directory
 from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.ledger import Ledger
+from acidtest.place.loops import CONTROL
 from acidtest.place.mounted import MountedPlace
 from acidtest.place.raw import RawPlace
 from acidtest.place.storage import JOURNAL_MB, DeviceStorage, LoopStorage, Storage
@@ -41,17 +44,22 @@ def needs_root(spec: PlaceSpec) -> bool:
 
 def check_machine(spec: PlaceSpec) -> None:
     """Raise MachineLacks when this process may not make such a place at all."""
-    if needs_root(spec) and os.geteuid() != 0:
-        raise MachineLacks(f"{spec.kind} places need root", "run: sudo " + " ".join(["acidtest", *sys.argv[1:]]))
-    if needs_root(spec) and sys.platform != "linux":
-        raise MachineLacks(f"{spec.kind} places need Linux", "use kind directory")
+    if not needs_root(spec):
+        return
+    if os.geteuid() != 0:
+        # sudo has a PATH and a home of its own: with these the command finds itself and the installed engines.
+        command = ["sudo", f"ACIDTEST_HOME={state_directory()}", str(Path(sys.argv[0]).absolute()), *sys.argv[1:]]
+        raise MachineLacks(f"{spec.kind} places need root", f"run: {shlex.join(command)}")
+    if spec.device is None and not CONTROL.exists():
+        raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
 
 
 def image_bytes(spec: PlaceSpec, database_bytes: int) -> int:
     """What the images of such a place take where they lie, 0 of one that has none."""
     if spec.kind == "directory" or spec.device is not None:
         return 0
-    return image_mb(spec, database_bytes) << 20
+    size = image_mb(spec, database_bytes) << 20
+    return min(size, 2 * database_bytes) if spec.sparse else size
 
 
 def image_mb(spec: PlaceSpec, database_bytes: int) -> int:
