@@ -149,7 +149,7 @@ class Ledger:
     def attach_loop(self, image: Path) -> tuple[str, Path, bool]:
         """Make the file ``image`` a block device: its id, the device, and whether it is direct I/O. Raises OSError."""
         inode = image.stat().st_ino
-        for _ in range(100):
+        for _ in range(20):
             number = loops.unused_number()
             path = str(loops.device_of(number))
             id = self._made("loop", path=path, number=number, image=str(image), inode=inode)  # noqa: A001
