@@ -62,4 +62,5 @@ system:
 
 # Tests call these; one that is missing fails them. The servers that acidtest cannot bring itself are Debian's.
 test-system:
-	@$(call debian,chromium strace procps binutils mount jfsutils f2fs-tools firebird3.0-server mariadb-server-core)
+	@$(call debian,chromium strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs \
+	  qemu-system-x86 busybox-static firebird3.0-server mariadb-server-core)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest.engine import catalogue, elf
+from acidtest import elf
+from acidtest.engine import catalogue
 from acidtest.engine.firebird import header
 
 PYTHON = Path(sys.executable).resolve().read_bytes()

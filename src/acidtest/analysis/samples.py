@@ -37,6 +37,12 @@ class Row:
         return self.levels.get("engine") or (facts.id if facts else "unknown")
 
     @property
+    def guest(self) -> str:
+        """The virtual machine that it ran in, "" for this machine: rates of different machines are not comparable."""
+        ran = [r.place for r in (*self.done, *self.invalid, *self.failed)]
+        return next((p.guest.name for p in ran if p.guest), "guest" if any(p.kind == "guest" for p in ran) else "")
+
+    @property
     def by_count(self) -> bool:
         """Whether the run ends after so many transactions, so that its length is a result too."""
         return self.first.workload.get("count") is not None
@@ -86,7 +92,8 @@ def base_of(row: Row, among: Sequence[Row], base: Mapping[str, str]) -> Row | No
     """The row that ``row`` is read against: the base's levels for the factors it names, ``row``'s own for the others.
 
     A factor that the base's engine does not have is "–" in the base row whatever it is in ``row``.
-    None when no base is named, or no such row was run, or ``row`` and the base have different workloads.
+    None when no base is named, or no such row was run, or ``row`` and the base have different workloads, or one ran in
+    a guest in which the other did not.
     """
     if not base:
         return None
@@ -94,7 +101,7 @@ def base_of(row: Row, among: Sequence[Row], base: Mapping[str, str]) -> Row | No
     fitting = [
         other
         for other in among
-        if other.workload == row.workload
+        if (other.workload, other.guest) == (row.workload, row.guest)
         and all(
             other.levels.get(factor) == level or (factor not in base and other.levels.get(factor) == NOT_APPLICABLE)
             for factor, level in wanted.items()
@@ -116,8 +123,11 @@ def varying(rows_: Sequence[Row]) -> list[str]:
 
 
 def by_workload(rows_: Sequence[Row]) -> dict[str, list[Row]]:
-    """Rows by workload, in order: rates of different workloads are different quantities and share no table."""
+    """Rows by workload, in order: rates of different workloads are different quantities and share no table.
+
+    Nor do those of a guest and of this machine, or of two guests.
+    """
     tables: dict[str, list[Row]] = {}
     for row in rows_:
-        tables.setdefault(row.workload, []).append(row)
+        tables.setdefault(f"{row.workload}, {row.guest}" if row.guest else row.workload, []).append(row)
     return tables

@@ -79,6 +79,9 @@ class _Lines:
         for line in lines:
             self._console.print(f"left behind by an earlier run: {line}", soft_wrap=True)
 
+    def brings(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, markup=False)
+
     def admitted(self, lines: list[str]) -> None:
         for line in lines:
             self._console.print(f"device {line}", soft_wrap=True, markup=False)

@@ -115,6 +115,7 @@ class Engine(ABC):
     family: str  # "firebird": the prefix of its settings in an experiment
     empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
+    embedded: bool = False  # runs inside the rig
     on_raw_device: bool = False  # its database may be a block device itself, without a file system
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
 
@@ -140,6 +141,11 @@ class Engine(ABC):
     def remove(self, say: Callable[[str], None]) -> None:
         """Remove the folder that ``install`` made. Raises BadInput when there is none."""
         raise BadInput(f"{self.id} was not installed by acidtest and cannot be removed by it")
+
+    def files(self) -> list[Path]:
+        """Files and folders of this machine that the rig needs to run the engine embedded, without the libraries that
+        those name themselves: what has to be carried to where this machine's files are not."""
+        return [Path(path)] if (path := self.offer().path) else []
 
     @abstractmethod
     def facts(self) -> EngineFacts:
@@ -219,6 +225,10 @@ class Instance(ABC):
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         """Each setting asked for, and each worth recording, with what is really in force. ``answers`` are the
         rig's: the first of the job's own session, others of terminals that answered otherwise."""
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        """The engine's own page cache, of so many sessions together, by the settings in force; None: not known."""
+        return None
 
     @abstractmethod
     def seal(self) -> None:

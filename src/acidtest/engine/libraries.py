@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes.util
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from acidtest.engine import elf
+from acidtest import elf
 from acidtest.errors import MachineLacks
 
 # System library -> its package in Debian and Ubuntu, in Fedora, in openSUSE. An engine's lib/ may hold a link instead.
@@ -42,7 +40,7 @@ def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str
     needed: dict[str, None] = {}
     for binary in binaries:
         needed |= dict.fromkeys(elf.read(binary).needed)
-    loadable = _loadable()
+    loadable = elf.loadable(PACKAGES)
     lacking = []
     for library in needed:
         if library in loadable or (own / library).exists() or (links / library).exists():
@@ -55,20 +53,3 @@ def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str
             continue
         lacking.append((library, PACKAGES.get(library, (library,))[0]))
     return tuple(lacking)
-
-
-def _loadable() -> dict[str, Path]:
-    """Names that the dynamic loader finds, with their files; see ldconfig(8)."""
-    found: dict[str, Path] = {}
-    for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
-        if Path(ldconfig).exists():
-            listed = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
-            for line in listed.splitlines():
-                name, arrow, path = line.strip().partition(" => ")
-                if arrow and "x86-64" in name:
-                    found.setdefault(name.split(" ")[0], Path(path))
-            return found
-    for library in PACKAGES:
-        if ctypes.util.find_library(library.removeprefix("lib").partition(".so")[0]):
-            found[library] = Path(library)
-    return found

@@ -2,23 +2,23 @@
 
 from acidtest.experiment.models import (
     PARAMETERS_OF_ONE,
-    PLACE_KEYS_WITHOUT_MEANING,
     Experiment,
     Level,
     PlaceSpec,
     Scalar,
     WorkloadSpec,
+    place_keys_without_meaning,
 )
 from acidtest.experiment.reader import parse, read
 
 __all__ = [
     "PARAMETERS_OF_ONE",
-    "PLACE_KEYS_WITHOUT_MEANING",
     "Experiment",
     "Level",
     "PlaceSpec",
     "Scalar",
     "WorkloadSpec",
     "parse",
+    "place_keys_without_meaning",
     "read",
 ]

@@ -3,12 +3,15 @@
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import machine_facts, place_facts
+from acidtest.place.guest.place import GuestPlace, Guests
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers
-from acidtest.place.making import check, check_machine, image_bytes, make
+from acidtest.place.making import check, check_machine, image_bytes, make, ready_guests
 from acidtest.place.strangers import admit
 
 __all__ = [
     "DirectoryPlace",
+    "GuestPlace",
+    "Guests",
     "Ledger",
     "Leftover",
     "Place",
@@ -20,5 +23,6 @@ __all__ = [
     "machine_facts",
     "make",
     "place_facts",
+    "ready_guests",
     "release_leftovers",
 ]

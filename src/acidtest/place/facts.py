@@ -63,6 +63,18 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
     return best
 
 
+def mount_of_type(mountinfo: str, filesystem: str, option: str = "") -> Mount | None:
+    """The first mount of that file system that has ``option``, if one is named."""
+    return next(
+        (
+            mount
+            for mount in parse_mountinfo(mountinfo)
+            if mount.filesystem == filesystem and (not option or option in mount.options.split(","))
+        ),
+        None,
+    )
+
+
 def place_facts(path: Path) -> PlaceFacts:
     """The storage beneath the existing directory ``path``."""
     resolved = path.resolve()
@@ -75,7 +87,7 @@ def place_facts(path: Path) -> PlaceFacts:
         mount_options=mount.options if mount else UNKNOWN,
         device=mount.source if mount else UNKNOWN,
         free_bytes=shutil.disk_usage(resolved).free,
-        **_of_queue(_queue(_device_number(mount)) if mount else None),
+        **queue_facts(_queue(_device_number(mount)) if mount else None),
     )
 
 
@@ -100,7 +112,7 @@ def raw_facts(device: Path) -> PlaceFacts:
         mount_options="none",
         device=str(device),
         free_bytes=device_bytes(device),
-        **_of_queue(_queue(f"{os.major(number)}:{os.minor(number)}")),
+        **queue_facts(_queue(f"{os.major(number)}:{os.minor(number)}")),
     )
 
 
@@ -113,7 +125,8 @@ def device_bytes(device: Path) -> int:
         os.close(handle)
 
 
-def _of_queue(queue: Path | None) -> dict[str, str]:
+def queue_facts(queue: Path | None) -> dict[str, str]:
+    """What ``queue``, the directory of a block queue in sysfs or one like it, says of the device."""
     if queue is None:
         names = "device_model", "rotational", "write_cache", "fua", "scheduler", "read_ahead_kb", "nr_requests"
         return dict.fromkeys(names, UNKNOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.filesystems import FILESYSTEMS
+from acidtest.place.guest import kernel
+from acidtest.place.guest.machine import Hardware, can_run
+from acidtest.place.guest.place import RAW, GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger
 from acidtest.place.loops import CONTROL
 from acidtest.place.mounted import MountedPlace
@@ -26,10 +30,13 @@ SMALLEST_MB = 512  # that every file system in the table can be made on
 
 def check(spec: PlaceSpec) -> None:
     """Refuse what makes no sense on any machine. Raises BadInput."""
-    if spec.kind in ("loop", "device") and spec.filesystem is None:
-        raise BadInput(f"place: kind {spec.kind} needs a file system", f"add filesystem, one of {_known()}")
-    if spec.filesystem is not None and spec.filesystem not in FILESYSTEMS:
-        raise BadInput(not_among("place.filesystem", spec.filesystem, FILESYSTEMS))
+    known = (*FILESYSTEMS, RAW) if spec.kind == "guest" else tuple(FILESYSTEMS)
+    if spec.kind in ("loop", "device", "guest") and spec.filesystem is None:
+        raise BadInput(f"place: kind {spec.kind} needs a file system", f"add filesystem, one of {', '.join(known)}")
+    if spec.filesystem is not None and spec.filesystem not in known:
+        raise BadInput(not_among("place.filesystem", spec.filesystem, known))
+    if spec.kind == "guest" and (spec.journal != "internal" or spec.journal_mb is not None):
+        raise BadInput("place: the journal cannot be chosen in a guest, where it cannot be read back", "leave it out")
     if spec.kind == "device" and not spec.device:
         raise BadInput("place: kind device needs a device", 'add device = "/dev/..."')
     if spec.journal_path is not None and spec.journal != "external":
@@ -39,11 +46,13 @@ def check(spec: PlaceSpec) -> None:
 
 def needs_root(spec: PlaceSpec) -> bool:
     """Whether such a place can be made by root only."""
-    return spec.kind != "directory"
+    return spec.kind not in ("directory", "guest")
 
 
 def check_machine(spec: PlaceSpec) -> None:
-    """Raise MachineLacks when this process may not make such a place at all."""
+    """Raise MachineLacks when this process may not make such a place at all, or has not what a guest needs."""
+    if spec.kind == "guest":
+        can_run(spec.guest_accelerator)
     if not needs_root(spec):
         return
     if os.geteuid() != 0:
@@ -52,6 +61,11 @@ def check_machine(spec: PlaceSpec) -> None:
         raise MachineLacks(f"{spec.kind} places need root", f"run: {shlex.join(command)}")
     if spec.device is None and not CONTROL.exists():
         raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
+
+
+def ready_guests(say: Callable[[str], None]) -> None:
+    """Bring what guests need and this machine has not yet. Raises MachineLacks when it cannot be brought."""
+    archive(kernel.ready(say))
 
 
 def image_bytes(spec: PlaceSpec, database_bytes: int) -> int:
@@ -67,14 +81,22 @@ def image_mb(spec: PlaceSpec, database_bytes: int) -> int:
     return spec.size_mb or max(SMALLEST_MB, -(-2 * database_bytes >> 20))
 
 
-def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int) -> Place:
+def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int, guests: Guests | None = None) -> Place:
     """The place that ``spec`` asks for, for a database of that size; without a path of its own, in ``base``.
+
+    A guest is taken from ``guests``, who keeps it.
 
     Raises CellFailed when this machine cannot make it.
     """
     try:
         if spec.kind == "directory":
             return DirectoryPlace(Path(spec.path or base), ledger, needed_bytes=database_bytes)
+        if spec.kind == "guest":
+            assert guests is not None
+            at, size_mb = Path(spec.path or base), image_mb(spec, database_bytes)
+            hardware = Hardware(spec.guest_memory_mb, spec.guest_cpus, spec.guest_accelerator, size_mb)
+            guest = guests.get(hardware, at)
+            return GuestPlace(spec, DirectoryPlace(at, ledger, needed_bytes=database_bytes), guest)
         with ExitStack() as held:
             place = _made(spec, base, ledger, held, database_bytes)
             held.pop_all()
@@ -108,7 +130,3 @@ def _made(spec: PlaceSpec, base: Path, ledger: Ledger, held: ExitStack, database
 def _loop(at: Path, ledger: Ledger, size_mb: int, *, sparse: bool) -> LoopStorage:
     home = DirectoryPlace(at, ledger, needed_bytes=0 if sparse else size_mb << 20)
     return LoopStorage(ledger, home, size_mb, sparse=sparse)
-
-
-def _known() -> str:
-    return ", ".join(FILESYSTEMS)

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from acidtest.errors import BadInput
 from acidtest.experiment import (
     PARAMETERS_OF_ONE,
-    PLACE_KEYS_WITHOUT_MEANING,
     Experiment,
     Level,
     PlaceSpec,
     Scalar,
     WorkloadSpec,
+    place_keys_without_meaning,
 )
 from acidtest.journal.models import NOT_APPLICABLE
 
@@ -100,12 +100,13 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
         sets.update(level.set)
     family = family_of(experiment, str(sets["engine"]))
     kind = experiment.workload[str(sets["workload"])].kind
-    place = str(sets.get("place.kind", experiment.place.kind))
+    place = (sets.get(f"place.{key}", getattr(experiment.place, key)) for key in ("kind", "filesystem"))
+    unmeant = place_keys_without_meaning(*place)
     levels: dict[str, str] = {}
     for factor, level in chosen.items():
-        reaches = [target for target in level.set if _reaches(target, family, kind, place)]
+        reaches = [target for target in level.set if _reaches(target, family, kind, unmeant)]
         levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
-    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind, place)}
+    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind, unmeant)}
 
 
 def family_of(experiment: Experiment, engine: str) -> str:
@@ -116,10 +117,10 @@ def family_of(experiment: Experiment, engine: str) -> str:
     return {"mariadb": "mysql"}.get(family, family)
 
 
-def _reaches(target: str, family: str, kind: str, place: str) -> bool:
+def _reaches(target: str, family: str, kind: str, unmeant: tuple[str, ...]) -> bool:
     owner, _, setting = target.partition(".")
     if owner == "place":
-        return setting not in PLACE_KEYS_WITHOUT_MEANING.get(place, ())
+        return setting not in unmeant
     if setting:
         return owner == family
     return PARAMETERS_OF_ONE.get(target, kind) == kind

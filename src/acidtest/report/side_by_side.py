@@ -79,7 +79,10 @@ class Pair:
 
 
 def side_by_side(one: Journal, two: Journal) -> SideBySide:
-    """Pair the rows of two journals by their levels; without a pair there is nothing to compare."""
+    """Pair the rows of two journals by their levels; without a pair there is nothing to compare.
+
+    A row of a guest has a pair only in the same guest.
+    """
     before, after = _by_levels(one), _by_levels(two)
     shared = [levels for levels in before if levels in after]
     pairs = _compared([(before[levels], after[levels]) for levels in shared])
@@ -87,7 +90,8 @@ def side_by_side(one: Journal, two: Journal) -> SideBySide:
 
 
 def _by_levels(journal: Journal) -> dict[tuple[tuple[str, str], ...], Row]:
-    return {tuple(row.levels.items()): row for row in samples.rows(journal.header, journal.recordings)}
+    rows = samples.rows(journal.header, journal.recordings)
+    return {(*row.levels.items(), ("guest", row.guest)): row for row in rows}
 
 
 def _compared(pairs: list[tuple[Row, Row]]) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import shutil
@@ -9,14 +10,16 @@ import subprocess
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import ValidationError
 
+from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import EVENT, PROTOCOL, Done, Event, Failed, Hello, Job
-from acidtest.place import Ledger
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 BINARY = "acidtest-rig"
@@ -50,42 +53,102 @@ def rig_version() -> str:
         raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
 
 
-def converse(job: Job, ledger: Ledger, environment: Mapping[str, str]) -> Iterator[Event]:
+class Working(Protocol):
+    """A rig at work, here or in a guest."""
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        """What it says, line by line, up to its end. Raises CellFailed when it says nothing for ``silence_s``."""
+
+    def ended(self, limit_s: float) -> tuple[int, str]:
+        """Its exit code (below zero: the signal that killed it) and the end of its standard error.
+
+        Raises CellFailed when it does not end within ``limit_s``."""
+
+    def stop(self) -> None:
+        """End it if it still runs, and let go of it."""
+
+
+Start = Callable[[bytes, Mapping[str, str]], Working]  # over a job and the variables that it needs
+
+
+def converse(
+    job: Job, launcher: Launcher, environment: Mapping[str, str], start: Start | None = None
+) -> Iterator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
-    ``environment`` is laid over the lab's own. Raises CellFailed when the rig reports a failure, dies, says
-    something that is no event, or is silent for ``SILENCE_S``. The process is gone when the iterator is closed.
+    ``start`` starts it elsewhere, with ``environment`` alone; here ``environment`` is laid over the lab's own. Raises
+    CellFailed when the rig reports a failure, dies, says something that is no event, or is silent for ``SILENCE_S``.
+    The process is gone when the iterator is closed.
     """
-    with tempfile.TemporaryFile() as stderr:
-        id, process = ledger.start_process(  # noqa: A001
-            [str(find_rig()), "job"], environment={**os.environ, **environment}, stderr=stderr
-        )
+    rig = (start or partial(_Process, launcher))(job.model_dump_json(by_alias=True).encode(), environment)
+    try:
+        yield from _events(rig)
+        code, words = rig.ended(60.0)
+        if code != 0:
+            raise CellFailed(f"the rig ended with code {code} after its work: {_last(words)}")
+    except _Ended:
+        code, words = rig.ended(60.0)
+        raise CellFailed(f"the rig {_ending(code)}: {_last(words)}") from None
+    finally:
+        rig.stop()
+
+
+class _Process:
+    """The rig as a process of this machine, which the ledger knows of."""
+
+    def __init__(self, launcher: Launcher, job: bytes, environment: Mapping[str, str]) -> None:
+        self._launcher = launcher
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
-            yield from _events(job, process)
-            if process.wait(timeout=60) != 0:
-                raise CellFailed(f"the rig ended with code {process.returncode} after its work: {_tail(stderr)}")
-        except _Ended:
-            process.wait()
-            raise CellFailed(f"the rig {_ending(process.returncode)}: {_tail(stderr)}") from None
+            self._id, self._process = launcher.start_process(
+                [str(find_rig()), "job"], environment={**os.environ, **environment}, stderr=self._stderr
+            )
+        except BaseException:
+            self._stderr.close()
+            raise
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it ended: its output will say so
+            self._process.stdin.write(job)
+            self._process.stdin.close()
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        pending = b""
+        heard = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while True:
+                if not selector.select(timeout=1.0):
+                    if time.monotonic() - heard > silence_s:
+                        raise CellFailed(f"the rig was silent for {silence_s:.0f} s and was ended")
+                    continue
+                heard = time.monotonic()
+                chunk = os.read(descriptor, 1 << 20)
+                if not chunk:
+                    return
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from lines
+
+    def ended(self, limit_s: float) -> tuple[int, str]:
+        try:
+            code = self._process.wait(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            raise CellFailed("the rig finished its work but did not end within 60 s") from None
-        finally:
-            ledger.end_process(id, process)
+            raise CellFailed(f"the rig finished its work but did not end within {limit_s:.0f} s") from None
+        self._stderr.seek(0)
+        return code, self._stderr.read()[-2000:].decode(errors="replace")
+
+    def stop(self) -> None:
+        self._launcher.end_process(self._id, self._process)
+        self._stderr.close()
 
 
 class _Ended(Exception):
     """The rig closed its output before it was done."""
 
 
-def _events(job: Job, process: subprocess.Popen[bytes]) -> Iterator[Event]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(job.model_dump_json(by_alias=True).encode())
-        process.stdin.close()
-    except BrokenPipeError:
-        raise _Ended from None
-    for number, line in enumerate(_lines(process)):
+def _events(rig: Working) -> Iterator[Event]:
+    for number, line in enumerate(rig.lines(SILENCE_S)):
         try:
             event = EVENT.validate_json(line)
         except ValidationError:
@@ -103,26 +166,6 @@ def _events(job: Job, process: subprocess.Popen[bytes]) -> Iterator[Event]:
     raise _Ended
 
 
-def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
-    assert process.stdout is not None
-    descriptor = process.stdout.fileno()
-    pending = b""
-    heard = time.monotonic()
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while True:
-            if not selector.select(timeout=1.0):
-                if time.monotonic() - heard > SILENCE_S:
-                    raise CellFailed(f"the rig was silent for {SILENCE_S:.0f} s and was ended")
-                continue
-            heard = time.monotonic()
-            chunk = os.read(descriptor, 1 << 20)
-            if not chunk:
-                return
-            *lines, pending = (pending + chunk).split(b"\n")
-            yield from lines
-
-
 def _says_full(message: str) -> bool:
     lower = message.lower()
     return any(words in lower for words in ("no space left", "disk is full", "disk full", "database or disk is full"))
@@ -132,7 +175,5 @@ def _ending(code: int) -> str:
     return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
-def _tail(stderr: object) -> str:
-    stderr.seek(0)  # type: ignore[attr-defined]
-    text = stderr.read()[-2000:].decode(errors="replace").strip()  # type: ignore[attr-defined]
-    return " / ".join(text.splitlines()[-3:]) or "it left no message"
+def _last(words: str) -> str:
+    return " / ".join(words.strip().splitlines()[-3:]) or "it left no message"

@@ -22,17 +22,19 @@ from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import (
     DirectoryPlace,
+    Guests,
     Ledger,
     admit,
     check_machine,
     image_bytes,
     machine_facts,
     place_facts,
+    ready_guests,
     release_leftovers,
 )
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.runner import foreign
+from acidtest.runner import foreign, memory
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
 from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import DiskFull
@@ -46,6 +48,7 @@ class Watcher(Protocol):
 
     def begins(self, done: int, total: int, place: str) -> None: ...
     def released(self, lines: list[str]) -> None: ...
+    def brings(self, line: str) -> None: ...
     def admitted(self, lines: list[str]) -> None: ...
     def cell_begins(self, cell: Cell, left_s: float) -> None: ...
     def progress(self, cell: Cell, event: Progress) -> None: ...
@@ -91,8 +94,11 @@ def run(
     verify(plan, where)
     for cell in plan.combinations():
         check_machine(cell.place)
+    if any(cell.place.kind == "guest" for cell in plan.cells):
+        ready_guests(watcher.brings)
     _named_devices(plan.cells, devices)
     engines = engines_of(plan)
+    memory.admit(cell.place for cell in plan.combinations())
     released = release_leftovers()
     with _ledger() as ledger:
         for engine in engines.values():
@@ -170,22 +176,27 @@ def _run_cells(
     machine, facts = machine_facts(), place_facts(place.path)
     templates = Templates(place, ledger)
     seen: dict[str, list[float]] = defaultdict(list)
-    for position, cell in enumerate(remaining):
-        watcher.cell_begins(cell, time_left(remaining[position:], seen))
-        began = time.monotonic()
-        recording = run_cell(
-            cell,
-            engines[cell.engine],
-            place,
-            templates,
-            ledger,
-            machine,
-            facts,
-            partial(watcher.progress, cell),
-        )
-        writer.append(recording)
-        seen[cell.combination].append(time.monotonic() - began)
-        watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+    guests = Guests(ledger)
+    try:
+        for position, cell in enumerate(remaining):
+            watcher.cell_begins(cell, time_left(remaining[position:], seen))
+            began = time.monotonic()
+            recording = run_cell(
+                cell,
+                engines[cell.engine],
+                place,
+                templates,
+                guests,
+                ledger,
+                machine,
+                facts,
+                partial(watcher.progress, cell),
+            )
+            writer.append(recording)
+            seen[cell.combination].append(time.monotonic() - began)
+            watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+    finally:
+        guests.end()
 
 
 @contextmanager

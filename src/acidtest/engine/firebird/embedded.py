@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from acidtest.engine import elf, install, libraries
+from acidtest import elf
+from acidtest.engine import install, libraries
 from acidtest.engine.base import Engine, Instance, Offer
 from acidtest.engine.firebird import wheel
 from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
@@ -19,6 +20,8 @@ WHEELS = {"3.0": "3.0.14.4", "4.0": "4.0.7.4", "5.0": "5.0.4.4"}  # versions of 
 
 class FirebirdEmbedded(Firebird):
     """One installed version. ``home`` holds the unpacked wheel."""
+
+    embedded = True
 
     def __init__(self, version: Version, home: Path) -> None:
         super().__init__(f"firebird-{version.release}", version)
@@ -56,6 +59,11 @@ class FirebirdEmbedded(Firebird):
 
     def remove(self, say: Callable[[str], None]) -> None:
         install.remove(self.id, say)
+
+    def files(self) -> list[Path]:
+        """With ICU, which Firebird looks for by name, the newest first, once it runs."""
+        icu = [path for name, path in elf.loadable().items() if name.startswith(("libicuuc.so.", "libicui18n.so."))]
+        return [*super().files(), *icu]
 
     def facts(self) -> EngineFacts:
         machine = elf.read(self.runtime / LIBRARY).machine

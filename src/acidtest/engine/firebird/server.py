@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine import elf
+from acidtest import elf
 from acidtest.engine.base import Engine, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
 from acidtest.engine.server import Server, check_port, free_port, password

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from acidtest.engine import archives, elf, install, libraries
+from acidtest import elf
+from acidtest.engine import archives, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec
 from acidtest.engine.mysql import durability
 from acidtest.engine.mysql.instance import Installation, MysqlInstance

@@ -1,14 +1,20 @@
-"""What an ELF file says of itself: word size, machine, and the libraries that it needs. Reads any bytes safely."""
+"""What an ELF file says of itself: word size, machine, interpreter, and the libraries that it needs; where they are.
+
+Reads any bytes safely.
+"""
 
 from __future__ import annotations
 
+import ctypes.util
 import mmap
 import struct
+import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 MACHINES = {3: "x86", 62: "x86-64", 183: "aarch64", 40: "arm", 243: "riscv", 21: "ppc64", 22: "s390x"}
-PT_LOAD, PT_DYNAMIC = 1, 2
+PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB = 1, 5
 
 
@@ -23,6 +29,7 @@ class Elf:
     bits: int  # 32 or 64
     machine: str
     needed: tuple[str, ...]  # DT_NEEDED, in order
+    interpreter: str  # PT_INTERP, the dynamic loader; "" of a library and of a static program
 
 
 def read(path: Path) -> Elf:
@@ -58,6 +65,7 @@ def _parse(raw: bytes | mmap.mmap) -> Elf:
         size, count = struct.unpack_from(order + "HH", raw, 42)
     loads: list[tuple[int, int, int]] = []  # virtual address, file offset, length in the file
     dynamic: tuple[int, int] | None = None
+    interpreter = ""
     for number in range(count):
         at = phoff + number * size
         if bits == 64:
@@ -68,6 +76,8 @@ def _parse(raw: bytes | mmap.mmap) -> Elf:
             loads.append((address, offset, length))
         elif kind == PT_DYNAMIC:
             dynamic = (offset, length)
+        elif kind == PT_INTERP:
+            interpreter = _text(raw, offset)
     needed: list[int] = []
     strings = 0
     if dynamic:
@@ -82,7 +92,8 @@ def _parse(raw: bytes | mmap.mmap) -> Elf:
             elif tag == DT_STRTAB:
                 strings = value
     base = next((strings - a + o for a, o, n in loads if a <= strings < a + n), 0)
-    return Elf(bits, MACHINES.get(machine, f"machine {machine}"), tuple(_text(raw, base + name) for name in needed))
+    names = tuple(_text(raw, base + name) for name in needed)
+    return Elf(bits, MACHINES.get(machine, f"machine {machine}"), names, interpreter)
 
 
 def _text(raw: bytes | mmap.mmap, at: int) -> str:
@@ -90,3 +101,44 @@ def _text(raw: bytes | mmap.mmap, at: int) -> str:
     if at < 0 or at >= len(raw) or end < 0:
         raise NotElf("a name lies outside the file")
     return raw[at:end].decode(errors="replace")
+
+
+def loadable(otherwise: Iterable[str] = ()) -> dict[str, Path]:
+    """Names that the dynamic loader finds, with their files; see ldconfig(8).
+
+    Where there is no ldconfig, those of ``otherwise`` that it finds, without their folders.
+    """
+    found: dict[str, Path] = {}
+    for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        if Path(ldconfig).exists():
+            listed = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
+            for line in listed.splitlines():
+                name, arrow, path = line.strip().partition(" => ")
+                if arrow and "x86-64" in name:
+                    found.setdefault(name.split(" ")[0], Path(path))
+            return found
+    for library in otherwise:
+        if ctypes.util.find_library(library.removeprefix("lib").partition(".so")[0]):
+            found[library] = Path(library)
+    return found
+
+
+def closure(binaries: Iterable[Path]) -> dict[Path, None]:
+    """The system's files that ``binaries`` need to run: their dynamic loader and libraries, and what those need.
+
+    Files that are no ELF need nothing; a library that is not found is left out: its user may bring it along.
+    """
+    system = loadable()
+    found: dict[Path, None] = {}
+    pending = list(binaries)
+    while pending:
+        try:
+            of = read(pending.pop())
+        except NotElf:
+            continue
+        files = [Path(of.interpreter)] if of.interpreter else []
+        for file in [*files, *(system[name] for name in of.needed if name in system)]:
+            if file not in found:
+                found[file] = None
+                pending.append(file)
+    return found

@@ -1,0 +1,102 @@
+"""Talks to a guest through one of its ports: scripts go in, what they print comes out; see ``initramfs.INIT``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import selectors
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from acidtest.errors import CellFailed
+
+END = b"\x1e"  # before the line that closes an answer
+
+
+class Gone(CellFailed):
+    """The guest ended, or does not answer any more."""
+
+
+class Port:
+    """One port, a pair of named pipes that QEMU holds open while it lives."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.code: int | None = None  # of the last script; None while one runs, or the guest starts
+        self.complaint = ""  # the end of its standard error
+        self._whole: deque[bytes] = deque()  # lines that came and were not handed out yet
+        self._pending = b""
+        for suffix in (".in", ".out"):
+            os.mkfifo(f"{path}{suffix}", 0o600)
+
+    def open(self) -> bool:
+        """Take our ends, once QEMU has taken its own; whether it has. From then on it ends our reading by its end."""
+        try:
+            self._in = os.open(f"{self._path}.in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return False
+        os.set_blocking(self._in, True)
+        self._out = os.open(f"{self._path}.out", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return True
+
+    def close(self) -> None:
+        os.close(self._in)
+        os.close(self._out)
+
+    def send(self, script: str) -> None:
+        """Start ``script`` in the guest. The one before must have ended."""
+        self.code = None
+        pending = base64.b64encode(script.encode()) + b"\n"
+        try:
+            while pending:
+                pending = pending[os.write(self._in, pending) :]
+        except BrokenPipeError:
+            raise Gone("the guest ended") from None
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        """What the script prints, up to its end; then ``code`` and ``complaint`` are set.
+
+        Raises Gone when the guest ends, or prints nothing for ``silence_s``.
+        """
+        heard = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            while self.code is None:
+                if self._whole:
+                    # One at a time: who stops listening in between may go on later.
+                    said, ended, last = self._whole.popleft().partition(END)
+                    if ended:
+                        self._ended(last)
+                    if said or not ended:
+                        yield said
+                elif selector.select(timeout=1.0):
+                    heard = time.monotonic()
+                    chunk = os.read(self._out, 1 << 20)
+                    if not chunk:
+                        raise Gone("the guest ended")
+                    *whole, self._pending = (self._pending + chunk).split(b"\n")
+                    self._whole.extend(whole)
+                elif time.monotonic() - heard > silence_s:
+                    raise Gone(f"the guest was silent for {silence_s:.0f} s")
+
+    def _ended(self, last: bytes) -> None:
+        try:
+            code, complaint = last.split()
+            self.code, self.complaint = int(code), base64.b64decode(complaint[:-1]).decode(errors="replace").strip()
+        except (ValueError, binascii.Error):
+            raise Gone("the guest's agent does not keep to its form") from None
+
+    def run(self, doing: str, script: str, limit_s: float) -> str:
+        """Run ``script`` to its end and return what it printed. Raises CellFailed with its own words when it fails."""
+        self.send(script)
+        said = b"\n".join(self.lines(limit_s)).decode(errors="replace")
+        if self.code != 0:
+            words = " / ".join(self.complaint.splitlines()[-3:]) or f"ended with code {self.code}"
+            raise CellFailed(f"{doing}: {words}")
+        return said

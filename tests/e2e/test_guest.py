@@ -1,0 +1,123 @@
+"""A guest as a user meets it: jfs beside the raw disk, in one run with this machine's own; and a lab that is killed."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support import ACIDTEST, journal_lines
+
+MATRIX = """
+name = "guest"
+durability = "drive"
+repetitions = 1
+base = { place = "raw" }
+place = { size_mb = 320 }
+settings.firebird.server_mode = "SuperClassic"
+[workload.tpcb]
+duration_s = 1
+[factors]
+engine = ["firebird-5.0", "sqlite"]
+place = [
+  { name = "raw", set = { "place.kind" = "guest", "place.filesystem" = "raw" } },
+  { name = "jfs", set = { "place.kind" = "guest", "place.filesystem" = "jfs", "place.mount" = "sync,noatime" } },
+  { name = "ignored", set = { "place.kind" = "guest", "place.filesystem" = "ext4", "place.mount" = "oldalloc" } },
+  { name = "cfq", set = { "place.kind" = "guest", "place.filesystem" = "jfs", "place.scheduler" = "cfq" } },
+  { name = "here", set = { "place.kind" = "directory" } },
+]
+[[exclude]]
+engine = "sqlite"
+place = ["raw", "ignored", "cfq"]
+"""
+ONE = """
+name = "one"
+engine = "sqlite"
+durability = "drive"
+repetitions = 3
+place = { kind = "guest", filesystem = "jfs", size_mb = 64, guest_memory_mb = 512 }
+[workload.commits]
+duration_s = 1
+"""
+KILLS = 3
+
+
+def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out = tmp_path / "guest.toml", tmp_path / "out"
+    file.write_text(MATRIX)
+    done = acidtest("run", file, "--out", out, "--json", timeout=550)
+    assert done.returncode == 3, done.stderr  # a cell failed, and the matrix went on
+    found = {r["cell"].removeprefix("tpcb/").removesuffix("#1"): r for r in journal_lines(out)}
+    states = {name: (r["status"], r["reason"]) for name, r in found.items()}
+    good = ("firebird-5.0/drive/raw", "firebird-5.0/drive/jfs", "firebird-5.0/drive/here", "sqlite/drive/jfs",
+            "sqlite/drive/here")  # fmt: skip
+    assert all(states[name] == ("done", None) for name in good), states
+    status, reason = states["firebird-5.0/drive/ignored"]
+    assert (status, "place.mount oldalloc: asked for oldalloc" in reason) == ("invalid", True)
+    status, reason = states["firebird-5.0/drive/cfq"]
+    assert (status, "scheduler cfq" in reason, "mq-deadline" in reason) == ("failed", True, True)
+    for name in good:
+        recording = found[name]
+        assert all(c["holds"] for when in ("before", "after") for c in recording[f"checks_{when}"]["conditions"])
+        assert all(s["agrees"] for s in recording["settings"])
+        assert (recording["place"]["guest"] is None) == name.endswith("here")
+    jfs, here = found["firebird-5.0/drive/jfs"], found["firebird-5.0/drive/here"]
+    assert (jfs["place"]["filesystem"], jfs["place"]["write_cache"]) == ("jfs", "write back")
+    assert {"sync", "noatime"} <= set(jfs["place"]["mount_options"].split(","))
+    assert jfs["machine"]["kernel"] != here["machine"]["kernel"]
+    assert jfs["machine"]["virtualization"] == "QEMU tcg"
+    in_force = {s["name"]: s["in_force"] for s in jfs["settings"]}
+    # The header page was read from the database in the guest, and brought back.
+    assert (in_force["forced_writes_in_header"], in_force["server_mode"]) == ("true", "SuperClassic")
+    assert found["firebird-5.0/drive/raw"]["place"]["filesystem"] == "none"
+    shown = json.loads(done.stdout)
+    relative = {(r["levels"]["engine"], r["levels"]["place"]): (r["guest"], r["relative"]) for r in shown["rows"]}
+    guest, ratio = relative["firebird-5.0", "jfs"]
+    assert "QEMU" in guest
+    assert ratio["median"] > 0
+    assert relative["firebird-5.0", "here"] == (None, None)  # never read against the guest's base
+    assert {c["against"]["place"] for c in shown["comparisons"] if c["row"]["place"] == "here"} <= {"here"}
+    assert any(w["code"] == "guest" for w in shown["warnings"])
+    assert sorted(p.name for p in out.iterdir()) == ["journal.jsonl", "report.html"]
+
+
+def qemus(below: Path) -> list[str]:
+    found = []
+    for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = cmdline.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if words.startswith("qemu-system") and str(below) in words:
+            found.append(cmdline.parent.name)
+    return found
+
+
+def test_a_killed_lab_leaves_no_guest(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out = tmp_path / "one.toml", tmp_path / "out"
+    file.write_text(ONE)
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    seen = 0
+    for _ in range(KILLS):
+        lab = subprocess.Popen([ACIDTEST, "run", file, "--out", out], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while not qemus(tmp_path) and lab.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(delay := moments.uniform(0, 10))
+        lab.kill()
+        lab.wait()
+        seen += len(qemus(tmp_path))
+        cleaned = acidtest("clean")
+        about = f"seed {seed}, killed {delay:.3f} s after QEMU began: {cleaned.stdout}{cleaned.stderr}"
+        assert cleaned.returncode == 0, about
+        assert qemus(tmp_path) == [], about
+        assert [p.name for p in out.iterdir() if p.name.startswith("acidtest-")] == [], about
+    assert seen >= 1  # else nothing was tried
+    done = acidtest("run", file, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert [r["status"] for r in journal_lines(out)] == ["done"] * 3
