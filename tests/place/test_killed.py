@@ -85,3 +85,17 @@ def test_a_real_device_is_unmounted_restored_and_wiped(tmp_path: Path) -> None:
             # In the middle of mkfs there is no label yet by which to know that it was ours.
             assert found.holds in ((), ("data of no known kind",)), about
             subprocess.run(["blkdiscard", "--zeroout", device], check=True)
+
+
+def test_labs_side_by_side_do_not_take_each_others_loops(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    once = LAB.replace("while True:", "for _ in range(8):") + "ledger.close()\n"
+    labs = [
+        subprocess.Popen([sys.executable, "-c", once, base, repr(SPECS["raw"])], stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [lab.communicate()[1] for lab in labs]
+    assert [lab.returncode for lab in labs] == [0, 0, 0], said
+    assert loops_over_files_in(base) == []
+    assert leftovers() == []

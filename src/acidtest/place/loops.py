@@ -46,25 +46,28 @@ def attach(number: int, image: Path) -> bool:
     try:
         _control(LOOP_CTL_ADD, number)
     except OSError as error:
-        raise Taken if error.errno == errno.EEXIST else error from None
-    try:
-        _configure(number, image)
-    except OSError as error:
-        if error.errno in (errno.EBUSY, errno.ENXIO):
+        if error.errno == errno.EEXIST:
             raise Taken from None
-        _remove(number)
         raise
+    with image.open("r+b") as file:
+        try:
+            _configure(number, image, file.fileno())
+        except OSError as error:
+            # Attached by somebody who looked for a free one, or removed by one who thought that it was left over.
+            if error.errno in (errno.EBUSY, errno.ENXIO, errno.ENOENT):
+                raise Taken from None
+            _remove(number)
+            raise
     return (_sysfs(number) / "dio").read_text().strip() == "1"
 
 
-def _configure(number: int, image: Path) -> None:
-    with image.open("r+b") as file:
-        info = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_DIRECT_IO, str(image).encode()[-63:], b"", b"", 0, 0)
-        device = os.open(device_of(number), os.O_RDWR | os.O_CLOEXEC)
-        try:
-            fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file.fileno(), 0) + info + bytes(64))
-        finally:
-            os.close(device)
+def _configure(number: int, image: Path, file: int) -> None:
+    info = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_DIRECT_IO, str(image).encode()[-63:], b"", b"", 0, 0)
+    device = os.open(device_of(number), os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file, 0) + info + bytes(64))
+    finally:
+        os.close(device)
 
 
 def detach(number: int, image: Path, inode: int) -> bool:

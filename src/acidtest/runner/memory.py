@@ -90,7 +90,8 @@ class CellMemory:
         if not self._asked:
             return
         self._instance = instance
-        files = filecache.files_below(instance.database_files())
+        paths = [path.resolve() for path in instance.database_files()]  # on a raw device it is a link to it
+        files = filecache.files_below(paths)
         if self._start == "cold-machine":
             filecache.drop_machine()
         if self._start == "cold" or (self._cgroup and self._start == "warm"):
@@ -98,7 +99,7 @@ class CellMemory:
         if self._start == "warm":
             self._read_inside(files) if self._cgroup else filecache.read_through(files)
         self._at_start = filecache.residency(files)
-        self._sampler = Sampler(instance.database_files(), self.launched, self._cgroup, self._hint)
+        self._sampler = Sampler(paths, self.launched, self._cgroup, self._hint)
         self._sampler.start()
 
     def _read_inside(self, files: list[Path]) -> None:
