@@ -15,7 +15,7 @@ from acidtest.place.hint import Hint
 EVERY_S = 0.25
 HINT_EVERY_S = 0.05  # what is read in this time after a file was opened is read without the hint
 SHARE_MAX = 0.02  # of one core: a thousand files take their time, and the run shall not feel it
-SAMPLES_MAX = 400
+SAMPLES_MAX = 240
 FILES_EVERY_S = 2.0  # how often new files are looked for
 PRESSURE = Path("/proc/pressure/memory")
 
