@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -69,7 +70,8 @@ class Sampler:
         wait_s = 0.0
         while not self._ended.wait(wait_s):
             began = time.thread_time()
-            work()
+            with contextlib.suppress(OSError):  # a directory that the engine removed meanwhile
+                work()
             wait_s = max(every_s, (time.thread_time() - began) / SHARE_MAX)
 
     def _look(self) -> None:
@@ -79,7 +81,7 @@ class Sampler:
 
     def _give(self) -> None:
         assert self._hint
-        self._hint.give(self._launched.pids(), self._files)
+        self._hint.give(self._launched.pids())
 
     def _sample(self) -> None:
         self._look()
