@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 from acidtest.place.cgroup import here
-from support import journal_lines
+from support import ACIDTEST, journal_lines
 
 MIB = 1 << 20
 SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
@@ -70,6 +72,32 @@ def test_a_limit_that_kills_the_engine_makes_the_cell_invalid(acidtest, tmp_path
     assert recording["status"] == "invalid"
     assert "place.memory_mb = 16: the kernel killed" in recording["reason"]
     assert no_groups_left()
+
+
+def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(
+        'name = "long"\nrepetitions = 1\ndurability = "os"\nengine = "postgresql-15"\n[place]\nmemory_mb = 256\n'
+        "[workload.tpcb]\nduration_s = 300\n"
+    )
+    lab = subprocess.Popen(
+        [ACIDTEST, "run", file, "--out", tmp_path / "out"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    pids: list[str] = []
+    end = time.monotonic() + 120
+    while len(pids) < 3 and time.monotonic() < end:  # the server and some of its processes
+        time.sleep(0.1)
+        pids = [
+            pid for group in here().parent.glob("acidtest-*") for pid in (group / "cgroup.procs").read_text().split()
+        ]
+    lab.kill()
+    lab.wait()
+    assert len(pids) >= 3
+    cleaned = acidtest("clean")
+    assert "removed control group" in cleaned.stdout
+    assert no_groups_left()
+    assert not [pid for pid in pids if Path(f"/proc/{pid}/exe").exists()]  # a zombie has none
+    assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "journal.jsonl"]
 
 
 def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ def scan(path: Path, access: str | None) -> tuple[int, int]:
     assert reader.stdin and reader.stdout
     reader.stdout.readline()
     if access:
-        hint = Hint(access)
-        hint.give([reader.pid], [path])
-        hint.give([reader.pid], [path])
+        hint = Hint(access, [path.parent])
+        hint.give([reader.pid])
+        hint.give([reader.pid])
         assert hint.descriptors == 1
     reader.stdin.write("\n")
     reader.stdin.flush()
@@ -124,7 +124,7 @@ def test_normal_takes_a_hint_back(scanned: Path) -> None:
     descriptor = os.open(scanned, os.O_RDONLY)
     try:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
-        Hint("normal").give([os.getpid()], [scanned])
+        Hint("normal", [scanned]).give([os.getpid()])
         for at in range(512):
             os.pread(descriptor, 8192, at * 8192)
         assert filecache.residency([scanned]).resident_bytes > 4 * MIB
@@ -135,6 +135,6 @@ def test_normal_takes_a_hint_back(scanned: Path) -> None:
 def test_a_process_that_has_ended_or_has_no_such_file_is_passed_over(scanned: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    hint = Hint("random")
-    hint.give([ended.pid, os.getpid()], [scanned])
+    hint = Hint("random", [scanned])
+    hint.give([ended.pid, os.getpid()])
     assert hint.descriptors == 0

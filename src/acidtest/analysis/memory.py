@@ -66,9 +66,10 @@ def of_row(row: Row) -> MemorySummary | None:
         twice_bytes_max=median([float(most) for m in memories if (most := m.twice_bytes_max) is not None]),
         fetched_per_read=median(
             [
-                (_gained(run, "storage_read_bytes") or 0) / reads
+                fetched / reads
                 for _, run in measured
-                if (reads := _gained(run, "read_calls")) and reads > 0
+                if (reads := _gained(run, "read_calls") or 0) > 0
+                and (fetched := _gained(run, "storage_read_bytes") or 0) >= 0  # else a process has ended
             ]
         ),
     )

@@ -27,8 +27,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Hint:
     """One hint, given again and again: a server's processes open files when they first need them."""
 
-    def __init__(self, access: str) -> None:
+    def __init__(self, access: str, paths: Iterable[Path]) -> None:
+        """``paths`` are the database's files, and directories with nothing but such files below them."""
         self._advice = ADVICE[access]
+        self._wanted = {str(path.resolve()) for path in paths}  # as /proc/PID/fd tells them
+        self._below = tuple(f"{path}/" for path in self._wanted)
         self._given: set[tuple[int, int]] = set()
 
     @property
@@ -36,13 +39,12 @@ class Hint:
         """Descriptors of the database's files, of all processes, that have had the hint."""
         return len(self._given)
 
-    def give(self, pids: Iterable[int], files: Iterable[Path]) -> None:
-        """Give it on every descriptor of these processes that has one of ``files`` open now."""
-        wanted = {str(path) for path in files}
+    def give(self, pids: Iterable[int]) -> None:
+        """Give it on every descriptor of these processes that has a file of the database open now."""
         for pid in pids:
             try:
                 numbers = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 - paths would take three times as long
-                found = [int(number) for number in numbers if _target(pid, number) in wanted]
+                found = [int(number) for number in numbers if self._is_ours(_target(pid, number))]
                 process = os.pidfd_open(pid) if found else -1
             except OSError:
                 continue  # it has ended
@@ -53,6 +55,9 @@ class Hint:
             finally:
                 if process >= 0:
                     os.close(process)
+
+    def _is_ours(self, target: str) -> bool:
+        return target in self._wanted or target.startswith(self._below)
 
 
 def _target(pid: int, number: str) -> str:

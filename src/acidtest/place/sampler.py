@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from acidtest.place.hint import Hint
 EVERY_S = 0.25
 HINT_EVERY_S = 0.05  # what is read in this time after a file was opened is read without the hint
 SHARE_MAX = 0.02  # of one core: a thousand files take their time, and the run shall not feel it
-SAMPLES_MAX = 400
+SAMPLES_MAX = 240
 FILES_EVERY_S = 2.0  # how often new files are looked for
 PRESSURE = Path("/proc/pressure/memory")
 
@@ -69,7 +70,8 @@ class Sampler:
         wait_s = 0.0
         while not self._ended.wait(wait_s):
             began = time.thread_time()
-            work()
+            with contextlib.suppress(OSError):  # a directory that the engine removed meanwhile
+                work()
             wait_s = max(every_s, (time.thread_time() - began) / SHARE_MAX)
 
     def _look(self) -> None:
@@ -79,7 +81,7 @@ class Sampler:
 
     def _give(self) -> None:
         assert self._hint
-        self._hint.give(self._launched.pids(), self._files)
+        self._hint.give(self._launched.pids())
 
     def _sample(self) -> None:
         self._look()

@@ -54,7 +54,7 @@ class CellMemory:
         self._cgroup: Cgroup | None = None
         self._limit_bytes: int | None = None
         self._swap: str | None = None
-        self._hint = Hint(place.access) if place.access != "as-engine" else None
+        self._hint: Hint | None = None
         # Pages that the lab cached when it made the copy are not charged to the engine: they would be memory beyond
         # the limit, so with a limit they are dropped in any case.
         self._start = "cold" if place.memory_mb is not None and place.start == "as-left" else place.start
@@ -99,6 +99,8 @@ class CellMemory:
         if self._start == "warm":
             self._read_inside(files) if self._cgroup else filecache.read_through(files)
         self._at_start = filecache.residency(files)
+        if self._place.access != "as-engine":
+            self._hint = Hint(self._place.access, paths)
         self._sampler = Sampler(paths, self.launched, self._cgroup, self._hint)
         self._sampler.start()
 
