@@ -159,6 +159,8 @@ def _named_devices(cells: Iterable[Cell], devices: Devices) -> None:
 def _needed(cell: Cell, engines: dict[str, Engine]) -> int:
     """Bytes that the cell itself takes where the templates lie, or in another place beside them."""
     copied = template_bytes(cell.workload, engines[cell.engine])
+    if cell.place.kind == "guest":
+        return image_bytes(cell.place, copied) + 2 * copied  # set up in a directory, and on its way in
     return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 
