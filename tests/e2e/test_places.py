@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import subprocess
@@ -10,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from acidtest.files import state_directory
 from blocks import loops_over_files_in, mounts_below
@@ -134,13 +137,53 @@ def test_without_root_what_needs_it_is_said_in_one_line_and_the_rest_works(
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
     loops = experiment(extra='[place]\nkind = "loop"\nfilesystem = "ext4"', name="loops")
-    refused = unprivileged(loops, tmp_path / "refused")
+    refused = unprivileged(loops, out := tmp_path / "refused")
     assert refused.returncode == 4, refused.stderr
     words = " ".join(refused.stderr.split())
-    assert words.startswith("acidtest: loop places need root run: sudo acidtest run ")
+    assert (
+        words
+        == f"acidtest: loop places need root run: sudo ACIDTEST_HOME={tmp_path / 'home'} {ACIDTEST} run {loops} --out {out}"
+    )
     assert not (tmp_path / "refused").exists()
     plain = unprivileged(experiment(), tmp_path / "plain")
     assert plain.returncode == 0, plain.stderr
+
+
+@pytest.mark.parametrize(("engine", "kind"), [("sqlite", "loop"), ("firebird-5.0", "loop"), ("firebird-5.0", "raw")])
+def test_a_place_that_runs_full_fails_its_cell_only(
+    acidtest: Callable[..., Any], tmp_path: Path, engine: str, kind: str
+) -> None:
+    file = written(
+        tmp_path / "full.toml",
+        f"""
+name = "full"
+engine = "{engine}"
+durability = "os"
+repetitions = 1
+workload = {{ commits = {{ row_bytes = 8000, count = 5 }} }}
+[factors]
+count = [5, 9000]
+[place]
+kind = "{kind}"
+filesystem = "ext2"
+size_mb = {64 if kind == "loop" else 16}
+""",
+    )
+    done = acidtest("run", file, "--out", tmp_path / "out")
+    assert done.returncode == 3, done.stderr
+    found = {r["workload"]["count"]: (r["status"], r["reason"]) for r in journal_lines(tmp_path / "out")}
+    assert found[5] == ("done", None)
+    assert found[9000][0] == "failed"
+    assert "raise place.size_mb" in found[9000][1]
+
+
+def test_doctor_says_which_file_systems_can_be_made(acidtest: Callable[..., Any]) -> None:
+    findings = {f["what"]: f for f in json.loads(acidtest("doctor", "--json").stdout)["findings"]}
+    can, _, cannot = findings["file systems"]["detail"].partition(" can be made; ")
+    assert {"ext2", "ext3", "ext4", "xfs", "btrfs"} <= set(can.split(", "))
+    kernel = Path("/proc/filesystems").read_text().split()
+    assert ("jfs" in cannot) is ("jfs" not in kernel)
+    assert findings["loop places"]["state"] == "ok"
 
 
 KILLED = """

@@ -247,8 +247,8 @@ def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:
     for path in sorted(directory.glob("*.jsonl")) if directory.is_dir() else []:
         try:
             file = path.open("r+b")
-        except FileNotFoundError:
-            continue
+        except (FileNotFoundError, PermissionError):
+            continue  # released by another lab; or root's, and only root can release what stands in it
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, not_among
 from acidtest.experiment import PlaceSpec
+from acidtest.files import state_directory
 from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
@@ -18,6 +20,7 @@ from acidtest.place.guest import kernel
 from acidtest.place.guest.machine import Hardware, can_run
 from acidtest.place.guest.place import RAW, GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger
+from acidtest.place.loops import CONTROL
 from acidtest.place.mounted import MountedPlace
 from acidtest.place.raw import RawPlace
 from acidtest.place.storage import JOURNAL_MB, DeviceStorage, LoopStorage, Storage
@@ -50,10 +53,14 @@ def check_machine(spec: PlaceSpec) -> None:
     """Raise MachineLacks when this process may not make such a place at all, or has not what a guest needs."""
     if spec.kind == "guest":
         can_run(spec.guest_accelerator)
-    if needs_root(spec) and os.geteuid() != 0:
-        raise MachineLacks(f"{spec.kind} places need root", "run: sudo " + " ".join(["acidtest", *sys.argv[1:]]))
-    if needs_root(spec) and sys.platform != "linux":
-        raise MachineLacks(f"{spec.kind} places need Linux", "use kind directory")
+    if not needs_root(spec):
+        return
+    if os.geteuid() != 0:
+        # sudo has a PATH and a home of its own: with these the command finds itself and the installed engines.
+        command = ["sudo", f"ACIDTEST_HOME={state_directory()}", str(Path(sys.argv[0]).absolute()), *sys.argv[1:]]
+        raise MachineLacks(f"{spec.kind} places need root", f"run: {shlex.join(command)}")
+    if spec.device is None and not CONTROL.exists():
+        raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
 
 
 def ready_guests(say: Callable[[str], None]) -> None:
@@ -65,7 +72,8 @@ def image_bytes(spec: PlaceSpec, database_bytes: int) -> int:
     """What the images of such a place take where they lie, 0 of one that has none."""
     if spec.kind == "directory" or spec.device is not None:
         return 0
-    return image_mb(spec, database_bytes) << 20
+    size = image_mb(spec, database_bytes) << 20
+    return min(size, 2 * database_bytes) if spec.sparse else size
 
 
 def image_mb(spec: PlaceSpec, database_bytes: int) -> int:

@@ -28,7 +28,7 @@ class RawPlace(Place):
         storage.begin(None)
 
     def copy(self, paths: Sequence[Path], directory: Path) -> None:
-        """Write the file onto the device, flush it there, and drop it from the page cache. Raises CellFailed."""
+        """Write the file onto the device and flush it there. Raises CellFailed."""
         if len(paths) != 1 or not paths[0].is_file():
             raise CellFailed("a database of several files cannot lie on one raw device")
         [source] = paths

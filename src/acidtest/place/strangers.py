@@ -13,6 +13,7 @@ import json
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.place.facts import device_bytes, mounts_now
 
 BLKRRPART = 0x125F  # read the partition table again; see linux/fs.h
+PATIENCE_S = 2.0  # udev looks into every device that was written to
 EDGE_BYTES = 16 << 20  # at the beginning and the end, where whatever uses a device leaves something
 
 
@@ -149,8 +151,11 @@ def _used(device: Path, block: Path) -> str:
         with contextlib.suppress(OSError):
             if Path(backing.read_text().strip()) in members:
                 return f"behind /dev/{backing.parts[3]}"
-    if user := _opened(numbers):
-        return user
+    end = time.monotonic() + PATIENCE_S
+    while user := _opened(numbers):
+        if time.monotonic() > end:
+            return user
+        time.sleep(0.1)
     for member in members:
         try:
             os.close(os.open(member, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))

@@ -45,7 +45,7 @@ def _render(results: Results) -> str:
         # "</script>" inside a level's name must not end the script.
         plots_json=json.dumps(plots).replace("<", "\\u003c"),
         library=_library(),
-        places=_distinct([r.place.alike() for r in recordings]),
+        storage=_storage([r for r in recordings if r.status != "failed"]),
         machines=_distinct([r.machine.model_dump() for r in recordings]),
         engines=_engines(recordings),
         durabilities=_durabilities(recordings),
@@ -64,6 +64,20 @@ def _library() -> str:
 
 def _distinct(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({json.dumps(one, sort_keys=True): one for one in found}.values())
+
+
+def _storage(recordings: list[Recording]) -> dict[str, Any]:
+    """What all places share, and a row for each of those that differ, of the facts in which they do."""
+    places = _distinct([r.place.alike() for r in recordings])
+    shared = (
+        {name: value for name, value in places[0].items() if all(p[name] == value for p in places)} if places else {}
+    )
+    columns = [name for name in (places[0] if places else {}) if name not in shared]
+    return {
+        "shared": {name: value for name, value in shared.items() if value != ""},
+        "columns": columns,
+        "rows": [[place[name] for name in columns] for place in places] if columns else [],
+    }
 
 
 def _engines(recordings: list[Recording]) -> list[dict[str, Any]]:

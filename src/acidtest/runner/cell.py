@@ -129,10 +129,10 @@ def run_cell(
             _on_foreign_server(cell, engine, place, ledger, watch, seen)
         else:
             _on_copy_of_template(cell, engine, place, templates, guests, ledger, watch, seen)
-    except DiskFull as error:
-        if _on(cell, place):
+    except (DiskFull, OSError) as error:
+        if _on(cell, place) or not (isinstance(error, DiskFull) or is_full(error)):
             raise
-        reason = f"the place is full: {error.message}: raise place.size_mb"
+        reason = f"the place is full: {error}: raise place.size_mb"
     except CellFailed as error:
         reason = error.message
     status: Any = "failed" if reason else "done"
@@ -192,7 +192,7 @@ def _on_copy(
 ) -> None:
     directory = place.subdirectory("cell")
     try:
-        _copy(template, place, directory)
+        place.copy(template.paths, directory)
         instance = engine.adopt(directory, cell.settings, cell.durability)
         try:
             place.settle()
@@ -208,13 +208,6 @@ def _on_copy(
             instance.release()
     finally:
         place.remove(directory)
-
-
-def _copy(template: Template, place: Place, directory: Path) -> None:
-    try:
-        place.copy(template.paths, directory)
-    except OSError as error:
-        raise (DiskFull(f"{directory}: {error.strerror}") if is_full(error) else error) from None
 
 
 @contextmanager

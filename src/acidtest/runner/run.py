@@ -117,7 +117,7 @@ def run(
                     template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
                     for cell in remaining
                 }
-                needed = sum(keys.values()) + max(_needed(cell, engines) for cell in remaining) + MARGIN_BYTES
+                needed = sum(keys.values()) + max(_needed(cell, engines, parent) for cell in remaining) + MARGIN_BYTES
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)
                 try:
                     _run_cells(remaining, writer, watcher, place, ledger, engines)
@@ -156,8 +156,10 @@ def _named_devices(cells: Iterable[Cell], devices: Devices) -> None:
         raise BadInput(f"{stray[0]}: is named on the command line, but no place is on it", "leave it out")
 
 
-def _needed(cell: Cell, engines: dict[str, Engine]) -> int:
-    """Bytes that the cell itself takes where the templates lie, or in another place beside them."""
+def _needed(cell: Cell, engines: dict[str, Engine], parent: Path) -> int:
+    """Bytes that the cell itself takes in ``parent``, beside the templates."""
+    if cell.place.path is not None and Path(cell.place.path) != parent:
+        return 0
     copied = template_bytes(cell.workload, engines[cell.engine])
     if cell.place.kind == "guest":
         return image_bytes(cell.place, copied) + 2 * copied  # set up in a directory, and on its way in
