@@ -21,6 +21,7 @@ from acidtest.place.guest import kernel
 from acidtest.place.guest.initramfs import BASE
 from acidtest.place.guest.machine import Guest, Hardware
 from acidtest.place.guest.place import archive
+from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.runner.verify import verify
@@ -164,3 +165,11 @@ def test_software_emulation_is_a_doubt_of_its_own() -> None:
     assert "emulated in software" in said["tcg"]
     assert "emulated in software" not in said["kvm"]
     assert all("same guest" in text for text in said.values())
+
+
+def test_a_page_tells_a_guests_storage_from_this_machines(tmp_path: Path) -> None:
+    made = journal([*_recordings("here", 1000, None), *_recordings("jfs", 50, _facts("tcg"))])
+    write_page(results(made), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "guest qemu" in text
+    assert "7.2.22 (Debian)" in text
