@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from typing import Any
 
 import numpy as np
 
 from acidtest.journal.models import (
+    NOT_APPLICABLE,
     EngineFacts,
     Header,
     Journal,
     Machine,
+    Memory,
+    MemorySample,
     PlaceFacts,
     Recording,
     SettingInForce,
@@ -193,6 +197,59 @@ def recording(
     return Recording(**(fields | changes))
 
 
+def memory(
+    limit_mib: int | None = 64, *, database_mib: int = 200, seconds: int = 12, swap: int = 0, **changes: Any
+) -> Memory:
+    """A cold start one second before the measurement, then pages read until the limit, or the database, is full."""
+    most = min(database_mib, 0.75 * limit_mib) if limit_mib else database_mib
+    samples = []
+    for step in range(4 * (seconds + 1) + 1):
+        at_s = step / 4 - 1
+        resident = int(min(most, step * 10)) * 1024**2
+        beyond = max(0, step - 8) * 100 if limit_mib and most < database_mib else 0
+        of_group: dict[str, int | None] = {
+            "usage_bytes": resident + 8 * 1024**2, "file_bytes": resident, "engine_bytes": 8 * 1024**2,
+            "swap_bytes": swap, "refaults_file": beyond, "refaults_engine": 0, "major_faults": 3,
+        }  # fmt: skip
+        samples.append(
+            MemorySample(
+                at_s=at_s, stalled_some_us=1000 * step, stalled_full_us=0, database_bytes=database_mib * 1024**2,
+                resident_bytes=resident, dirty_bytes=0, read_calls=100 * step, storage_read_bytes=819_200 * step,
+                **(of_group if limit_mib else dict.fromkeys(of_group)),
+            )
+        )  # fmt: skip
+    fields: dict[str, Any] = {
+        "limit_bytes": limit_mib * 1024**2 if limit_mib else None,
+        "limit_source": "cgroup v2" if limit_mib else None,
+        "swap": "memory.swap.max 0" if limit_mib else None,
+        "peak_bytes": limit_mib * 1024**2 if limit_mib else None,
+        "killed": 0,
+        "start": "cold",
+        "resident_bytes_at_start": 0,
+        "residency_source": "cachestat",
+        "pressure_source": "control group" if limit_mib else "machine",
+        "access": "as-engine",
+        "hinted_descriptors": 0,
+        "cache_bytes": 16 * 1024**2,
+        "samples": samples,
+    }
+    return Memory(**(fields | changes))
+
+
+def limited() -> Journal:
+    """One engine with a database larger than its memory limit, and with one that fits."""
+    recordings = []
+    for limit_mib in (64, 1024):
+        levels = {"workload": "tpcb", "engine": "sqlite", "durability": "os", "place.memory_mb": str(limit_mib)}
+        for repetition in range(1, 6):
+            run = result(200.0 * limit_mib**0.5 + repetition)
+            held = memory(limit_mib)
+            recordings.append(
+                recording(levels, repetition, found=run, memory=held, database_bytes=200 * 1024**2)
+            )  # fmt: skip
+    return journal(recordings)
+
+
 def failed(levels: dict[str, str], repetition: int, reason: str, status: str = "failed") -> Recording:
     return recording(
         levels, repetition, status=status, reason=reason, **({"result": None} if status == "failed" else {})
@@ -285,3 +342,29 @@ def open_loop(late: int, unfinished: int) -> RunResult:
     return result(
         arrivals=ArrivalCounts(scheduled=1000, late=late, unfinished=unfinished, unfinished_wait_ms_max=250.0)
     )
+
+
+SYSTEMS = ("raw", "ext2", "ext4", "xfs", "btrfs")
+OPTIONS = ("defaults", "sync,noatime")
+SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
+FACTORS = {"place.filesystem": SYSTEMS, "place.mount": OPTIONS, "place.scheduler": SCHEDULERS}
+
+
+def file_systems(repetitions: int, base: dict[str, str], workloads: tuple[str, ...] = ("tpcb",)) -> Journal:
+    """The study of file systems: each 100 commits a second above the one before; a raw device has no mount options."""
+    recordings = {}
+    names = itertools.product(workloads, *FACTORS.values(), range(1, repetitions + 1))
+    for order, (workload, system, option, scheduler, repetition) in enumerate(names):
+        option_ = NOT_APPLICABLE if system == "raw" else option
+        levels = {"workload": workload, "engine": "sqlite", "durability": "drive"}
+        levels |= dict(zip(FACTORS, (system, option_, scheduler), strict=True))
+        rate = 500 * (1 + 0.2 * SYSTEMS.index(system)) * (0.9 if option_ == "sync,noatime" else 1)
+        found = result(rate * (1 + 0.01 * (order * 7 % 5)), seconds=9)
+        one = recording(levels, repetition, found=found)
+        recordings[one.cell] = one
+    made = journal(list(recordings.values()))
+    factors = {"workload": list(workloads), "engine": ["sqlite"], "durability": ["drive"]}
+    header = made.header.model_copy(
+        update={"factors": factors | {f: list(v) for f, v in FACTORS.items()}, "base": base}
+    )
+    return made.model_copy(update={"header": header})

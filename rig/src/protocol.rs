@@ -39,6 +39,7 @@ impl Job {
                 ("products and orders_per_call", products.min(orders_per_call))
             }
             Workload::Iud { rows } => ("rows", rows),
+            Workload::Scan { size_mb, .. } => ("size_mb", size_mb),
             Workload::Oltp { tables, table_rows } => ("tables and table_rows", tables.min(table_rows)),
         };
         if size == 0 {
@@ -157,8 +158,26 @@ pub enum Workload {
     },
     /// Insert `rows` rows, select all, update all, delete all: four transactions, over and over.
     Iud { rows: u32 },
+    /// A table read whole, over and over.
+    Scan {
+        /// The table's values, in 10^6 bytes.
+        size_mb: u32,
+        read: Read,
+    },
     /// The statements of sysbench's `oltp_read_write`.
     Oltp { tables: u32, table_rows: u32 },
+}
+
+/// In which way a table is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Read {
+    /// As it lies there.
+    Natural,
+    /// By a column without an index: the engine sorts all rows.
+    Sorted,
+    /// In the order of a secondary index, which has no relation to that of the table.
+    Indexed,
 }
 
 /// One question about a setting.

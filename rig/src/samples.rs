@@ -63,6 +63,9 @@ fn workloads() -> Vec<Workload> {
         Workload::Tpcc { warehouses: 4, procedures: true, keying: true },
         Workload::Orders { products: 1_000, orders_per_call: 100, repeatable: true },
         Workload::Iud { rows: 5_000 },
+        Workload::Scan { size_mb: 100, read: Read::Natural },
+        Workload::Scan { size_mb: 100, read: Read::Sorted },
+        Workload::Scan { size_mb: 100, read: Read::Indexed },
         Workload::Oltp { tables: 2, table_rows: 1_000 },
     ]
 }

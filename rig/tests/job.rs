@@ -100,6 +100,50 @@ fn the_rows_of_whole_rounds_are_gone_and_those_of_a_round_under_way_are_there() 
 }
 
 #[test]
+fn a_table_is_read_whole_in_three_ways() {
+    let place = Place::new();
+    succeed(&place.job(scan(1, "natural"), vec![load()]));
+    assert_eq!(place.rows("scan"), 1_213);
+    assert_eq!(place.number("select count(distinct ordinal) from scan where ordinal between 1 and 1213"), 1_213);
+    assert_eq!(place.number("select count(distinct filler) from scan where length(filler) = 800"), 1_213);
+    let in_order = "select count(*) from scan a join scan b on b.ordinal = a.ordinal + 1 and b.id = a.id + 1";
+    assert!(place.number(in_order) < 20, "the index has an order of its own");
+    for read in ["natural", "sorted", "indexed"] {
+        let ended = succeed(&place.job(scan(1, read), vec![check(), run(2, count(5)), check()]));
+        assert_eq!(ended.broken(), [""; 0]);
+        assert_eq!(ended.detail("each_read_finds_what_was_loaded"), "5 reads, each of the 1213 rows that were loaded");
+        let kinds: Vec<_> = ended.result().kinds.iter().map(|kind| (kind.name.as_str(), kind.committed)).collect();
+        assert_eq!(kinds, [(read, 5)]);
+    }
+}
+
+#[test]
+fn a_read_that_finds_other_rows_than_were_loaded_is_told() {
+    for change in ["update scan set amount = amount + 1 where id = 700", "delete from scan where ordinal = 3"] {
+        for read in ["natural", "sorted", "indexed"] {
+            let place = Place::new();
+            succeed(&place.job(scan(1, read), vec![load()]));
+            place.change(change);
+            let ended = succeed(&place.job(scan(1, read), vec![run(1, count(2)), check()]));
+            assert_eq!(ended.broken(), ["each_read_finds_what_was_loaded"], "{read}: {change}");
+            assert!(ended.detail("each_read_finds_what_was_loaded").starts_with("2 of 2 reads"));
+        }
+    }
+}
+
+#[test]
+fn a_reader_keeps_no_writer_out() {
+    let place = Place::new();
+    succeed(&place.job(scan(1, "natural"), vec![load()]));
+    place.change("pragma journal_mode = wal");
+    let writer = place.open();
+    writer.execute_batch("begin immediate").unwrap();
+    let ended = succeed(&place.job(scan(1, "natural"), vec![run(2, count(4)), check()]));
+    assert_eq!(ended.broken(), [""; 0]);
+    assert_eq!(ended.result().counts.conflicts, 0);
+}
+
+#[test]
 fn the_runs_of_a_job_add_up_and_each_draws_its_own() {
     let place = Place::new();
     let phases = vec![load(), run(1, count(30)), check(), run(2, count(40)), check()];

@@ -57,8 +57,18 @@ def pipeline(value: str) -> list[SettingInForce]:
     return [SettingInForce(name="pipeline", asked=value, in_force=value, agrees=True, source="the rig's job")]
 
 
+def scan(read: str = "sorted", **settings: str) -> Row:
+    """A read of 100 MB under these settings."""
+    told = [SettingInForce(name=k, asked=None, in_force=v, agrees=True, source="told") for k, v in settings.items()]
+    return row(SOUND, workload={"name": "scan", "kind": "scan", "size_mb": 100, "read": read}, settings=told)
+
+
 def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) -> RunResult:
     return run(kinds=[factory.kind("new_order", [each_ms] * count, limit_ms), factory.kind("delivery", [1.0] * 1000)])
+
+
+def of_size(database_mib: int, limit_mib: int | None) -> Row:
+    return row(SOUND, memory=factory.memory(limit_mib), database_bytes=database_mib << 20)
 
 
 COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "duration_s": None}
@@ -122,6 +132,26 @@ CASES: list[Case] = [
     (doubts.not_steady, "not-steady", row(over(*[1000] * 6, *[600] * 6)), row(RAMP, workload=COUNTED)),
     (doubts.not_steady, "too-short", row(SHORT, SHORT), row(SHORT, SHORT, workload=COUNTED)),
     (doubts.flush_costs_nothing, "flush-costs-nothing", row(latency(19)), row(latency(21))),
+    (doubts.sort_in_memory, "sort-in-memory", scan(work_mem_mb="100"), scan(work_mem_mb="4")),
+    (doubts.sort_in_memory, "sort-in-memory", scan(sort_buffer_mb="100000000 bytes"), scan(sort_buffer_mb="2")),
+    (doubts.sort_in_memory, "sort-in-memory", scan(cache_size_kb="100000"), scan(cache_size_kb="2000")),
+    (
+        doubts.sort_in_memory,
+        "sort-in-memory",
+        scan(cache_size_kb="13000 pages", page_size="8192"),
+        scan(cache_size_kb="12000 pages", page_size="8192"),
+    ),
+    (doubts.sort_in_memory, "sort-in-memory", scan(temp_cache_limit_mb="100"), scan(temp_cache_limit_mb="64")),
+    (doubts.sort_in_memory, "sort-memory-unknown", scan(), scan("natural")),
+    (doubts.swapped, "swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
+    (doubts.at_the_limit, "at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
+    (doubts.at_the_limit, "at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),
+    (
+        doubts.too_late_for_the_hint,
+        "hint-late",
+        row(run(measured_s=0.9), memory=factory.memory(access="random")),
+        row(run(measured_s=0.9), memory=factory.memory()),
+    ),
     (doubts.noted, "engine-log", row(SOUND, warnings=[LOGGED]), row(SOUND)),
 ]
 

@@ -39,13 +39,13 @@ ASKED: dict[str, dict[str, Scalar]] = {
         "page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot", "server_mode": "Classic",
     },
     "postgresql": {
-        "shared_buffers_mb": 64, "wal_buffers_mb": 3, "max_wal_size_mb": 333, "checkpoint_timeout_s": 77,
+        "shared_buffers_mb": 64, "work_mem_mb": 5, "wal_buffers_mb": 3, "max_wal_size_mb": 333, "checkpoint_timeout_s": 77,
         "data_checksums": True, "wal_sync_method": "open_datasync", "full_page_writes": False, "wal_level": "minimal",
         "wal_compression": "pglz", "commit_delay_us": 9, "isolation": "serializable", "autovacuum": False, "jit": True,
         "max_connections": 33, "connection": "tcp", "pipeline": True,
     },
     "mysql": {
-        "innodb_buffer_pool_mb": 64, "innodb_log_file_mb": 16, "innodb_flush_method": "O_DSYNC",
+        "innodb_buffer_pool_mb": 64, "sort_buffer_mb": 3, "innodb_log_file_mb": 16, "innodb_flush_method": "O_DSYNC",
         "innodb_doublewrite": False, "log_bin": True, "sync_binlog": 1, "innodb_io_capacity": 300,
         "isolation": "repeatable_read", "innodb_lock_wait_timeout_s": 7, "connection": "tcp",
     },

@@ -18,7 +18,7 @@ WORDS = set(re.findall(r"`([a-z_0-9]+)`", PAGE))
     "model",
     [
         models.Header, models.Recording, models.EngineFacts, models.Machine, models.PlaceFacts, models.SettingInForce,
-        models.Warning, protocol.RunResult, protocol.Kind, protocol.Loaded, protocol.LoadSecond, protocol.Counts, protocol.ArrivalCounts, protocol.Second, protocol.Cpu,
+        models.Warning, models.Memory, models.MemorySample, protocol.RunResult, protocol.Kind, protocol.Loaded, protocol.LoadSecond, protocol.Counts, protocol.ArrivalCounts, protocol.Second, protocol.Cpu,
         protocol.Histogram, protocol.Checked, protocol.Condition,
     ],
 )  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from acidtest.report.page import write_page
-from acidtest.report.results import Results, number, results
-from factory import journal, recording, study, tpcc
+from acidtest.report.results import Results, number, percent, results
+from factory import file_systems, journal, limited, recording, study, tpcc
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +146,33 @@ def test_an_interrupted_write_leaves_the_old_page(found: Results, tmp_path: Path
     with pytest.raises(OSError, match="no"):
         write_page(found, path)
     assert path.read_text() == "old"
+
+
+def test_memory_is_a_table_and_two_curves(browser: Browser, tmp_path: Path) -> None:
+    write_page(results(limited()), tmp_path / "memory.html")
+    page, trouble = opened(browser, tmp_path / "memory.html")
+    assert trouble == []
+    rows = page.locator(".memory tbody tr")
+    assert rows.count() == 2
+    assert "3.12" in rows.nth(0).inner_text()  # times the limit
+    assert "24%" in rows.nth(0).inner_text()  # in the file cache at the end
+    for kind in ("residency", "refaults"):
+        assert page.locator(f"#{kind}-0 svg .mark-line path").count() >= 10  # a line a repetition
+    page.context.close()
+
+
+def test_two_factors_stand_in_grids_with_a_plot_and_a_heat_map(browser: Browser, tmp_path: Path) -> None:
+    found = results(file_systems(5, {"place.filesystem": "raw"}))
+    write_page(found, tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html", 420, "dark")
+    assert trouble == []
+    grids = found.tables[0].grids
+    assert page.locator("table.grid").count() == len(grids) == 2
+    for position, grid in enumerate(grids):
+        text = page.locator("table.grid").nth(position).inner_text()
+        assert all(percent(line.relative) in text for line in grid.cells.values())
+        assert page.locator(f"#grid-0-{position} svg").count() == 1
+        said = page.locator(f"#heat-0-{position} svg .mark-text.role-mark text").all_text_contents()
+        assert sorted(said) == sorted(percent(line.relative) for line in grid.cells.values())
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert "filesystem matters most" in page.locator(".answer").inner_text()

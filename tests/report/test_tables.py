@@ -13,7 +13,7 @@ from acidtest.journal.models import Journal
 from acidtest.report.results import Results, interval, number, percent, results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.terminal import print_results
-from factory import journal, loaded, recording, study, tpcc
+from factory import journal, limited, loaded, recording, study, tpcc
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +116,16 @@ def test_json_tells_kinds_classes_and_loads() -> None:
     assert (load["rows"], load["sessions"]) == (500_000, 2)
     assert load["rows_per_s"] == pytest.approx(111_111, rel=1e-3)
     assert load["mb_per_s"] == pytest.approx(11.1, rel=1e-2)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_memory_stands_beside_the_numbers(width: int) -> None:
+    text = shown(results(limited()), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert re.search(r"^64 +64.0 +200 +3.12", text, re.MULTILINE)
+    assert re.search(r"^1024 +1,020 +200 +0.195", text, re.MULTILINE)
+    told = results(limited()).as_json()["rows"][0]["memory"]
+    assert (told["limit_bytes"], told["resident_at_end"], told["refaults"]) == (64 << 20, pytest.approx(0.24), 4400)
 
 
 def test_a_load_is_told_once_for_all_rows_that_began_with_it() -> None:

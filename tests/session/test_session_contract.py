@@ -27,6 +27,7 @@ from acidtest.journal.protocol import (
     OrdersWorkload,
     Result,
     RunPhase,
+    ScanWorkload,
     Settings,
     TpcbWorkload,
     Workload,
@@ -112,6 +113,25 @@ def test_orders_and_rounds_hold_with_several_terminals(instance: Instance, ledge
     (result,) = results(events)
     assert (result.counts.committed, result.counts.errors) == (50, 0)
     assert sum(kind.committed for kind in result.kinds) == (50 if workload is IUD else 0)
+
+
+@pytest.mark.parametrize("read", ["natural", "sorted", "indexed"])
+def test_a_scan_is_read_by_the_plan_that_was_asked_for(instance: Instance, ledger: Ledger, read: str) -> None:
+    workload = ScanWorkload(size_mb=3, read=read)
+    phases = [LoadPhase(sessions=2), CheckPhase(), run(2, extent=Count(transactions=5)), CheckPhase()]
+    events = talk(instance, ledger, phases, workload)
+    before, after = conditions(events)
+    assert before == after == {f"plan_is_{read}": True, "each_read_finds_what_was_loaded": True}, events
+    (result,) = results(events)
+    assert (result.counts.committed, result.counts.errors) == (5, 0)
+    assert [(kind.name, kind.committed) for kind in result.kinds] == [(read, 5)]
+
+
+def test_a_scan_that_finds_other_rows_than_it_should_says_so(instance: Instance, ledger: Ledger) -> None:
+    small, large = (ScanWorkload(size_mb=size_mb, read="natural") for size_mb in (1, 2))
+    talk(instance, ledger, [LoadPhase()], small)
+    (found,) = conditions(talk(instance, ledger, [run(extent=Count(transactions=2)), CheckPhase()], large))
+    assert found == {"plan_is_natural": True, "each_read_finds_what_was_loaded": False}
 
 
 # Unordered sums over what was written: ids differ between engines, and dates between days.

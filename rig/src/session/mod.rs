@@ -8,7 +8,8 @@ mod socket;
 mod sqlite;
 
 use crate::protocol::Target;
-use std::os::fd::RawFd;
+use rustix::event::{poll, PollFd, PollFlags};
+use std::os::fd::BorrowedFd;
 use std::task::Poll;
 
 /// A value that goes into a statement or comes out of a row.
@@ -137,6 +138,8 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy)]
 pub enum Request<'a> {
     Begin,
+    /// A transaction that only reads: it need not keep writers out.
+    BeginReading,
     Commit,
     /// Safe when no transaction is open.
     Rollback,
@@ -171,7 +174,7 @@ pub trait Session: Send {
     }
 
     /// The socket that a pending answer comes from; none of an embedded engine.
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
@@ -209,15 +212,13 @@ pub fn wait(session: &mut dyn Session, request: Request, row: Sink) -> Outcome<u
 }
 
 /// Waits until a socket can be read.
-pub fn readable(descriptor: RawFd) {
-    await_socket(descriptor, libc::POLLIN);
+pub fn readable(socket: BorrowedFd) {
+    await_socket(socket, PollFlags::IN);
 }
 
-/// Waits for one of `events`; see poll(2).
-pub fn await_socket(descriptor: RawFd, events: libc::c_short) {
-    let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
-    // SAFETY: one pollfd of ours. An interrupted wait is like one that ended: the reader finds nothing and waits again.
-    unsafe { libc::poll(&raw mut poll, 1, -1) };
+/// Waits for one of `events`. An interrupted wait is like one that ended: the reader finds nothing and waits again.
+pub fn await_socket(socket: BorrowedFd, events: PollFlags) {
+    poll(&mut [PollFd::from_borrowed_fd(socket, events)], None).ok();
 }
 
 /// A prepared insert a row, all in one transaction: the way that every engine has, and SQLite's fastest.

@@ -1,18 +1,18 @@
 //! A server's socket: it never waits but for room to send, and what has come lies in place until it is read.
 
 use super::{await_socket, Class, Outcome, SessionError};
-use std::io::{self, ErrorKind, Read, Write};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{recv, send, RecvFlags, SendFlags};
+use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::task::Poll;
 
-pub trait Stream: Read + Write + AsRawFd + Send {}
-impl<T: Read + Write + AsRawFd + Send> Stream for T {}
-
 pub struct Socket {
-    stream: Box<dyn Stream>,
+    descriptor: OwnedFd,
     inbox: Vec<u8>,
     /// The part of the inbox that was received and not yet read.
     unread: Range<usize>,
@@ -34,20 +34,15 @@ impl Socket {
         connected.map_err(|error| broken(&format!("{host}:{port}"), &error))
     }
 
-    pub fn over(stream: impl Stream + 'static) -> io::Result<Socket> {
-        // SAFETY: sets a flag of a descriptor that is ours; see fcntl(2).
-        let set = unsafe {
-            let flags = libc::fcntl(stream.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(stream.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)
-        };
-        if set == -1 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Socket { stream: Box::new(stream), inbox: vec![0; INBOX], unread: 0..0 })
+    /// Over a connected stream socket.
+    pub fn over(stream: impl Into<OwnedFd>) -> io::Result<Socket> {
+        let descriptor = stream.into();
+        rustix::io::ioctl_fionbio(&descriptor, true)?;
+        Ok(Socket { descriptor, inbox: vec![0; INBOX], unread: 0..0 })
     }
 
-    pub fn descriptor(&self) -> RawFd {
-        self.stream.as_raw_fd()
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 
     /// Sends `out`, as a rule at once. What does not fit into the socket's buffer is waited for, and what the server says
@@ -56,11 +51,11 @@ impl Socket {
     pub fn send(&mut self, out: &[u8]) -> bool {
         let (mut sent, mut heard) = (0, false);
         while sent < out.len() {
-            match self.stream.write(&out[sent..]) {
+            match send(&self.descriptor, &out[sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(more) => sent += more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    await_socket(self.descriptor(), libc::POLLIN | libc::POLLOUT);
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    await_socket(self.descriptor(), PollFlags::IN | PollFlags::OUT);
                     heard = true;
                     if matches!(self.receive(), Ok(0)) {
                         break;
@@ -86,7 +81,7 @@ impl Socket {
         self.unread.start += length;
     }
 
-    /// Takes in more; pending when the socket has nothing, as edge-triggered news asks for.
+    /// Takes in more; pending when the socket has nothing, as edge-triggered news asks for, unless it was set to wait.
     pub fn hear(&mut self) -> Poll<Outcome<()>> {
         loop {
             return match self.receive() {
@@ -94,15 +89,15 @@ impl Socket {
                     Poll::Ready(Err(failed(Class::Connection, "the server has closed the connection".to_string())))
                 }
                 Ok(_) => Poll::Ready(Ok(())),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Poll::Pending,
-                Err(error) => Poll::Ready(Err(broken("receiving", &error))),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(broken("receiving", &error.into()))),
             };
         }
     }
 
     /// Reads from the socket once. The inbox grows with what has really come, never with what a message claims to be.
-    fn receive(&mut self) -> io::Result<usize> {
+    fn receive(&mut self) -> rustix::io::Result<usize> {
         if self.unread.is_empty() {
             self.unread = 0..0;
         } else if self.unread.start > 0 {
@@ -112,7 +107,7 @@ impl Socket {
         if self.unread.end == self.inbox.len() {
             self.inbox.resize(2 * self.inbox.len(), 0);
         }
-        let more = self.stream.read(&mut self.inbox[self.unread.end..])?;
+        let (_, more) = recv(&self.descriptor, &mut self.inbox[self.unread.end..], RecvFlags::empty())?;
         self.unread.end += more;
         Ok(more)
     }

@@ -1,8 +1,7 @@
 //! SQLite, linked into the rig.
 //!
-//! Transactions begin with `BEGIN IMMEDIATE`: every workload writes, and a deferred transaction that turns into a
-//! writer is refused at once (SQLITE_BUSY without the busy handler) when another wrote meanwhile;
-//! see <https://sqlite.org/lang_transaction.html>.
+//! Transactions that write begin with `BEGIN IMMEDIATE`: a deferred transaction that turns into a writer is refused at
+//! once (SQLITE_BUSY without the busy handler) when another wrote meanwhile; see <https://sqlite.org/lang_transaction.html>.
 
 use super::{Bulk, Class, Dialect, OneByOne, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
@@ -99,6 +98,7 @@ impl Session for Sqlite {
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         Poll::Ready(match request {
             Request::Begin => self.plain("BEGIN IMMEDIATE"),
+            Request::BeginReading => self.plain("BEGIN"),
             Request::Commit => self.plain("COMMIT"),
             Request::Rollback if self.connection.is_autocommit() => Ok(0),
             Request::Rollback => self.plain("ROLLBACK"),

@@ -31,6 +31,11 @@ impl Client {
         self.ask(Request::Begin, &mut |_| {}).await.map(|_| ())
     }
 
+    /// As [`Client::begin`], for a transaction that writes nothing.
+    pub async fn begin_reading(&mut self) -> Outcome<()> {
+        self.ask(Request::BeginReading, &mut |_| {}).await.map(|_| ())
+    }
+
     pub async fn commit(&mut self) -> Outcome<()> {
         self.ask(Request::Commit, &mut |_| {}).await.map(|_| ())
     }

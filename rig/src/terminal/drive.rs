@@ -1,12 +1,15 @@
-//! Drives many terminals on one thread: each is a future that waits for its session's socket or for a time, and nothing
-//! else. A terminal of an embedded engine never waits for a socket; it has a thread of its own.
+//! Drives terminals on one thread: each is a future that waits for its session's socket or for a time, and nothing else.
+//! A terminal of an embedded engine never waits for a socket; it has a thread of its own.
 
+use rustix::buffer::spare_capacity;
+use rustix::event::{epoll, poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::{poll_fn, Future};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -45,6 +48,13 @@ pub struct Task<'a> {
     pub future: Pin<Box<dyn Future<Output = ()> + 'a>>,
 }
 
+impl Task<'_> {
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: the session, which the future holds, keeps it open.
+        self.socket.map(|socket| unsafe { BorrowedFd::borrow_raw(socket) })
+    }
+}
+
 struct Seat<'a> {
     task: Task<'a>,
     wait: Option<Wait>,
@@ -52,13 +62,17 @@ struct Seat<'a> {
     news: bool,
 }
 
+/// What is to be done beside the terminals: called when due, it answers when it is next.
+pub type Chore<'a> = &'a mut dyn FnMut() -> Instant;
+
 /// Runs all tasks to their end on this thread.
-pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
-    let mut events = Events::new()?;
+pub fn drive(tasks: Vec<Task>, mut chore: Option<Chore>) -> io::Result<()> {
+    let mut events = Events::new(tasks.len())?;
+    let mut chore_due = chore.as_mut().map(|chore| chore());
     let mut sleepers = BinaryHeap::new();
     let mut seats = Vec::with_capacity(tasks.len());
     for (index, task) in tasks.into_iter().enumerate() {
-        if let Some(socket) = task.socket {
+        if let Some(socket) = task.socket() {
             events.watch(socket, index)?;
         }
         seats.push(Some(Seat { task, wait: None, news: false }));
@@ -68,7 +82,7 @@ pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
     while left > 0 {
         for index in ready.drain(..) {
             let Some(seat) = &mut seats[index] else { continue };
-            if poll(seat) {
+            if advance(seat) {
                 left -= 1;
                 // The session closes its socket, which takes it out of the events.
                 seats[index] = None;
@@ -79,20 +93,30 @@ pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
         if left == 0 {
             break;
         }
-        let due = loop {
-            // The clock is read only where somebody waits for a time.
-            let ahead = sleepers.peek().map(|Reverse((time, _))| time.saturating_duration_since(Instant::now()));
-            match ahead {
-                Some(Duration::ZERO) => {
-                    let Some(Reverse((time, index))) = sleepers.pop() else { unreachable!("just seen") };
-                    if seats[index].as_ref().is_some_and(|seat| seat.wait == Some(Wait::Until(time))) {
-                        ready.push(index);
-                    }
+        // The clock is read only where somebody waits for a time.
+        let mut timeout = None;
+        if chore_due.is_some() || !sleepers.is_empty() {
+            let now = Instant::now();
+            while let Some(&Reverse((time, index))) = sleepers.peek() {
+                if time > now {
+                    break;
                 }
-                _ => break ahead,
+                sleepers.pop();
+                if seats[index].as_ref().is_some_and(|seat| seat.wait == Some(Wait::Until(time))) {
+                    ready.push(index);
+                }
             }
-        };
-        let timeout = if ready.is_empty() { due } else { Some(Duration::ZERO) };
+            if let (Some(chore), Some(due)) = (&mut chore, &mut chore_due) {
+                if *due <= now {
+                    *due = chore();
+                }
+            }
+            let next = sleepers.peek().map(|Reverse((time, _))| *time).into_iter().chain(chore_due).min();
+            timeout = next.map(|time| time.saturating_duration_since(now));
+        }
+        if !ready.is_empty() {
+            timeout = Some(Duration::ZERO);
+        }
         events.wait(timeout, |index| {
             let Some(seat) = &mut seats[index] else { return };
             if seat.wait == Some(Wait::Socket) {
@@ -106,7 +130,7 @@ pub fn drive(tasks: Vec<Task>) -> io::Result<()> {
 }
 
 /// Polls until the terminal has ended (true) or waits for something that is not there yet.
-fn poll(seat: &mut Seat) -> bool {
+fn advance(seat: &mut Seat) -> bool {
     loop {
         WAIT.set(None);
         match seat.task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -126,60 +150,48 @@ fn poll(seat: &mut Seat) -> bool {
 /// An epoll instance, edge-triggered; see epoll(7).
 struct Events {
     epoll: OwnedFd,
-    news: [libc::epoll_event; BATCH],
+    news: Vec<epoll::Event>,
 }
 
-const BATCH: usize = 64;
+/// A wait this long may end up to a millisecond early, and is taken up again.
+const COARSE: Duration = Duration::from_millis(2);
 
 impl Events {
-    fn new() -> io::Result<Events> {
-        // SAFETY: makes a descriptor, which is owned from here on.
-        unsafe {
-            match libc::epoll_create1(libc::EPOLL_CLOEXEC) {
-                -1 => Err(io::Error::last_os_error()),
-                descriptor => Ok(Events {
-                    epoll: OwnedFd::from_raw_fd(descriptor),
-                    news: [libc::epoll_event { events: 0, u64: 0 }; BATCH],
-                }),
-            }
-        }
+    fn new(sockets: usize) -> io::Result<Events> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Events { epoll, news: Vec::with_capacity(sockets.max(1)) })
     }
 
-    fn watch(&self, socket: RawFd, index: usize) -> io::Result<()> {
-        let interest = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
-        let mut event = libc::epoll_event { events: interest as u32, u64: index as u64 };
-        // SAFETY: the kernel reads one event of ours.
-        match unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &raw mut event) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+    fn watch(&self, socket: BorrowedFd, index: usize) -> io::Result<()> {
+        let interest = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        Ok(epoll::add(&self.epoll, socket, epoll::EventData::new_u64(index as u64), interest)?)
     }
 
-    /// Waits for news of a socket, at most `timeout`, and names the tasks that have some.
+    /// Waits for news of a socket, at most `timeout`, perhaps less, and names the tasks that have some.
     fn wait(&mut self, timeout: Option<Duration>, mut each: impl FnMut(usize)) -> io::Result<()> {
-        let time = timeout.map(|left| libc::timespec {
-            tv_sec: left.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(left.subsec_nanos() as i32),
+        let timeout = timeout.map(|left| match left {
+            left if left >= COARSE => timespec(left - Duration::from_nanos(u64::from(left.subsec_nanos() % 1_000_000))),
+            Duration::ZERO => timespec(left),
+            left => {
+                // Whole milliseconds are all that epoll_wait knows on kernels before 5.11.
+                poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(left))).ok();
+                timespec(Duration::ZERO)
+            }
         });
-        // SAFETY: the kernel writes at most BATCH events into an array of ours and reads one time.
-        let found = unsafe {
-            libc::epoll_pwait2(
-                self.epoll.as_raw_fd(),
-                self.news.as_mut_ptr(),
-                BATCH as libc::c_int,
-                time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
-                std::ptr::null(),
-            )
-        };
-        if found < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        self.news.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.news), timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
-        for event in &self.news[..found as usize] {
-            each(event.u64 as usize);
+        for event in &self.news {
+            each(event.data.u64() as usize);
         }
         Ok(())
     }
+}
+
+fn timespec(length: Duration) -> Timespec {
+    Timespec { tv_sec: length.as_secs() as i64, tv_nsec: i64::from(length.subsec_nanos()) }
 }
 
 #[cfg(test)]
@@ -187,6 +199,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
     use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
     /// Reads one byte as a session does: everything that is there, waiting for more.
@@ -231,7 +244,7 @@ mod tests {
                 woken.borrow_mut().push(ms);
             })
         });
-        drive(tasks.into()).unwrap();
+        drive(tasks.into(), None).unwrap();
         assert_eq!(*woken.borrow(), [10, 20, 30]);
     }
 
@@ -256,7 +269,7 @@ mod tests {
                 *heard.borrow_mut() += 1;
             }
         };
-        drive(vec![task(Some(&sockets[0]), ping), task(Some(&sockets[1]), pong)]).unwrap();
+        drive(vec![task(Some(&sockets[0]), ping), task(Some(&sockets[1]), pong)], None).unwrap();
         assert_eq!(*heard.borrow(), 100);
     }
 
@@ -273,8 +286,27 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
             far.write_all(b"x").unwrap(); // and hangs up
         });
-        drive(vec![task(Some(&socket), future)]).unwrap();
+        drive(vec![task(Some(&socket), future)], None).unwrap();
         writer.join().unwrap();
         assert_eq!(*ended.borrow(), Some((Some(b'x'), None)));
+    }
+
+    #[test]
+    fn a_chore_is_done_when_due_while_terminals_wait() {
+        let (near, mut far) = pair();
+        let mut reading = near.try_clone().unwrap();
+        let future = async { assert_eq!(byte(&mut reading).await, Some(b'x')) };
+        let began = Instant::now();
+        let mut done = Vec::new();
+        let mut chore = || {
+            done.push(began.elapsed());
+            if done.len() == 4 {
+                far.write_all(b"x").unwrap();
+            }
+            began + Duration::from_millis(5 * done.len() as u64)
+        };
+        drive(vec![task(Some(&near), future)], Some(&mut chore)).unwrap();
+        assert!((4..=5).contains(&done.len()), "{done:?}");
+        assert!(done.iter().zip(0..).all(|(&at, round)| at >= Duration::from_millis(5 * round)), "{done:?}");
     }
 }

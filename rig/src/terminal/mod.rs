@@ -31,9 +31,9 @@ use pacing::Schedule;
 use rand::SeedableRng;
 use series::{Collector, Happened, Part, Series};
 use std::collections::BTreeMap;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ const SAMPLE_EVERY: u64 = 64;
 const LATE_NS: u64 = 1_000_000;
 /// A terminal that fails so often in a row without a commit will not succeed any more.
 const HOPELESS: u64 = 100;
+
+const NEWS_EVERY_NS: u64 = 1_000_000_000;
 
 /// How long a worker that found nothing to do waits before it looks again.
 const IDLE: Duration = Duration::from_millis(1);
@@ -204,58 +206,39 @@ pub fn run(
     for (index, ready) in terminals.into_iter().enumerate() {
         shares[index % threads].push((index, ready));
     }
-    let barrier = Barrier::new(threads);
-    let (parts, arriving) = mpsc::channel::<Part>();
-    let mut series = Series::default();
-    let mut cpu_before = cpu::process_s();
-    let records: Vec<Record> = std::thread::scope(|scope| {
-        let handles: Vec<_> = shares
-            .into_iter()
-            .map(|share| {
-                let (shared, barrier, parts) = (&shared, &barrier, parts.clone());
+    let (parts, arriving) = mpsc::channel();
+    let seat = |share: Vec<(usize, Ready)>, parts: Sender<Part>| -> Vec<Terminal> {
+        let terminals = share.into_iter().map(|(index, ready)| {
+            let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            Terminal::new(&shared, kinds.len(), ready, rng, clock_read_ns, parts.clone())
+        });
+        terminals.collect()
+    };
+    let mut desk = Desk::new(&shared, tickets, news, arriving);
+    let records: Vec<Record> = if threads == 1 && shares[0].len() > 1 {
+        // On this thread: in a process of one thread each system call is cheaper.
+        let terminals = seat(shares.remove(0), parts);
+        let records = drive_share(&shared, terminals, Some(&mut || desk.look()));
+        desk.attend();
+        records
+    } else {
+        let barrier = Barrier::new(threads);
+        std::thread::scope(|scope| {
+            let start = |share| {
+                let (shared, barrier, seat, parts) = (&shared, &barrier, &seat, parts.clone());
                 scope.spawn(move || {
-                    let terminals = share.into_iter().map(|(index, ready)| {
-                        let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-                        Terminal::new(shared, kinds.len(), ready, rng, clock_read_ns, parts.clone())
-                    });
-                    let terminals: Vec<_> = terminals.collect();
+                    let terminals = seat(share, parts);
                     barrier.wait();
-                    drive_share(shared, terminals)
+                    drive_share(shared, terminals, None)
                 })
-            })
-            .collect();
-        drop(parts);
-        let mut warming = warmup_ns > 0;
-        let (mut told_ns, mut told) = (0u64, 0u64);
-        loop {
-            // The processor time of the warm-up is not the measurement's: the mark is set on time, not at the next news.
-            let now_ns = shared.now_ns();
-            let until_mark = if warming { warmup_ns.saturating_sub(now_ns) } else { u64::MAX };
-            let until_news = (told_ns + 1_000_000_000).saturating_sub(now_ns);
-            match arriving.recv_timeout(Duration::from_nanos(until_mark.min(until_news).max(1))) {
-                Ok(part) => series.add(part),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            let now_ns = shared.now_ns();
-            if warming && now_ns >= warmup_ns {
-                warming = false;
-                cpu_before = cpu::process_s();
-            }
-            if now_ns >= told_ns + 1_000_000_000 {
-                let committed = shared.committed.load(Ordering::Relaxed);
-                news(News {
-                    phase: if warming { PhaseName::Warmup } else { PhaseName::Run },
-                    fraction: fraction(&shared, now_ns, tickets),
-                    elapsed_s: now_ns as f64 / 1e9,
-                    committed,
-                    rate_per_s: (committed - told) as f64 / ((now_ns - told_ns) as f64 / 1e9),
-                });
-                (told_ns, told) = (now_ns, committed);
-            }
-        }
-        handles.into_iter().flat_map(|handle| handle.join().expect("a terminal does not panic")).collect()
-    });
+            };
+            let handles: Vec<_> = shares.into_iter().map(start).collect();
+            drop(parts);
+            desk.attend();
+            handles.into_iter().flat_map(|handle| handle.join().expect("a terminal does not panic")).collect()
+        })
+    };
+    let Desk { series, cpu_before, .. } = desk;
     let cpu_after = cpu::process_s();
     if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
         return Err(stopped);
@@ -264,16 +247,82 @@ pub fn run(
 }
 
 /// Drives one thread's terminals to their end and brings back their records.
-fn drive_share(shared: &Shared, terminals: Vec<Terminal>) -> Vec<Record> {
+fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::Chore>) -> Vec<Record> {
     let mut records: Vec<Option<Record>> = terminals.iter().map(|_| None).collect();
     let tasks = terminals.into_iter().zip(&mut records).map(|(terminal, record)| Task {
         socket: terminal.socket,
         future: Box::pin(async move { *record = Some(terminal.run().await) }),
     });
-    if let Err(error) = drive::drive(tasks.collect()) {
+    if let Err(error) = drive::drive(tasks.collect(), chore) {
         shared.stop(Stopped(format!("waiting for sessions: {error}")));
     }
     records.into_iter().flatten().collect()
+}
+
+/// What is done beside the terminals during a run: the seconds are merged, the mark is set where the warm-up ends, and
+/// the news are told.
+struct Desk<'a> {
+    shared: &'a Shared<'a>,
+    tickets: i64,
+    news: &'a mut dyn FnMut(News),
+    arriving: Receiver<Part>,
+    series: Series,
+    warming: bool,
+    cpu_before: (f64, f64),
+    told_ns: u64,
+    told: u64,
+}
+
+impl<'a> Desk<'a> {
+    fn new(shared: &'a Shared<'a>, tickets: i64, news: &'a mut dyn FnMut(News), arriving: Receiver<Part>) -> Desk<'a> {
+        let warming = shared.warmup_ns > 0;
+        let cpu_before = cpu::process_s();
+        Desk { shared, tickets, news, arriving, series: Series::default(), warming, cpu_before, told_ns: 0, told: 0 }
+    }
+
+    /// Waits until every terminal has ended.
+    fn attend(&mut self) {
+        loop {
+            let left_ns = self.due_ns().saturating_sub(self.shared.now_ns());
+            match self.arriving.recv_timeout(Duration::from_nanos(left_ns.max(1))) {
+                Ok(part) => self.series.add(part),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.look();
+        }
+    }
+
+    /// Does what is due, and answers when to look again.
+    fn look(&mut self) -> Instant {
+        while let Ok(part) = self.arriving.try_recv() {
+            self.series.add(part);
+        }
+        let shared = self.shared;
+        let now_ns = shared.now_ns();
+        if self.warming && now_ns >= shared.warmup_ns {
+            self.warming = false;
+            self.cpu_before = cpu::process_s();
+        }
+        if now_ns >= self.told_ns + NEWS_EVERY_NS {
+            let committed = shared.committed.load(Ordering::Relaxed);
+            (self.news)(News {
+                phase: if self.warming { PhaseName::Warmup } else { PhaseName::Run },
+                fraction: fraction(shared, now_ns, self.tickets),
+                elapsed_s: now_ns as f64 / 1e9,
+                committed,
+                rate_per_s: (committed - self.told) as f64 / ((now_ns - self.told_ns) as f64 / 1e9),
+            });
+            (self.told_ns, self.told) = (now_ns, committed);
+        }
+        shared.at(self.due_ns())
+    }
+
+    /// The processor time of the warm-up is not the measurement's: the mark is set on time, not at the next news.
+    fn due_ns(&self) -> u64 {
+        let mark_ns = if self.warming { self.shared.warmup_ns } else { u64::MAX };
+        mark_ns.min(self.told_ns + NEWS_EVERY_NS)
+    }
 }
 
 fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
@@ -402,7 +451,7 @@ impl<'a> Terminal<'a> {
     ) -> Terminal<'a> {
         Terminal {
             shared,
-            socket: ready.session.descriptor(),
+            socket: ready.session.descriptor().map(|socket| socket.as_raw_fd()),
             client: Client::new(ready.session, clock_read_ns),
             script: ready.script,
             worker: ready.worker,

@@ -2,7 +2,7 @@
 //!
 //! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
 
-use super::{commit, condition, number, Acknowledged, Attempt, Drawn, Rng, Script, Seat, Site, Workload};
+use super::{commit, condition, number, Acknowledged, Attempt, Drawn, Rng, Script, Seat, Site, Workload, LETTERS};
 use crate::protocol::Condition;
 use crate::session::{Dialect, Outcome, Session, Statement, Value};
 use crate::terminal::Client;
@@ -66,8 +66,6 @@ struct Insert {
     step: i64,
     row: [Value; 3],
 }
-
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Script for Insert {
     fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {

@@ -4,6 +4,7 @@ mod commits;
 mod iud;
 mod oltp;
 mod orders;
+mod scan;
 mod site;
 mod tpcb;
 mod tpcc;
@@ -166,6 +167,7 @@ pub fn of(workload: &protocol::Workload, seed: u64) -> Box<dyn Workload> {
             repeatable: *repeatable,
         }),
         protocol::Workload::Iud { rows } => Box::new(iud::Iud { rows: *rows }),
+        protocol::Workload::Scan { size_mb, read } => Box::new(scan::Scan::new(*size_mb, *read)),
         protocol::Workload::Oltp { tables, table_rows } => {
             Box::new(oltp::Oltp { tables: i64::from(*tables), table_rows: i64::from(*table_rows) })
         }
@@ -188,3 +190,6 @@ fn condition(name: &str, holds: bool, detail: String) -> protocol::Condition {
 /// Text without repetitions to fill rows with, so that an engine that compresses stores as much as one that does not.
 const FILLER: &str =
     "q7ZkV3xTnB0cJ5wYhR8dMfLsP2aGu9eKXoI4tQvbC1rWmD6yHjEzNpSgUAFliOxBk3Rj7TqVw5nYc0ZhM8dLsPfGu2aKe9XtI";
+
+/// Six random bits make one.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -99,6 +99,10 @@ pub fn iud(rows: u32) -> Value {
     json!({"name": "iud", "rows": rows})
 }
 
+pub fn scan(size_mb: u32, read: &str) -> Value {
+    json!({"name": "scan", "size_mb": size_mb, "read": read})
+}
+
 pub fn load() -> Value {
     json!({"phase": "load", "sessions": 1, "one_by_one": false})
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from acidtest.analysis import kinds
+from acidtest.analysis import kinds, memory, reads
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import steadiness
@@ -15,6 +15,8 @@ from acidtest.journal.models import PlaceFacts, Warning
 GENERATOR_SHARE_MAX = 0.20
 SPREAD_MAX = 0.30
 BUSY_MAX = 0.90
+AT_LIMIT = (0.8, 1.25)  # database size as a multiple of the memory limit
+HINTED_S = 1.0
 FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capacitor-backed cache takes about as long
 
 
@@ -200,6 +202,61 @@ def flush_costs_nothing(row: Row) -> Iterator[Warning]:
         )
 
 
+def sort_in_memory(row: Row) -> Iterator[Warning]:
+    sorted_ = [r for r in row.done if r.workload.get("kind") == "scan" and r.workload.get("read") == "sorted"]
+    for recording in sorted_[:1]:
+        given = reads.sort_memory_bytes(recording)
+        if given is None:
+            yield Warning(
+                code="sort-memory-unknown",
+                about="goodput_per_s",
+                text="How much memory the engine may sort in was not told: whether the sort went through files is not "
+                "known. Name firebird.temp_cache_limit_mb.",
+            )
+        elif given >= int(recording.workload["size_mb"]) * 1_000_000:
+            yield Warning(
+                code="sort-in-memory",
+                about="goodput_per_s",
+                text=f"The engine may sort in {given / 1e6:,.0f} MB, and the table is no larger: nothing was sorted "
+                "through files.",
+            )
+
+
+def swapped(row: Row) -> Iterator[Warning]:
+    if any(sample.swap_bytes for r in row.done if r.memory for sample in r.memory.samples):
+        yield Warning(
+            code="swapped",
+            about="goodput_per_s",
+            text="The engine's memory was swapped out under its limit: this is a figure of swapping too.",
+        )
+
+
+def at_the_limit(row: Row) -> Iterator[Warning]:
+    held = memory.of_row(row)
+    if held and held.times_limit and AT_LIMIT[0] <= held.times_limit <= AT_LIMIT[1]:
+        yield Warning(
+            code="at-the-limit",
+            about="goodput_per_s",
+            text="The database is about as large as its memory limit: whether it fits may change from run to run. "
+            "Choose a limit well below or well above its size.",
+        )
+
+
+def too_late_for_the_hint(row: Row) -> Iterator[Warning]:
+    short = [
+        r
+        for r in row.done
+        if r.memory and r.memory.access != "as-engine" and r.result and r.result.measured_s < HINTED_S
+    ]
+    if short:
+        yield Warning(
+            code="hint-late",
+            about="goodput_per_s",
+            text="The access hint reaches a file up to a tenth of a second after the engine opened it, and these runs "
+            "are not much longer: measure longer.",
+        )
+
+
 def noted(row: Row) -> Iterator[Warning]:
     """What the recordings themselves say: words of the engine's log, work that fell to the client."""
     yield from {w.text: w for r in row.done for w in r.warnings}.values()
@@ -219,6 +276,10 @@ RULES: tuple[Callable[[Row], Iterator[Warning]], ...] = (
     late_arrivals,
     not_steady,
     flush_costs_nothing,
+    sort_in_memory,
+    swapped,
+    at_the_limit,
+    too_late_for_the_hint,
     noted,
 )
 

@@ -14,7 +14,8 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be released.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
-    """Release what a killed run left behind: processes, mounts, loop devices, queue settings, directories.
+    """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
+    directories.
 
     Only what stands in a ledger is touched.
     """

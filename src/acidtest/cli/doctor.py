@@ -16,7 +16,7 @@ from acidtest import __version__
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
-from acidtest.place import leftovers, machine_facts, place_facts
+from acidtest.place import cgroup, leftovers, machine_facts, place_facts
 from acidtest.place.filesystems import FILESYSTEMS, in_kernel
 from acidtest.place.guest.kernel import installed
 from acidtest.place.guest.machine import can_run, qemu_version
@@ -33,7 +33,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Say what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
-    findings = [*_rig(), *_engines(), *_storage(directory), *_places(), *_machine(), *_leftovers()]
+    findings = [*_rig(), *_engines(), *_storage(directory), *_places(), *_machine(), *_memory_limit(), *_leftovers()]
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
     else:
@@ -135,6 +135,14 @@ def _machine() -> list[Finding]:
     if shutil.which("strace"):
         findings.append(_finding("strace", "ok", "there, to watch an engine's system calls"))
     return findings
+
+
+def _memory_limit() -> list[Finding]:
+    try:
+        found = cgroup.here()
+    except AcidtestError as error:
+        return [_finding("memory limit", "absent", error.message, error.remedy)]
+    return [_finding("memory limit", "ok", f"by a control group (v{found.version}) below {found.parent}")]
 
 
 def _leftovers() -> list[Finding]:

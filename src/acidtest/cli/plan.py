@@ -25,7 +25,10 @@ def plan(
     planned = plan_.make(experiment.read(file, quick=quick))
     runner.verify(planned, file)
     seconds = sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(
-        {(c.engine, c.workload_name, c.workload.model_dump_json()): load_seconds(c) for c in planned.cells}.values()
+        {
+            (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
+            for c in planned.cells
+        }.values()
     )
     if json:
         print(
@@ -56,10 +59,10 @@ def plan(
     # A factor of one level tells no rows apart: it stands beneath.
     varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
     for factor in varying:
-        table.add_column(factor.rpartition(".")[2], no_wrap=True)
+        table.add_column(factor.rpartition(".")[2], overflow="fold")
     for name in ("terminals", "lasts"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("runs as cell", no_wrap=True)
+    table.add_column("runs as cell", overflow="fold")
     for cell in planned.combinations():
         orders = [c.order for c in planned.cells if c.combination == cell.combination]
         shown = ", ".join(map(str, orders[:3])) + (", …" if len(orders) > 3 else "")

@@ -226,6 +226,10 @@ class Instance(ABC):
         """Each setting asked for, and each worth recording, with what is really in force. ``answers`` are the
         rig's: the first of the job's own session, others of terminals that answered otherwise."""
 
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        """The engine's own page cache, of so many sessions together, by the settings in force; None: not known."""
+        return None
+
     @abstractmethod
     def seal(self) -> None:
         """After a load: stop the server, leave ``database_files()`` complete, closed and on the drive."""

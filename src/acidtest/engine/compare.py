@@ -39,3 +39,14 @@ class Answers:
                     agrees = False
                     break
         return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source=source)
+
+
+def in_force(settings: Sequence[SettingInForce], name: str) -> str:
+    """What a setting is in force with, "" when that is not known."""
+    return next((setting.in_force or "" for setting in settings if setting.name == name), "")
+
+
+def number_in_force(settings: Sequence[SettingInForce], name: str) -> int | None:
+    """A setting in force as a number, None when it is none."""
+    found = in_force(settings, name)
+    return int(found) if found.isdigit() else None

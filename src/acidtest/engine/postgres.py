@@ -23,7 +23,7 @@ from pathlib import Path
 from acidtest import elf
 from acidtest.engine import archives, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec, filled, shown
-from acidtest.engine.compare import Answers
+from acidtest.engine.compare import Answers, number_in_force
 from acidtest.engine.server import (
     LOG_BYTES,
     Server,
@@ -72,6 +72,7 @@ VERSIONS = (
 # Setting of ours -> the server's parameter.
 PARAMETERS = {
     "shared_buffers_mb": "shared_buffers",
+    "work_mem_mb": "work_mem",
     "wal_buffers_mb": "wal_buffers",
     "max_wal_size_mb": "max_wal_size",
     "checkpoint_timeout_s": "checkpoint_timeout",
@@ -116,6 +117,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     compressions = ("off", "pglz", "lz4", "zstd") if version.major >= 15 else ("off", "pglz")
     specs = [
         SettingSpec("shared_buffers_mb", "page cache of the server, MiB", None, 1, 1 << 20),
+        SettingSpec("work_mem_mb", "memory for a sort before it goes to files, MiB", None, 1, 2_097_151),
         SettingSpec("wal_buffers_mb", "memory for log that is not written yet, MiB", None, 1, 2047),
         SettingSpec("max_wal_size_mb", "log between two checkpoints, MiB", None, 32, 1 << 20),
         SettingSpec("checkpoint_timeout_s", "time between two checkpoints", None, 30, 86_400),
@@ -455,6 +457,10 @@ class PostgresInstance(Instance):
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
         return found + [given.compare(name, None, "pg_settings") for name in RECORDED]
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        shared_mb = number_in_force(settings, "shared_buffers_mb")
+        return shared_mb << 20 if shared_mb is not None else None
 
     def seal(self) -> None:
         """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""

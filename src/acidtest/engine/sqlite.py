@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
-from acidtest.engine.compare import Answers
+from acidtest.engine.compare import Answers, in_force, number_in_force
 from acidtest.errors import BadInput
 from acidtest.files import fsync_path
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
@@ -173,6 +173,14 @@ class SqliteInstance(Instance):
             pragma("auto_vacuum"),
             pragma("temp_store"),
         ]
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        """Each session has a cache of its own; its size is in KiB, or in pages where nobody asked for one."""
+        size, unit, _ = f"{in_force(settings, 'cache_size_kb')}  ".split(" ", 2)
+        page_bytes = number_in_force(settings, "page_size")
+        if not size.isdigit() or page_bytes is None:
+            return None
+        return int(size) * (page_bytes if unit == "pages" else 1024) * sessions
 
     def seal(self) -> None:
         database = sqlite3.connect(self.directory / FILE)

@@ -22,10 +22,13 @@ class Level(Model):
     set: dict[str, Scalar] = {}
 
 
+SCANS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
+
+
 class WorkloadSpec(Model):
     """How one workload is driven. Without ``rate_per_s`` the loop is closed, with it open."""
 
-    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "oltp"]
+    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp"]
     terminals: int = Field(default=1, ge=1, le=10_000)
     threads: int | None = Field(default=None, ge=1, le=1_024, description="of the rig that drive a server's terminals")
     warmup_s: float = Field(default=0.0, ge=0, le=86_400)
@@ -44,8 +47,17 @@ class WorkloadSpec(Model):
     orders_per_call: int = Field(default=100, ge=1, le=10_000, description="orders: written by one transaction")
     repeatable: bool = Field(default=False, description="orders: the same products in every run")
     rows: int = Field(default=5_000, ge=1, le=10_000_000, description="iud: inserted, read, updated, deleted")
+    size_mb: int = Field(default=100, ge=1, le=10_000_000, description="scan: values of the table, 10^6 bytes")
+    read: Literal["natural", "sorted", "indexed"] = Field(default="natural", description="scan: the way it is read")
     tables: int = Field(default=1, ge=1, le=1_000, description="oltp")
     table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="oltp: rows in each table")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_scans(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") == "scan" and not given.keys() & {"duration_s", "count"}:
+            return {**given, "count": SCANS}
+        return given
 
     @model_validator(mode="after")
     def _one_extent(self) -> WorkloadSpec:
@@ -68,6 +80,8 @@ PARAMETERS_OF_ONE = {
     "orders_per_call": "orders",
     "repeatable": "orders",
     "rows": "iud",
+    "size_mb": "scan",
+    "read": "scan",
     "tables": "oltp",
     "table_rows": "oltp",
 }
@@ -103,6 +117,13 @@ class PlaceSpec(Model):
     guest_accelerator: Literal["tcg", "kvm"] = Field(
         default="tcg", description="guest: tcg emulates the processor in software, kvm does not"
     )
+    memory_mb: int | None = Field(default=None, ge=4, le=1 << 24, description="limit of the engine and what it caches")
+    start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
+        default="as-left", description="the database's pages in the file cache when the run begins"
+    )
+    access: Literal["as-engine", "normal", "random", "sequential"] = Field(
+        default="as-engine", description="the hint on the engine's open database files, see posix_fadvise(2)"
+    )
 
 
 # Keys that mean nothing to a kind of place: a factor that sets one has the level "–" there.
@@ -111,7 +132,8 @@ _OF_FILESYSTEMS = (
 )  # fmt: skip
 _OF_QUEUES = ("scheduler", "scheduler_tunables", "queue", "read_ahead_kb", "nr_requests", "write_cache")
 _OF_GUESTS = ("guest_memory_mb", "guest_cpus", "guest_accelerator")
-_NOT_OF_GUESTS = ("device", "sparse", "journal", "journal_mb", "journal_path")
+_OF_HOST_MEMORY = ("memory_mb", "start", "access")
+_NOT_OF_GUESTS = ("device", "sparse", "journal", "journal_mb", "journal_path", *_OF_HOST_MEMORY)
 PLACE_KEYS_WITHOUT_MEANING: dict[str, tuple[str, ...]] = {
     "directory": ("device", "size_mb", "sparse", *_OF_FILESYSTEMS, *_OF_QUEUES, *_OF_GUESTS),
     "loop": ("device", *_OF_GUESTS),

@@ -20,7 +20,7 @@ TOP_KEYS = (
 )  # fmt: skip
 FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
-WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "oltp")
+WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp")
 SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 

@@ -121,6 +121,54 @@ class PlaceFacts(Record):
         return self.memory != ""
 
 
+class MemorySample(Record):
+    """What memory held at one time. Counts rise from the moment the engine was started; pages are the kernel's."""
+
+    at_s: float  # from the beginning of the measurement, to about 0.1 s; negative before it
+    usage_bytes: int | None  # of the control group; None without a limit, as the next ones
+    file_bytes: int | None  # file cache
+    engine_bytes: int | None  # the processes' own memory and shared memory: where the engine's cache is
+    swap_bytes: int | None
+    refaults_file: int | None  # pages of files that were pushed out and had to be read again
+    refaults_engine: int | None
+    major_faults: int | None
+    stalled_some_us: int | None  # time in which some process, or every one, waited for memory
+    stalled_full_us: int | None
+    database_bytes: int  # size of the database's files
+    resident_bytes: int  # of those, in the file cache
+    dirty_bytes: int | None  # of those, not yet written
+    read_calls: int  # of the engine's processes that live
+    storage_read_bytes: int  # what they had to have fetched from storage
+
+
+class Memory(Record):
+    """The memory that a cell was given, how its file cache began, and what it held over time."""
+
+    limit_bytes: int | None  # in force; None: without a limit
+    limit_source: str | None  # "cgroup v1", "cgroup v2"
+    swap: str | None  # how swapping was held off, as read back
+    peak_bytes: int | None  # the most the control group held, by the kernel's account
+    killed: int  # processes that the kernel killed because of the limit
+    start: str  # in force when the engine was started: "as-left", "cold", "warm", "cold-machine"
+    resident_bytes_at_start: int  # of the database's files in the file cache, just before the engine was started
+    residency_source: str  # "cachestat", "mincore"
+    pressure_source: str | None  # "control group", or "machine" where the group has no figure of its own
+    access: str  # the hint on the engine's open database files: "as-engine", "normal", "random", "sequential"
+    hinted_descriptors: int  # that had the hint; the kernel cannot be asked for it
+    cache_bytes: int | None  # the engine's own page cache, from its settings in force; None where it is not known
+    samples: list[MemorySample]
+
+    @property
+    def twice_bytes_max(self) -> int | None:
+        """Double caching: the most of the database that engine and file cache can both have held at the end.
+
+        An upper bound: neither says which pages it holds.
+        """
+        if self.cache_bytes is None or not self.samples:
+            return None
+        return min(self.cache_bytes, self.samples[-1].resident_bytes)
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -146,6 +194,7 @@ class Recording(Record):
     checks_before: Checked | None
     checks_after: Checked | None
     load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
+    memory: Memory | None = None  # None where neither a limit nor a start nor a hint was asked for
     result: RunResult | None  # None when failed before the run ended
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB

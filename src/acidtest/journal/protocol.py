@@ -99,6 +99,12 @@ class IudWorkload(Message):
     rows: int
 
 
+class ScanWorkload(Message):
+    name: Literal["scan"] = "scan"
+    size_mb: int
+    read: Literal["natural", "sorted", "indexed"]
+
+
 class OltpWorkload(Message):
     name: Literal["oltp"] = "oltp"
     tables: int
@@ -106,7 +112,7 @@ class OltpWorkload(Message):
 
 
 Workload = Annotated[
-    CommitsWorkload | TpcbWorkload | TpccWorkload | OrdersWorkload | IudWorkload | OltpWorkload,
+    CommitsWorkload | TpcbWorkload | TpccWorkload | OrdersWorkload | IudWorkload | ScanWorkload | OltpWorkload,
     Field(discriminator="name"),
 ]
 

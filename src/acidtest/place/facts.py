@@ -63,6 +63,18 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
     return best
 
 
+def mount_of_type(mountinfo: str, filesystem: str, option: str = "") -> Mount | None:
+    """The first mount of that file system that has ``option``, if one is named."""
+    return next(
+        (
+            mount
+            for mount in parse_mountinfo(mountinfo)
+            if mount.filesystem == filesystem and (not option or option in mount.options.split(","))
+        ),
+        None,
+    )
+
+
 def place_facts(path: Path) -> PlaceFacts:
     """The storage beneath the existing directory ``path``."""
     resolved = path.resolve()

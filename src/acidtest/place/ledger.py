@@ -1,4 +1,4 @@
-"""The ledger of what was made: directories, processes, loop devices, mounts, queue settings, file systems on devices.
+"""The ledger of what was made: directories, processes, control groups, loop devices, mounts, queue settings and more.
 
 One file a lab, in ``ledger/`` of the state directory, locked while that lab lives. Each thing is written and fsynced
 before it is made and struck off when it is released; what stands in the file of a lab that is gone is a leftover.
@@ -39,7 +39,7 @@ class Leftover:
     """One thing that a lab which is gone made and did not release."""
 
     ledger: Path
-    kind: str  # "directory", "process", "loop", "mount", "queue", "filesystem"
+    kind: str  # "directory", "process", "cgroup", "loop", "mount", "queue", "filesystem"
     id: str
     what: str  # path, command or device
     entry: Mapping[str, Any]
@@ -106,13 +106,17 @@ class Ledger:
         environment: Mapping[str, str],
         stderr: IO[bytes],
         stdout: IO[bytes] | None = None,
+        cgroup: Path | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
-        """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes."""
+        """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes.
+
+        With ``cgroup`` it is in that control group before the first of its own instructions.
+        """
         token = uuid.uuid4().hex
         id = self._made("process", command=list(command), token=token)  # noqa: A001
         try:
             process = subprocess.Popen(
-                command,
+                [*_entering(cgroup), *command],
                 env={**environment, TOKEN: token},
                 stdin=subprocess.DEVNULL if stdout else subprocess.PIPE,
                 stdout=stdout or subprocess.PIPE,
@@ -172,6 +176,16 @@ class Ledger:
             raise
         return id
 
+    def make_cgroup(self, path: Path) -> str:
+        """Make the control group ``path`` and return its id. Raises OSError."""
+        id = self._made("cgroup", path=str(path))  # noqa: A001
+        try:
+            path.mkdir()
+        except OSError:
+            self._released(id)
+            raise
+        return id
+
     def set_queue(self, device: Path, settings: Mapping[str, str]) -> str:
         """Set files of the device's block queue; releasing the id restores what was there. Raises CellFailed."""
         at = queue.queue_of(device)
@@ -188,7 +202,7 @@ class Ledger:
         return self._made("filesystem", path=str(device), label=label)
 
     def undo(self, id: str) -> None:  # noqa: A002
-        """Release a loop, a mount, queue settings or a file system. Raises OSError, and then it stays open."""
+        """Release what is neither directory nor process. Raises OSError, and then it stays open."""
         entry = self._open[id]
         if entry["kind"] == "filesystem":
             strangers.empty(Path(entry["path"]))
@@ -297,6 +311,10 @@ def _release(leftover: Leftover) -> list[str]:
     return said
 
 
+def _undo_cgroup(entry: Mapping[str, Any]) -> list[str]:
+    return [f"removed control group {entry['path']}"] if _remove_cgroup(Path(entry["path"])) else []
+
+
 def _undo_loop(entry: Mapping[str, Any]) -> list[str]:
     if loops.detach(entry["number"], Path(entry["image"]), entry["inode"]):
         return [f"detached {entry['path']} from {entry['image']}"]
@@ -325,6 +343,7 @@ def _undo_filesystem(entry: Mapping[str, Any]) -> list[str]:
 
 
 UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "cgroup": _undo_cgroup,
     "loop": _undo_loop,
     "mount": _undo_mount,
     "queue": _undo_queue,
@@ -401,6 +420,28 @@ def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
     mark.unlink()
     path.rmdir()
     return True
+
+
+ENTER = 'echo $$ > "$0" && exec "$@"'  # the shell goes in and becomes the command: the process id stays
+
+
+def _entering(cgroup: Path | None) -> list[str]:
+    return ["/bin/sh", "-c", ENTER, str(cgroup / "cgroup.procs")] if cgroup else []
+
+
+def _remove_cgroup(path: Path, seconds: float = 10.0) -> bool:
+    """Remove the control group; whether there was one. A process that just ended leaves it a moment later."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            path.rmdir()
+            return True
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 def _start_time(pid: int) -> str:

@@ -10,8 +10,15 @@ from acidtest.plan.cells import Cell
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
-ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0, "tpcc": 8.0, "orders": 2.0, "iud": 1.0, "oltp": 2.0}
-ASSUMED_UNITS = {"tpcb": "scale", "tpcc": "warehouses", "oltp": "tables"}  # of which each takes that long
+ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0, "tpcc": 8.0, "orders": 2.0, "iud": 1.0, "oltp": 2.0, "scan": 0.02}
+ASSUMED_UNITS = {
+    "tpcb": "scale",
+    "tpcc": "warehouses",
+    "oltp": "tables",
+    "scan": "size_mb",
+}  # of which each takes that long
+ASSUMED_SCAN_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
+ASSUMED_COPY_MB_PER_S = 300.0  # of a scan's template; those of other workloads are small
 
 
 def cell_seconds(cell: Cell) -> float:
@@ -19,10 +26,13 @@ def cell_seconds(cell: Cell) -> float:
     workload = cell.workload
     if workload.duration_s is not None:
         run = workload.duration_s
+    elif workload.kind == "scan":
+        run = (workload.count or 0) * workload.size_mb / ASSUMED_SCAN_MB_PER_S[workload.read]
     else:
         rate = workload.rate_per_s or ASSUMED_COMMITS_PER_S[cell.durability]
         run = (workload.count or 0) / rate
-    return run + workload.warmup_s + ASSUMED_OVERHEAD_S
+    copy = workload.size_mb / ASSUMED_COPY_MB_PER_S if workload.kind == "scan" else 0.0
+    return run + workload.warmup_s + ASSUMED_OVERHEAD_S + copy
 
 
 def load_seconds(cell: Cell) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 from typing import Any
 
 import altair as alt
 
 from acidtest.analysis.latency import curve_ms
+from acidtest.analysis.memory import curve
+from acidtest.report.pivot import Grid, short
 from acidtest.report.results import Line, Table, number
 
 # Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
@@ -45,7 +48,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
     bar = base.mark_bar(opacity=0.75, height={"band": 0.62}).encode(
         x=alt.X(
             "commits a second:Q",
-            title="commits a second (median; dots are repetitions)",
+            title=f"{table.counted} a second (median; dots are repetitions)",
             scale=alt.Scale(domain=[0, 1.1 * max(row["end"] for row in rows)]),  # room for the figures
         ),
         y=y,
@@ -118,7 +121,7 @@ def series(table: Table, engines: list[str]) -> Spec | None:
         .mark_line(point=alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("second:Q", title="seconds from the start of the measurement (negative: warm-up)"),
-            y=alt.Y("rate:Q", title="commits a second", scale=alt.Scale(zero=True)),
+            y=alt.Y("rate:Q", title=f"{table.counted} a second", scale=alt.Scale(zero=True)),
             color=_colour(engines),
             strokeDash=_dash(table),
             detail="label:N",
@@ -126,6 +129,46 @@ def series(table: Table, engines: list[str]) -> Spec | None:
         )
     )
     return _spec(chart, height=240)
+
+
+def residency(table: Table) -> Spec | None:
+    """How much of the database the file cache held over time, a line a repetition."""
+    return _memory(table, "resident", alt.Y("value:Q", title="of the database in the file cache",
+                                            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")))  # fmt: skip
+
+
+def refaults(table: Table) -> Spec | None:
+    """Pages a second that were pushed out of memory and had to be read again, a line a repetition."""
+    return _memory(table, "refaults_per_s", alt.Y("value:Q", title="pages read again a second"))
+
+
+def _memory(table: Table, field: str, y: alt.Y) -> Spec | None:
+    rows = [
+        {"row": line.label, "repetition": recording.repetition, "second": point.at_s, "value": getattr(point, field)}
+        for line in table.lines
+        for recording in line.row.done
+        if recording.memory
+        for point in curve(recording.memory)
+        if getattr(point, field) is not None
+    ]
+    if not rows:
+        return None
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(opacity=0.8)
+        .encode(
+            x=alt.X("second:Q", title="seconds from the start of the measurement (negative: before it)"),
+            y=y,
+            color=alt.Color(
+                "row:N",
+                scale=alt.Scale(range=list(COLOURS)),
+                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=260),
+            ),
+            detail="repetition:N",
+            tooltip=["row:N", "repetition:N", "second:Q", alt.Tooltip("value:Q", format=".3r")],
+        )
+    )
+    return _spec(chart, height=200)
 
 
 def load(table: Table) -> Spec | None:
@@ -154,6 +197,81 @@ def load(table: Table) -> Spec | None:
         )
     )
     return _spec(chart, height=200)
+
+
+def grid(grid: Grid, relative: bool, unit: str) -> Spec:
+    """A table of two factors as dots with their intervals: down one factor, in colours the other."""
+    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
+    title = "base = 100" if relative else f"{unit} a second"
+    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
+    offset = alt.YOffset("across:N", sort=list(grid.columns))
+    colour = alt.Color(
+        "across:N",
+        scale=alt.Scale(domain=list(grid.columns), range=[COLOURS[n % len(COLOURS)] for n in range(len(grid.columns))]),
+        legend=alt.Legend(title=short(grid.across), orient="top", columns=4),
+    )
+    chart = alt.Chart(alt.InlineData(values=rows))
+    found = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound]]
+    wide = bool(found) and max(found) > 20 * min(found)
+    x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(type="log" if wide else "linear", zero=False))
+    tooltip = ["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r")]
+    dot = chart.mark_circle(size=70, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
+    interval = (
+        chart.mark_rule(strokeWidth=2)
+        .encode(x="low:Q", x2="high:Q", y=y, yOffset=offset, color=colour)
+        .transform_filter("isValid(datum.low)")
+    )
+    layers = [interval, dot]
+    if relative:
+        base = alt.Chart(alt.InlineData(values=[{"base": 100}]))
+        layers.insert(0, base.mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x="base:Q"))
+    height = max(80, len(grid.rows) * (12 * len(grid.columns) + 12))
+    return _spec(alt.layer(*layers), height=height)
+
+
+def heat(grid: Grid, relative: bool, unit: str) -> Spec:
+    """The same as a heat map; with a base, blue is above it and orange below."""
+    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
+    far = max((abs(math.log(row["value"] / 100)) for row in rows if row["value"] > 0), default=0.0)
+    # Even steps of the ratio, as far to one side as to the other; noise of a percent is not to shine.
+    reach = math.exp(max(far, math.log(1.2)))
+    scale = (
+        alt.Scale(type="log", scheme="blueorange", reverse=True, domain=[100 / reach, 100 * reach])
+        if relative
+        else alt.Scale(scheme="blues")
+    )
+    x = alt.X(
+        "across:N", sort=list(grid.columns), title=short(grid.across), axis=alt.Axis(labelAngle=0, labelLimit=180)
+    )
+    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
+    title = "base = 100" if relative else f"{unit}/s"
+    chart = alt.Chart(alt.InlineData(values=rows))
+    field = chart.mark_rect().encode(
+        x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.35),
+        tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
+    )  # fmt: skip
+    return _spec(
+        alt.layer(field, chart.mark_text().encode(x=x, y=y, text="said:N")), height=max(60, 34 * len(grid.rows))
+    )
+
+
+def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
+    found = []
+    for (row, column), line in grid.cells.items():
+        summary, scale = (line.relative, 100.0) if relative else (line.goodput, 1.0)
+        bounds = summary.interval if summary and not (relative and line.is_base) else None
+        value = None if summary is None or summary.median is None else scale * summary.median
+        found.append(
+            {
+                "down": row,
+                "across": column,
+                "value": value,
+                "low": scale * bounds.low if bounds else None,
+                "high": scale * bounds.high if bounds else None,
+                "said": number(value),
+            }
+        )
+    return found
 
 
 def _who(line: Line) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import jinja2
 import vl_convert
 
+from acidtest.analysis.effects import conclusion
 from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording, SettingInForce
 from acidtest.report import charts
-from acidtest.report.results import COUNTED, Results, interval, name_of, number, percent
+from acidtest.report.pivot import short
+from acidtest.report.results import COUNTED, Results, interval, mib, name_of, number, percent, share
 
 
 def write_page(results: Results, path: Path) -> None:
@@ -29,6 +32,7 @@ def _render(results: Results) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.filters |= {"mib": mib, "share": share, "short": short}
     environment.globals |= {"name_of": name_of, "counted": COUNTED}
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
@@ -36,8 +40,14 @@ def _render(results: Results) -> str:
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
             if spec := draw(table, engines):
                 plots[f"{kind}-{position}"] = spec
-        if spec := charts.load(table):
-            plots[f"load-{position}"] = spec
+        for number_, grid in enumerate(table.grids):
+            plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted)
+            plots[f"heat-{position}-{number_}"] = charts.heat(grid, bool(results.base), table.counted)
+        for kind, draw_all in (
+            ("load", charts.load), ("residency", charts.residency), ("refaults", charts.refaults)
+        ):  # fmt: skip
+            if spec := draw_all(table):
+                plots[f"{kind}-{position}"] = spec
     recordings = results.journal.recordings
     return environment.get_template("page.html.j2").render(
         results=results,
@@ -104,23 +114,31 @@ def _settings(results: Results) -> list[tuple[str, list[SettingInForce]]]:
 def _answers(results: Results) -> list[str]:
     """What the tables say, in plain words; nothing that they do not."""
     said = []
+    several = len(results.tables) > 1
     for table in results.tables:
+        if table.grids:
+            said += [f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)]
         measured = [line for line in table.lines if line.row.done]
-        durable = [line for line in measured if line.levels["durability"] == "drive"]
+        scans = table.counted == "reads"  # to which durability is nothing
+        durable = [line for line in measured if scans or line.levels["durability"] == "drive"]
         if not durable:
             continue
         best = max(durable, key=lambda line: line.goodput.median or 0)
         slowest = min(durable, key=lambda line: line.goodput.median or 0)
+        what = "reads" if scans else "durable commits"
         rates = [number(line.goodput.median) for line in (slowest, best)]
         if best is slowest:
-            said.append(f"{table.workload}: {rates[1]} durable commits a second ({best.label}).")
+            said.append(f"{table.workload}: {rates[1]} {what} a second ({best.label}).")
         else:
             said.append(
-                f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) "
-                "durable commits a second."
+                f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) {what} a second."
             )
         verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
         unclear = [line for line in measured if line.verdict in ("no difference shown", "too few repetitions")]
+        if table.grids and results.base:
+            counts = Counter(line.verdict for line in measured if line.verdict)
+            said.append(f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}.")
+            continue
         if verdicts:
             shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in verdicts)
             said.append(f"Against the base (= 100): {shown}.")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import kinds, samples
+from acidtest.analysis import kinds, memory, reads, samples
 from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning
 from acidtest.journal.protocol import Histogram, Loaded
+from acidtest.report import pivot
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -39,10 +43,12 @@ class Line:
     classes: Mapping[str, int]  # conflicts and errors by class, the most frequent first
     kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
     new_order_per_min: float | None  # tpcc only; median of the repetitions
+    reads: Reads | None  # scan only
     threads: int | None  # of the generator; the most that drove a repetition
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
+    memory: MemorySummary | None  # None where nothing was asked of it
     notes: tuple[int, ...]  # numbers of Results.warnings
 
     @property
@@ -63,6 +69,13 @@ class Table:
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
     loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
+    grids: tuple[pivot.Grid, ...]  # two factors against each other
+    effects: tuple[Effect, ...]  # of the factors, the largest first
+
+    @property
+    def counted(self) -> str:
+        """What its rates count."""
+        return "reads" if any(line.reads for line in self.lines) else "commits"
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,7 @@ class Results:
             "journal": self.journal.path,
             "base": dict(self.base),
             "rows": [_line_json(line) for table in self.tables for line in table.lines],
+            "effects": [_effect_json(table.workload, effect) for table in self.tables for effect in table.effects],
             "comparisons": [_comparison_json(c) for table in self.tables for c in table.comparisons],
             "warnings": [{"number": n, **w.model_dump()} for n, w in enumerate(self.warnings, start=1)],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
@@ -122,11 +136,13 @@ def _line_json(line: Line) -> dict[str, Any]:
         "classes": dict(line.classes),
         "kinds": [_kind_json(kind) for kind in line.kinds],
         "new_order_per_min": line.new_order_per_min,
+        "reads": vars(line.reads) if line.reads else None,
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
+        "memory": asdict(line.memory) if line.memory else None,
         "warnings": list(line.notes),
     }
 
@@ -166,12 +182,16 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _effect_json(workload: str, effect: Effect) -> dict[str, Any]:
+    return {"workload": workload} | vars(effect) | {"ratio": _summary_json(effect.ratio)}
+
+
 def _bad_json(recording: Recording) -> dict[str, Any]:
     return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
 
 
-def results(journal: Journal) -> Results:
-    """Compute every table of a journal."""
+def results(journal: Journal, *, down: str | None = None, across: str | None = None) -> Results:
+    """Compute every table of a journal; ``down`` and ``across`` are factors to set against each other, if not ours."""
     found = samples.rows(journal.header, journal.recordings)
     base = journal.header.base
     compared = comparisons(found, base)
@@ -181,7 +201,8 @@ def results(journal: Journal) -> Results:
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors)))
+        grids = pivot.grids(lines, factors, base, down, across)
+        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors), grids, tuple(effects(rows))))
     places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
@@ -255,12 +276,14 @@ def _line(
         classes=dict(classes.most_common()),
         kinds=kinds.of_row(row),
         new_order_per_min=kinds.new_order_per_min(row),
+        reads=reads.of_row(row),
         threads=max((result.threads for result in ran), default=0) or None,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived
         else None,
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
+        memory=memory.of_row(row),
         notes=tuple(sorted(notes.number(warning) for warning in doubts.of_row(row))),
     )
 
@@ -286,3 +309,13 @@ def number(value: float | None, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return f"{float(f'{value:.{digits}g}'):,.0f}"
     return f"{value:#.{digits}g}".rstrip(".")
+
+
+def mib(value: float | None) -> str:
+    """Bytes as MiB."""
+    return number(value / (1 << 20)) if value is not None else "–"
+
+
+def share(value: float | None) -> str:
+    """A part of the whole."""
+    return "–" if value is None else f"{value:.0%}"

@@ -11,10 +11,15 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report.results import Line, Results, Table, interval, number, percent
+from acidtest.report.pivot import Grid as Pivot
+from acidtest.report.pivot import short
+from acidtest.report.results import Line, Results, Table, interval, mib, number, percent, share
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+MARKS = {"faster": "▲", "slower": "▼"}
+LINES_MAX = 24  # of a table whose figures stand in grids as well
 VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "", "too few repetitions": "dim"}
 
 
@@ -26,13 +31,22 @@ def print_results(results: Results, console: Console) -> None:
         console.print()
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
-        _print_fitted(_columns(results, table), table.lines, console)
-        if kinds := [(line, kind) for line in table.lines for kind in line.kinds]:
+        if _only_grids(table):
+            console.print(f"{len(table.lines)} rows, each in a grid below; the page has their latencies.", style="dim")
+        else:
+            _print_fitted(_columns(results, table), table.lines, console)
+        if kinds := [(line, kind) for line in table.lines if line.kinds[1:] for kind in line.kinds]:
             console.print()
             _print_fitted(_kind_columns(kinds), kinds, console)
         if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
             console.print()
             console.print(_counts(troubled))
+        if held := [line for line in table.lines if line.memory]:
+            console.print()
+            _print_fitted(_memory_columns(), held, console)
+        if table.grids:
+            _print_grids(results, table, console)
+            _print_effects(table.effects, console)
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
@@ -40,6 +54,97 @@ def print_results(results: Results, console: Console) -> None:
     for position, warning in enumerate(results.warnings, start=1):
         console.print(_note(position, warning.text))
     _print_bad(results, console)
+
+
+def _only_grids(table: Table) -> bool:
+    return bool(table.grids) and len(table.lines) > LINES_MAX
+
+
+def _print_grids(results: Results, table: Table, console: Console) -> None:
+    unit = "base = 100" if results.base else f"{table.counted} a second"
+    for grid in table.grids:
+        console.print()
+        console.print(Text(grid.title, style="bold").append(f" ({unit})", style="not bold dim"))
+        for shown in _fitted(grid, bool(results.base), _only_grids(table), console):
+            console.print(shown)
+    if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
+        console.print("▲ faster, ▼ slower than the base; others: no difference shown, or too few runs.", style="dim")
+
+
+def _fitted(grid: Pivot, relative: bool, marked: bool, console: Console) -> list[Grid]:
+    """The grid whole, if need be without intervals; where it is too wide even so, in pieces side by side."""
+    unbounded = console.options.update_width(10_000)
+
+    def fits(one: Grid) -> bool:
+        return Measurement.get(console, unbounded, one).maximum <= console.width
+
+    bounds = any(_bounds(line, relative) != "–" for line in grid.cells.values())
+    whole = [
+        _pivoted(grid, grid.columns, relative, marked, with_bounds)
+        for with_bounds in ([True, False] if bounds else [False])
+    ]
+    if any(map(fits, whole)):
+        return [next(filter(fits, whole))]
+    pieces: list[Grid] = []
+    left = grid.columns
+    while left:
+        many = next((n for n in range(len(left), 1, -1) if fits(_pivoted(grid, left[:n], relative, marked, False))), 1)
+        pieces.append(_pivoted(grid, left[:many], relative, marked, False))
+        left = left[many:]
+    return pieces
+
+
+def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, marked: bool, bounds: bool) -> Grid:
+    shown = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    shown.add_column(short(grid.down), overflow="fold")
+    for column in columns:
+        shown.add_column(column, justify="right", overflow="fold")
+        if bounds:
+            shown.add_column("95 %", no_wrap=True, header_style="dim", style="dim")
+    for row in grid.rows:
+        cells: list[Text] = []
+        for column in columns:
+            line = grid.cells.get((row, column))
+            cells.append(_pivot_cell(line, relative, marked))
+            if bounds:
+                cells.append(Text(_bounds(line, relative) if line else ""))
+        shown.add_row(Text(row), *cells)
+    return shown
+
+
+def _pivot_cell(line: Line | None, relative: bool, marked: bool) -> Text:
+    if line is None or not line.row.done:
+        return Text("–" if line is None else "none", style="dim")
+    value = percent(line.relative) if relative else number(line.goodput.median)
+    mark = MARKS.get(line.verdict, " " if relative else "")
+    style = "bold" if line.is_base else VERDICT_STYLES.get(line.verdict, "")
+    return Text(value + mark, style=style).append(_marks(line.notes if marked else ()), style="yellow")
+
+
+def _bounds(line: Line, relative: bool) -> str:
+    if relative:
+        return "–" if line.is_base else interval(line.relative, 100)
+    return interval(line.goodput)
+
+
+def _print_effects(effects: tuple[Effect, ...], console: Console) -> None:
+    if not effects:
+        return
+    console.print()
+    console.print(Text("What the factors do", style="bold").append(" (best over worst level)", style="not bold dim"))
+    columns = [
+        _Column("factor", lambda e: Text(short(e.factor)), right=False),
+        _Column("best", lambda e: Text(e.best), right=False),
+        _Column("worst", lambda e: Text(e.worst), right=False),
+        _Column("times", lambda e: number(e.ratio.median)),
+        _Column("95 %", lambda e: interval(e.ratio)),
+        _Column("from – to", lambda e: f"{number(e.least)} – {number(e.most)}", drop=1),
+        _Column("pairs", lambda e: str(e.contexts), drop=2),
+        _Column("", lambda e: Text(e.verdict, style="bold" if e.verdict == "matters" else "dim"), right=False),
+    ]
+    _print_fitted(columns, effects, console)
+    for sentence in conclusion(effects):
+        console.print(Text(sentence))
 
 
 @dataclass(frozen=True)
@@ -56,25 +161,28 @@ def _columns(results: Results, table: Table) -> list[_Column]:
         return Text(number(value)).append(_marks(notes), style="yellow")
 
     def factor(name: str) -> _Column:
-        return _Column(name, lambda line: Text(line.levels[name]), right=False)
+        return _Column(short(name), lambda line: Text(line.levels[name]), right=False)
 
     columns = [factor(name) for name in table.factors] or [_Column("", lambda _: "all", right=False)]
-    columns.append(_Column("commits/s", lambda line: marked(line, line.goodput.median, False)))
+    columns.append(_Column(f"{table.counted}/s", lambda line: marked(line, line.goodput.median, False)))
     if any(line.goodput.interval for line in table.lines):
-        columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=3))
+        columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=5))
     if any(line.new_order_per_min is not None for line in table.lines):
-        columns.append(_Column("new-order/min", lambda line: number(line.new_order_per_min), drop=1))
+        columns.append(_Column("new-order/min", lambda line: number(line.new_order_per_min), drop=3))
+    if table.counted == "reads":
+        columns.append(_Column("MB/s", lambda line: number(line.reads.mb_per_s if line.reads else None)))
+        columns.append(_Column("s a read", lambda line: number(line.reads.seconds if line.reads else None), drop=3))
     if results.base:
         columns.append(_Column("base=100", lambda line: Text(percent(line.relative), style="bold")))
     if any(line.seconds is not None for line in table.lines):
-        columns.append(_Column("run s", lambda line: number(line.seconds), drop=5))
+        columns.append(_Column("run s", lambda line: number(line.seconds), drop=7))
     columns += [
-        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=2),
-        _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True)),
-        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=4),
+        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=4),
+        _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True), drop=2),
+        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=6),
     ]
     if results.base:
-        columns.append(_Column("against the base", _verdict, right=False))
+        columns.append(_Column("against the base", _verdict, right=False, drop=1))
     return columns
 
 
@@ -103,6 +211,21 @@ def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
     return columns
 
 
+def _memory_columns() -> list[_Column]:
+    """Limits and sizes are MiB; what is not known is a dash."""
+    return [
+        _Column("", lambda line: line.label, right=False),
+        _Column("Memory limit MiB", lambda line: mib(line.memory.limit_bytes)),
+        _Column("database MiB", lambda line: mib(line.memory.database_bytes)),
+        _Column("× limit", lambda line: number(line.memory.times_limit)),
+        _Column("peak MiB", lambda line: mib(line.memory.peak_bytes), drop=4),
+        _Column("cached at start", lambda line: share(line.memory.resident_at_start), drop=3),
+        _Column("at end", lambda line: share(line.memory.resident_at_end), drop=2),
+        _Column("pages read again", lambda line: number(line.memory.refaults), drop=1),
+        _Column("in both caches ≤ MiB", lambda line: mib(line.memory.twice_bytes_max), drop=5),
+    ]
+
+
 def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console) -> None:
     """A table with as many columns as fit; those left out are named."""
     left_out: list[str] = []
@@ -121,7 +244,7 @@ def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console)
 def _grid(rows: Iterable[Any], columns: list[_Column]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=True)
+        grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=column.right, overflow="fold")
     for row in rows:
         grid.add_row(*(column.cell(row) for column in columns))
     return grid

@@ -13,6 +13,7 @@ from typing import Any
 
 from acidtest import __version__
 from acidtest.engine import Engine, Instance
+from acidtest.engine.base import Launcher
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.errors import CellFailed
 from acidtest.experiment import WorkloadSpec
@@ -38,6 +39,7 @@ from acidtest.journal.protocol import (
     Result,
     RunPhase,
     RunResult,
+    ScanWorkload,
     Settings,
     TpcbWorkload,
     TpccWorkload,
@@ -49,6 +51,7 @@ from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell
 from acidtest.runner import foreign
+from acidtest.runner.memory import CellMemory
 from acidtest.runner.rig import DiskFull, Start, converse, find_rig
 
 Watch = Callable[[Progress], None]
@@ -60,6 +63,7 @@ class Template:
 
     paths: list[Path]
     loaded: Loaded | None
+    checked: Checked | None  # right after the load
 
 
 @dataclass
@@ -81,7 +85,7 @@ class Templates:
                 self.place.remove(directory)
                 raise
             kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
-            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded)
+            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded, made.checked)
         return self._made[key]
 
     def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
@@ -89,16 +93,18 @@ class Templates:
         try:
             instance.start(self.ledger)
             workload = _workload(cell.workload)
-            phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1)]
+            phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1), CheckPhase()]
             job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=phases)
-            loaded = None
+            loaded = checked = None
             for event in converse(job, self.ledger, instance.environment()):
                 if isinstance(event, Progress):
                     watch(event)
                 elif isinstance(event, Loaded):
                     loaded = event
+                elif isinstance(event, Checked):
+                    checked = event
             instance.seal()
-            return Template([directory / path.name for path in instance.database_files()], loaded)
+            return Template([directory / path.name for path in instance.database_files()], loaded, checked)
         finally:
             instance.release()
 
@@ -106,7 +112,8 @@ class Templates:
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
     shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
-    return f"{engine.id} {sorted(shaping.items())} {_workload(cell.workload).model_dump_json()}"
+    loaded = _workload(cell.workload).model_dump_json(exclude={"read"})  # in whichever way it will be read
+    return f"{engine.id} {sorted(shaping.items())} {loaded}"
 
 
 def run_cell(
@@ -140,6 +147,8 @@ def run_cell(
         status, reason = "invalid", f"the server died in mid-run: {seen.died}"
     elif not reason and (wrong := _invalid(seen)):
         status, reason = "invalid", wrong
+    if seen.memory and (wrong := seen.memory.wrong()):
+        status, reason = "invalid", wrong
     return Recording(
         cell=cell.id,
         levels=dict(cell.levels),
@@ -155,13 +164,14 @@ def run_cell(
         durability=cell.durability,
         durability_means=engine.durability(cell.durability, cell.settings).means,
         engine=_facts(cell, engine, seen),
-        settings=[*seen.settings, *seen.place_settings],
+        settings=seen.all_settings(),
         machine=seen.machine or machine,
         place=_place_facts(cell, engine, place, place_read, seen),
         database_bytes=seen.database_bytes,
         checks_before=seen.checks[0] if seen.checks else None,
         checks_after=seen.checks[1] if len(seen.checks) > 1 else None,
         load=seen.loaded,
+        memory=seen.memory.record(seen.settings, cell.workload.terminals) if seen.memory else None,
         result=seen.result,
         warnings=[*_by_client(cell, engine), *_found(engine, seen)],
         engine_log=seen.log,
@@ -193,19 +203,25 @@ def _on_copy(
     directory = place.subdirectory("cell")
     try:
         place.copy(template.paths, directory)
-        instance = engine.adopt(directory, cell.settings, cell.durability)
-        try:
-            place.settle()
-            seen.database_bytes = place.database_bytes(instance.database_files())
-            instance.start(ledger)
+        with CellMemory(cell.place, ledger) as memory:
+            seen.memory = memory
+            instance = engine.adopt(directory, cell.settings, cell.durability)
             try:
-                start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
-                _converse(cell, instance, ledger, watch, seen, start=start)
+                place.settle()
+                seen.database_bytes = place.database_bytes(instance.database_files())
+                memory.begin(instance)
+                instance.start(memory.launched)
+                try:
+                    if memory.stays_untouched and template.checked:
+                        seen.checks.append(template.checked)
+                    launcher = memory.launched if engine.mode(cell.settings) == "embedded" else ledger
+                    start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
+                    _converse(cell, instance, launcher, watch, seen, start=start)
+                finally:
+                    seen.died = instance.died()
             finally:
-                seen.died = instance.died()
-        finally:
-            seen.log, seen.log_findings = instance.log(), instance.log_findings()
-            instance.release()
+                seen.log, seen.log_findings = instance.log(), instance.log_findings()
+                instance.release()
     finally:
         place.remove(directory)
 
@@ -269,8 +285,13 @@ class _Seen:
     result: RunResult | None = None
     database_bytes: int = 0
     died: str | None = None
+    memory: CellMemory | None = None
     log: str = ""
     log_findings: list[str] = field(default_factory=list)
+
+    def all_settings(self) -> list[SettingInForce]:
+        """The engine's, then the place's and the memory's."""
+        return [*self.settings, *self.place_settings, *(self.memory.settings() if self.memory else [])]
 
     def see(self, place: Place) -> None:
         """Read back the storage."""
@@ -282,21 +303,24 @@ class _Seen:
 def _converse(
     cell: Cell,
     instance: Instance,
-    ledger: Ledger,
+    launcher: Launcher,
     watch: Watch,
     seen: _Seen,
     before: Sequence[Phase] = (),
     start: Start | None = None,
 ) -> None:
+    # A check reads the whole database. Where the file cache must stay as it was made, the one after the load stands
+    # for the check of its copy.
+    checked = [] if seen.checks else [CheckPhase()]
     job = Job(
         seed=cell.seed,
         target=instance.target(),
         workload=_workload(cell.workload),
         inspect=instance.inspections(),
-        phases=[*before, CheckPhase(), run_phase(cell.workload), CheckPhase()],
+        phases=[*before, *checked, run_phase(cell.workload), CheckPhase()],
     )
     try:
-        for event in converse(job, ledger, instance.environment(), start):
+        for event in converse(job, launcher, instance.environment(), start):
             match event:
                 case Hello():
                     seen.engine_version = event.engine_version
@@ -308,6 +332,8 @@ def _converse(
                     seen.checks.append(event)
                 case Result():
                     seen.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                    if seen.memory:
+                        seen.memory.measured(seen.result)
                 case Progress():
                     watch(event)
     finally:
@@ -317,7 +343,7 @@ def _converse(
 
 def _invalid(seen: _Seen) -> str | None:
     """Why the numbers of a finished cell must not be used, or None."""
-    wrong = [s for s in (*seen.place_settings, *seen.settings) if not s.agrees]
+    wrong = [s for s in seen.all_settings() if not s.agrees]
     if not seen.settings and not wrong:
         return "the engine did not answer which settings are in force"
     if wrong:
@@ -367,6 +393,8 @@ def _workload(spec: WorkloadSpec) -> Workload:
             )
         case "iud":
             return IudWorkload(rows=spec.rows)
+        case "scan":
+            return ScanWorkload(size_mb=spec.size_mb, read=spec.read)
         case "oltp":
             return OltpWorkload(tables=spec.tables, table_rows=spec.table_rows)
 
@@ -392,12 +420,15 @@ def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
     """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
     transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
     history = int(transactions * (spec.row_bytes + 100 if spec.kind == "commits" else 120))
+    if spec.kind == "scan":
+        history = spec.size_mb * 1_200_000 if spec.read == "sorted" else 0  # what is sorted outside of memory
     loaded = {
         "commits": 0,
         "tpcb": spec.scale * 20_000_000,
         "tpcc": spec.warehouses * 160_000_000,
         "orders": spec.products * 400,
         "iud": spec.rows * 400,
+        "scan": spec.size_mb * 1_300_000,
         "oltp": spec.tables * spec.table_rows * 400,
     }[spec.kind]
     return engine.empty_bytes + loaded + history

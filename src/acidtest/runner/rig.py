@@ -17,9 +17,9 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
+from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import EVENT, PROTOCOL, Done, Event, Failed, Hello, Job
-from acidtest.place import Ledger
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 BINARY = "acidtest-rig"
@@ -71,14 +71,16 @@ class Working(Protocol):
 Start = Callable[[bytes, Mapping[str, str]], Working]  # over a job and the variables that it needs
 
 
-def converse(job: Job, ledger: Ledger, environment: Mapping[str, str], start: Start | None = None) -> Iterator[Event]:
+def converse(
+    job: Job, launcher: Launcher, environment: Mapping[str, str], start: Start | None = None
+) -> Iterator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
     ``start`` starts it elsewhere, with ``environment`` alone; here ``environment`` is laid over the lab's own. Raises
     CellFailed when the rig reports a failure, dies, says something that is no event, or is silent for ``SILENCE_S``.
     The process is gone when the iterator is closed.
     """
-    rig = (start or partial(_Process, ledger))(job.model_dump_json(by_alias=True).encode(), environment)
+    rig = (start or partial(_Process, launcher))(job.model_dump_json(by_alias=True).encode(), environment)
     try:
         yield from _events(rig)
         code, words = rig.ended(60.0)
@@ -94,11 +96,11 @@ def converse(job: Job, ledger: Ledger, environment: Mapping[str, str], start: St
 class _Process:
     """The rig as a process of this machine, which the ledger knows of."""
 
-    def __init__(self, ledger: Ledger, job: bytes, environment: Mapping[str, str]) -> None:
-        self._ledger = ledger
+    def __init__(self, launcher: Launcher, job: bytes, environment: Mapping[str, str]) -> None:
+        self._launcher = launcher
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
-            self._id, self._process = ledger.start_process(
+            self._id, self._process = launcher.start_process(
                 [str(find_rig()), "job"], environment={**os.environ, **environment}, stderr=self._stderr
             )
         except BaseException:
@@ -137,7 +139,7 @@ class _Process:
         return code, self._stderr.read()[-2000:].decode(errors="replace")
 
     def stop(self) -> None:
-        self._ledger.end_process(self._id, self._process)
+        self._launcher.end_process(self._id, self._process)
         self._stderr.close()
 
 

@@ -34,7 +34,7 @@ from acidtest.place import (
 )
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.runner import foreign
+from acidtest.runner import foreign, memory
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
 from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import DiskFull
@@ -98,6 +98,7 @@ def run(
         ready_guests(watcher.brings)
     _named_devices(plan.cells, devices)
     engines = engines_of(plan)
+    memory.admit(cell.place for cell in plan.combinations())
     released = release_leftovers()
     with _ledger() as ledger:
         for engine in engines.values():

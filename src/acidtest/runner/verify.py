@@ -8,6 +8,7 @@ from acidtest.engine import DURABILITY_LEVELS
 from acidtest.errors import AcidtestError, BadInput, not_among
 from acidtest.place import check as check_place
 from acidtest.plan import Cell, Plan
+from acidtest.runner import memory
 from acidtest.runner.engines import describe
 
 
@@ -41,6 +42,11 @@ def verify(plan: Plan, where: Path) -> None:
                 raise BadInput(
                     f"{engine_.id}: cannot have its database on a raw device",
                     f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            if not engine_.private and (named := memory.asked(cell.place)):
+                raise BadInput(
+                    f"{engine_.id}: place.{named[0]} is for engines that acidtest starts, and this is a server by URL",
+                    "leave it out, or leave the server out of it",
                 )
             if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
                 raise BadInput(

@@ -162,7 +162,7 @@ impl Session for Firebird {
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         Poll::Ready(match request {
-            Request::Begin => self.begin().map(|()| 0),
+            Request::Begin | Request::BeginReading => self.begin().map(|()| 0),
             Request::Commit => self.commit().map(|()| 0),
             Request::Rollback => self.rollback().map(|()| 0),
             Request::Run(statement, parameters) | Request::One(statement, parameters) => {

@@ -13,7 +13,7 @@ mod wire;
 use super::{Bulk, Class, Dialect, Outcome, Request, Session, Sink, Statement, Value};
 use crate::protocol::Target;
 use login::Manner;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use value::{as_many, put_parameters, read_binary_row, read_text_row, Column};
 use wire::{failed, garbled, refusal, Reader, Wire};
@@ -293,7 +293,7 @@ impl Session for Mysql {
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         let (statement, parameters) = match request {
-            Request::Begin => (BEGIN, &[][..]),
+            Request::Begin | Request::BeginReading => (BEGIN, &[][..]),
             Request::Commit if self.open => (COMMIT, &[][..]),
             // The server would say yes, to nothing.
             Request::Commit => return Poll::Ready(Err(failed(Class::Other, "no transaction is open".to_string()))),
@@ -320,7 +320,7 @@ impl Session for Mysql {
         }
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.wire.descriptor())
     }
 

@@ -5,7 +5,7 @@ pub use crate::session::socket::{failed, garbled};
 
 use crate::session::socket::Socket;
 use crate::session::{readable, Class, Outcome, SessionError};
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 
@@ -38,7 +38,7 @@ impl Wire {
         Wire { socket, private, out: Vec::with_capacity(4096), number: 0, lost: None }
     }
 
-    pub fn descriptor(&self) -> RawFd {
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.descriptor()
     }
 

@@ -11,7 +11,7 @@ mod wire;
 use super::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use crate::protocol::Target;
 use copy::Copy;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use value::{is_binary, is_number, put, read_row, INT4, INT8};
 use wire::{affected, failed, garbled, put_length, put_message, put_text, Ended, Wire, HEAD};
@@ -197,7 +197,7 @@ impl Session for Postgres {
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
         let nothing: &[Value] = &[];
         let (statement, parameters, one) = match request {
-            Request::Begin => (BEGIN, nothing, false),
+            Request::Begin | Request::BeginReading => (BEGIN, nothing, false),
             Request::Commit => (COMMIT, nothing, false),
             Request::Rollback if !self.wire.open && self.asked.is_empty() => {
                 return Poll::Ready(self.wire.alive().map(|()| 0))
@@ -262,7 +262,7 @@ impl Session for Postgres {
         }
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.wire.descriptor())
     }
 

@@ -5,7 +5,7 @@ pub use crate::session::socket::{failed, garbled};
 
 use crate::session::socket::Socket;
 use crate::session::{Class, Outcome, SessionError};
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
 
@@ -40,7 +40,7 @@ impl Wire {
         Ok(Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false })
     }
 
-    pub fn descriptor(&self) -> RawFd {
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.descriptor()
     }
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
-from acidtest.engine.compare import Answers
+from acidtest.engine.compare import Answers, in_force, number_in_force
 from acidtest.engine.firebird import header, log
 from acidtest.engine.server import log_tail
 from acidtest.errors import BadInput, CellFailed
@@ -296,6 +296,13 @@ class FirebirdInstance(Instance):
                     )
                 )
         return found
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        """Super shares one cache; in the other modes each attachment has its own."""
+        pages, page_bytes = (number_in_force(settings, name) for name in ("page_buffers", "page_size"))
+        if pages is None or page_bytes is None:
+            return None
+        return pages * page_bytes * (1 if in_force(settings, "server_mode") == "Super" else sessions)
 
     def _header(self) -> SettingInForce:
         """The header page in the file itself: what the next attachment will be told."""

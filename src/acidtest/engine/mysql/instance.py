@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.engine.base import Instance, Launcher, filled
-from acidtest.engine.compare import Answers
+from acidtest.engine.compare import Answers, number_in_force
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
@@ -281,6 +281,10 @@ class MysqlInstance(Instance):
             found.append(given.compare("port", str(self._port), "@@port"))
         found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
         return found
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        pool_mb = number_in_force(settings, "innodb_buffer_pool_mb")
+        return pool_mb << 20 if pool_mb is not None else None
 
     def seal(self) -> None:
         self._server.stop()

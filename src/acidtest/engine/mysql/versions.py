@@ -142,6 +142,7 @@ def isolation_said(answer: str) -> str:
 # Settings that are one variable each, in the order in which they are told.
 SETTINGS = {
     "innodb_buffer_pool_mb": Variable("innodb_buffer_pool_size", "MiB"),
+    "sort_buffer_mb": Variable("sort_buffer_size", "MiB"),
     "innodb_log_file_mb": Variable("innodb_log_file_size", "MiB"),
     "innodb_flush_log_at_trx_commit": Variable("innodb_flush_log_at_trx_commit"),
     "innodb_flush_method": Variable("innodb_flush_method"),
@@ -188,6 +189,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     method = version.flush_methods
     specs = [
         SettingSpec("innodb_buffer_pool_mb", "page cache, MiB", None, 5, 16_777_216),
+        SettingSpec("sort_buffer_mb", "memory for a sort before it goes to files, MiB", None, 1, 4095),
         SettingSpec("innodb_log_file_mb", "size of each file of the redo log, MiB", None, *version.log_file_mb),
         SettingSpec("innodb_flush_log_at_trx_commit", "what a commit does with the log", (0, 1, 2), by_level=True),
         SettingSpec(

@@ -1,0 +1,188 @@
+"""Which factors matter, and how much: of each factor the ratio between its best and its worst level, all else equal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from acidtest.analysis.compare import ALPHA, holm
+from acidtest.analysis.samples import Row, varying
+from acidtest.analysis.summary import CONFIDENCE, REPETITIONS_FOR_INTERVAL, SEED, Floats, Interval, Summary, needs
+from acidtest.journal.models import NOT_APPLICABLE
+
+RESAMPLES = 1999
+
+Matters = Literal["matters", "no difference shown", "too few repetitions"]
+Context = Mapping[str, Floats]  # level of the factor -> logarithms of the repetitions' rates, all other levels equal
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One factor of one workload."""
+
+    factor: str
+    best: str
+    worst: str
+    ratio: Summary  # best over worst, the geometric mean over the contexts; n is the smallest row's
+    least: float  # of the contexts' own ratios: far apart, or below 1, where the factor acts with another one
+    most: float
+    contexts: int  # combinations of the other factors' levels in which both levels were measured
+    p: float | None  # of the factor as a whole; None with too few repetitions
+    p_corrected: float | None  # Holm, over the workload's factors
+    verdict: Matters
+
+
+def effects(rows: Sequence[Row]) -> list[Effect]:
+    """Every factor of one workload's rows that has two levels measured with all other levels equal, the largest first.
+
+    The ratio is that of medians within a context, averaged over contexts by their logarithms, so that a slow context
+    counts as much as a fast one; its interval is the percentile bootstrap with each row's repetitions resampled. The
+    two levels are chosen after looking at the figures, so the ratio is an upper one of the factor and its interval does
+    not decide alone: whether the factor matters at all is tested by permuting the repetitions among its levels within
+    each context (Edgington and Onghena, Randomization Tests, 2007, chapter 6), on how far the levels' means over
+    all contexts lie apart, with Holm's correction over the factors. Under five repetitions neither is done.
+    """
+    found = [effect for factor in varying(rows) if (effect := _effect(factor, _contexts(rows, factor))) is not None]
+    tested = [n for n, effect in enumerate(found) if effect.p is not None]
+    corrected = holm([found[n].p or 0.0 for n in tested])
+    for n, p in zip(tested, corrected, strict=True):
+        interval = found[n].ratio.interval
+        apart = interval is not None and interval.low > 1
+        verdict: Matters = "matters" if p <= ALPHA and apart else "no difference shown"
+        found[n] = replace(found[n], p_corrected=p, verdict=verdict)
+    return sorted(found, key=lambda effect: -(effect.ratio.median or 0))
+
+
+def conclusion(found: Sequence[Effect]) -> list[str]:
+    """What the effects bear, in plain sentences: no factor is put before another unless their intervals lie apart."""
+    if not found:
+        return []
+    if all(effect.verdict == "too few repetitions" for effect in found):
+        return [
+            f"Which factors matter is not told: that takes {REPETITIONS_FOR_INTERVAL} repetitions of every row. The "
+            "ratios stand alone."
+        ]
+    said = []
+    shown = [effect for effect in found if effect.verdict == "matters"]
+    if shown:
+        first, others = shown[0], shown[1:]
+        near = [effect for effect in others if _high(effect) >= _low(first)]
+        if not others:
+            lead = f"Of the factors only {_name(first)} is shown to matter"
+        elif near:
+            names = ", ".join(map(_name, near))
+            lead = f"{_name(first)} and {names} matter most, and which of them more is not shown"
+        else:
+            lead = f"{_name(first)} matters most"
+        said.append(f"{lead}: {'; '.join(_in_words(effect, bool(near)) for effect in (first, *near))}.")
+        rest = [effect for effect in others if effect not in near]
+        if rest:
+            said.append(f"Less, but shown: {'; '.join(_in_words(effect, True) for effect in rest)}.")
+    turned = [_name(effect) for effect in shown if effect.least < 1]
+    if turned:
+        said.append(
+            f"Not everywhere alike: {', '.join(turned)}. With some levels of the other factors the better of the two "
+            "was the slower."
+        )
+    unclear = [_name(effect) for effect in found if effect.verdict == "no difference shown"]
+    if unclear:
+        said.append(f"No difference is shown for {', '.join(unclear)}.")
+    untested = [_name(effect) for effect in found if effect.verdict == "too few repetitions"]
+    if untested:
+        said.append(f"Too few repetitions to tell of {', '.join(untested)}.")
+    return said
+
+
+def _name(effect: Effect) -> str:
+    return effect.factor.rpartition(".")[2]
+
+
+def _in_words(effect: Effect, named: bool) -> str:
+    interval = effect.ratio.interval
+    between = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
+    name = f"{_name(effect)} " if named else ""
+    return f"{name}{effect.best} {effect.ratio.median:.3g} times as fast as {effect.worst}{between}"
+
+
+def _low(effect: Effect) -> float:
+    return effect.ratio.interval.low if effect.ratio.interval else 0.0
+
+
+def _high(effect: Effect) -> float:
+    return effect.ratio.interval.high if effect.ratio.interval else float("inf")
+
+
+def _contexts(rows: Sequence[Row], factor: str) -> list[Context]:
+    """Rows that differ in ``factor`` alone, together; those alone, or to which it does not apply, left out."""
+    groups: dict[tuple[str, ...], dict[str, Floats]] = {}
+    for row in rows:
+        rates = np.asarray(row.goodput_per_s(), dtype=float)
+        if row.levels[factor] != NOT_APPLICABLE and len(rates) and rates.min() > 0:
+            others = tuple(level for name, level in row.levels.items() if name != factor)
+            groups.setdefault(others, {})[row.levels[factor]] = np.log(rates)
+    return [levels for levels in groups.values() if len(levels) > 1]
+
+
+def _effect(factor: str, contexts: Sequence[Context]) -> Effect | None:
+    levels = list(dict.fromkeys(level for context in contexts for level in context))
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for one, other in itertools.permutations(levels, 2):
+        both = [context for context in contexts if one in context and other in context]
+        if both:
+            ratios[one, other] = [float(np.median(context[one]) - np.median(context[other])) for context in both]
+    if not ratios:
+        return None
+    best, worst = max(ratios, key=lambda pair: float(np.mean(ratios[pair])))
+    logs = ratios[best, worst]
+    both = [context for context in contexts if best in context and worst in context]
+    n = min(len(logged) for context in contexts for logged in context.values())
+    enough = n >= REPETITIONS_FOR_INTERVAL
+    middle = float(np.exp(np.mean(logs)))
+    interval = _interval([(context[best], context[worst]) for context in both]) if enough else None
+    return Effect(
+        factor=factor,
+        best=best,
+        worst=worst,
+        ratio=Summary(n, middle, interval, None if enough else needs(n)),
+        least=float(np.exp(min(logs))),
+        most=float(np.exp(max(logs))),
+        contexts=len(both),
+        p=permutation_p(contexts) if enough else None,
+        p_corrected=None,
+        verdict="too few repetitions",
+    )
+
+
+def _interval(pairs: Sequence[tuple[Floats, Floats]]) -> Interval:
+    rng = np.random.default_rng(SEED)
+
+    def medians(logged: Floats) -> Floats:
+        return np.asarray(np.median(rng.choice(logged, (RESAMPLES, len(logged))), axis=1))
+
+    resampled = np.mean([medians(one) - medians(other) for one, other in pairs], axis=0)
+    low, high = np.exp(np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))
+    return Interval(float(low), float(high))
+
+
+def permutation_p(contexts: Sequence[Context]) -> float:
+    """How often, were the levels nothing but names, they would lie at least as far apart as they do; seeded."""
+    rng = np.random.default_rng(SEED)
+    levels = list(dict.fromkeys(level for context in contexts for level in context))
+    sums = np.zeros((RESAMPLES + 1, len(levels)))
+    counts = np.zeros(len(levels))
+    for context in contexts:
+        logged = np.concatenate(list(context.values()))
+        arranged = np.tile(logged - logged.mean(), (RESAMPLES + 1, 1))
+        arranged[1:] = rng.permuted(arranged[1:], axis=1)
+        starts = np.cumsum([0, *(len(part) for part in context.values())])[:-1]
+        sizes = np.array([len(part) for part in context.values()])
+        columns = [levels.index(level) for level in context]
+        sums[:, columns] += np.add.reduceat(arranged, starts, axis=1) / sizes
+        counts[columns] += 1
+    apart = (sums**2 / counts).sum(axis=1)
+    # The arrangement found is one of those possible; figures that differ by rounding alone are the same.
+    return float((apart >= apart[0] * (1 - 1e-9)).sum() / (RESAMPLES + 1))

@@ -1,0 +1,141 @@
+"""Samples what memory holds while a cell runs: the control group, the file cache, the pressure."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from acidtest.journal.models import MemorySample
+from acidtest.place import filecache
+from acidtest.place.cgroup import Cgroup, Launched, parse_pressure
+from acidtest.place.hint import Hint
+
+EVERY_S = 0.25
+HINT_EVERY_S = 0.05  # what is read in this time after a file was opened is read without the hint
+SHARE_MAX = 0.02  # of one core: a thousand files take their time, and the run shall not feel it
+SAMPLES_MAX = 400
+FILES_EVERY_S = 2.0  # how often new files are looked for
+PRESSURE = Path("/proc/pressure/memory")
+
+
+class Sampler:
+    """Two threads of the lab: one samples, one gives the hint. Bounded in time and in what it keeps."""
+
+    def __init__(self, paths: list[Path], launched: Launched, cgroup: Cgroup | None, hint: Hint | None) -> None:
+        self._paths = paths
+        self._launched = launched
+        self._cgroup = cgroup
+        self._hint = hint
+        self._files: list[Path] = []
+        self._files_at = 0.0
+        self._ended = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._step = 1  # every which sample is kept
+        self._taken = 0
+        self._kept: list[MemorySample] = []  # at_s on the lab's monotonic clock
+        self._last: MemorySample | None = None  # kept or not
+        self._stalled = (0, 0)  # when sampling began
+        self.pressure_source: str | None = None
+
+    def start(self) -> None:
+        self._look()
+        self._stalled = self._pressure() or (0, 0)
+        work: list[tuple[Callable[[], None], float]] = [(self._sample, EVERY_S)]
+        if self._hint:
+            work.append((self._give, HINT_EVERY_S))
+        self._threads = [
+            threading.Thread(target=self._repeat, args=one, name="acidtest-memory", daemon=True) for one in work
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def samples(self, begin: float, end: float) -> list[MemorySample]:
+        """Those kept, and the last one before ``end``. ``at_s`` counts from ``begin``, both of the monotonic clock."""
+        last = [self._last] if self._last and self._last not in self._kept else []
+        return [
+            sample.model_copy(update={"at_s": round(sample.at_s - begin, 3)})
+            for sample in (*self._kept, *last)
+            if sample.at_s <= end
+        ]
+
+    def _repeat(self, work: Callable[[], None], every_s: float) -> None:
+        wait_s = 0.0
+        while not self._ended.wait(wait_s):
+            began = time.thread_time()
+            work()
+            wait_s = max(every_s, (time.thread_time() - began) / SHARE_MAX)
+
+    def _look(self) -> None:
+        if time.monotonic() - self._files_at > FILES_EVERY_S or not self._files:
+            self._files = filecache.files_below(self._paths)
+            self._files_at = time.monotonic()
+
+    def _give(self) -> None:
+        assert self._hint
+        self._hint.give(self._launched.pids(), self._files)
+
+    def _sample(self) -> None:
+        self._look()
+        self._last = self._now()
+        if self._taken % self._step == 0:
+            self._kept.append(self._last)
+            if len(self._kept) >= SAMPLES_MAX:
+                self._kept = self._kept[::2]
+                self._step *= 2
+        self._taken += 1
+
+    def _now(self) -> MemorySample:
+        cached = filecache.residency(self._files)
+        usage = self._cgroup.usage() if self._cgroup else None
+        stalled = self._pressure()
+        reads, read_bytes = _reads(self._launched.pids())
+        return MemorySample(
+            at_s=time.monotonic(),
+            usage_bytes=usage.usage_bytes if usage else None,
+            file_bytes=usage.file_bytes if usage else None,
+            engine_bytes=usage.engine_bytes if usage else None,
+            swap_bytes=usage.swap_bytes if usage else None,
+            refaults_file=usage.refaults_file if usage else None,
+            refaults_engine=usage.refaults_engine if usage else None,
+            major_faults=usage.major_faults if usage else None,
+            stalled_some_us=stalled[0] - self._stalled[0] if stalled else None,
+            stalled_full_us=stalled[1] - self._stalled[1] if stalled else None,
+            database_bytes=cached.file_bytes,
+            resident_bytes=cached.resident_bytes,
+            dirty_bytes=cached.dirty_bytes,
+            read_calls=reads,
+            storage_read_bytes=read_bytes,
+        )
+
+    def _pressure(self) -> tuple[int, int] | None:
+        if self._cgroup and (own := self._cgroup.pressure()) is not None:
+            self.pressure_source = "control group"
+            return own
+        whole = parse_pressure(_text(PRESSURE))
+        self.pressure_source = "machine" if whole else None
+        return whole
+
+
+def _reads(pids: list[int]) -> tuple[int, int]:
+    """Read calls, and bytes fetched from storage, of processes that live; see proc_pid_io(5)."""
+    calls = fetched = 0
+    for pid in pids:
+        for line in _text(Path(f"/proc/{pid}/io")).splitlines():
+            name, _, value = line.partition(": ")
+            calls += int(value) if name == "syscr" else 0
+            fetched += int(value) if name == "read_bytes" else 0
+    return calls, fetched
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

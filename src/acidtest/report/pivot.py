@@ -1,0 +1,87 @@
+"""Two factors against each other: one grid for each combination of the other factors' levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acidtest.journal.models import NOT_APPLICABLE
+
+if TYPE_CHECKING:
+    from acidtest.report.results import Line
+
+PLAIN = ("engine", "durability")  # what varies but these is seen at a glance in the table itself
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of a table with one factor's levels down, another's across. A row to which the factor across does not
+    apply, as a raw device has no mount options, stands in every column."""
+
+    down: str  # factor
+    across: str
+    fixed: Mapping[str, str]  # the other factors' levels
+    rows: tuple[str, ...]  # levels of ``down``
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Line]
+
+    @property
+    def title(self) -> str:
+        title = f"{short(self.down)} by {short(self.across)}"
+        fixed = ", ".join(f"{short(factor)} {level}" for factor, level in self.fixed.items())
+        return f"{title}, {fixed}" if fixed else title
+
+
+def short(factor: str) -> str:
+    """A factor's name without its family."""
+    return factor.rpartition(".")[2]
+
+
+def grids(
+    lines: Sequence[Line], factors: Sequence[str], base: Mapping[str, str], down: str | None, across: str | None
+) -> tuple[Grid, ...]:
+    """The grids of one workload; none where fewer than two factors have levels to set against each other.
+
+    Down goes the factor that the base names (the study's file systems, raw device = 100), else the one with the most
+    levels; across, of the others, the one with the most.
+    """
+    levels = {f: _levels(lines, f) for f in factors}
+    able = [f for f in factors if len(levels[f]) > 1]
+    asked = [f for f in (down, across) if f]
+    if len(able) < 2 or any(f not in able for f in asked) or not (asked or set(able) - set(PLAIN)):
+        return ()
+    ranked = sorted(able, key=lambda f: (f not in base, -len(levels[f])))
+    down = down or next(f for f in ranked if f != across)
+    across = across or max((f for f in able if f != down), key=lambda f: len(levels[f]))
+    others = [f for f in factors if f not in (down, across)]
+    combinations = list(dict.fromkeys(tuple(line.levels[f] for f in others) for line in lines))
+    found = []
+    for combination in combinations:
+        if any(_covers(other, combination) for other in combinations):
+            continue
+        fixed = dict(zip(others, combination, strict=True))
+        fitting = [line for line in lines if all(line.levels[f] in (v, NOT_APPLICABLE) for f, v in fixed.items())]
+        cells: dict[tuple[str, str], Line] = {}
+        # Those to which a factor does not apply last: what was measured for a place goes before.
+        for line in sorted(fitting, key=lambda line: list(line.levels.values()).count(NOT_APPLICABLE)):
+            row, column = line.levels[down], line.levels[across]
+            for one in levels[down] if row == NOT_APPLICABLE else (row,):
+                for other in levels[across] if column == NOT_APPLICABLE else (column,):
+                    cells.setdefault((one, other), line)
+        rows = tuple(level for level in levels[down] if any((level, column) in cells for column in levels[across]))
+        columns = tuple(level for level in levels[across] if any((row, level) in cells for row in rows))
+        if len(rows) > 1 and len(columns) > 1:
+            found.append(Grid(down, across, fixed, rows, columns, cells))
+    return tuple(found)
+
+
+def _levels(lines: Sequence[Line], factor: str) -> list[str]:
+    return [level for level in dict.fromkeys(line.levels[factor] for line in lines) if level != NOT_APPLICABLE]
+
+
+def _covers(other: tuple[str, ...], combination: tuple[str, ...]) -> bool:
+    """Whether ``combination`` is ``other`` but for factors that do not apply: its rows then stand in that grid."""
+    return other != combination and all(
+        mine in (theirs, NOT_APPLICABLE) for mine, theirs in zip(combination, other, strict=True)
+    )

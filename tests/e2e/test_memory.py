@@ -1,0 +1,122 @@
+"""Memory limits, cold and warm starts and access hints in whole runs on real engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from acidtest.place.cgroup import here
+from support import journal_lines
+
+MIB = 1 << 20
+SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
+TPCB = "[workload.tpcb]\nscale = 4\nduration_s = 1.5\n"
+
+
+def by_levels(out: Path, *factors: str) -> dict[tuple[str, ...], dict[str, Any]]:
+    return {tuple(r["levels"][factor] for factor in factors): r for r in journal_lines(out)}
+
+
+def no_groups_left() -> bool:
+    return not list(here().parent.glob("acidtest-*"))
+
+
+def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "memory.toml"
+    file.write_text(
+        'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
+        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 400]\n'
+        + SMALL_CACHES
+        + TPCB.replace("4", "10", 1)
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    assert "Memory limit" in ran.stdout
+    found = by_levels(tmp_path / "out", "engine", "place.memory_mb")
+    assert len(found) == 6
+    for (engine, limit), recording in found.items():
+        memory = recording["memory"]
+        assert recording["status"] == "done", recording["reason"]
+        assert memory["limit_bytes"] == int(limit) * MIB
+        assert memory["peak_bytes"] <= int(limit) * MIB
+        assert (memory["start"], memory["resident_bytes_at_start"], memory["killed"]) == ("cold", 0, 0)
+        assert recording["checks_before"]["conditions"]
+        assert all(c["holds"] for c in recording["checks_after"]["conditions"])
+        assert memory["cache_bytes"]
+        last = memory["samples"][-1]
+        assert last["usage_bytes"] <= int(limit) * MIB
+        assert 0 < last["resident_bytes"] <= last["file_bytes"] + MIB
+        assert last["read_calls"] > 0, engine
+        assert last["at_s"] <= recording["result"]["measured_s"] + 0.001
+        in_force = {s["name"]: s["in_force"] for s in recording["settings"]}
+        assert in_force["place.memory_mb"] == limit
+    for engine in ("sqlite", "firebird-5.0", "postgresql-15"):
+        small, large = found[engine, "64"], found[engine, "400"]
+        assert 64 * MIB < small["database_bytes"] < 400 * MIB, engine
+        assert small["memory"]["samples"][-1]["resident_bytes"] < 64 * MIB
+        assert small["memory"]["peak_bytes"] < large["memory"]["peak_bytes"]
+    assert no_groups_left()
+
+
+def test_a_limit_that_kills_the_engine_makes_the_cell_invalid(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "killed.toml"
+    file.write_text(
+        'name = "killed"\nrepetitions = 1\ndurability = "os"\nengine = "postgresql-15"\n[place]\nmemory_mb = 16\n'
+        "[settings.postgresql]\nshared_buffers_mb = 256\n" + TPCB
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 1, ran.stderr + ran.stdout
+    (recording,) = journal_lines(tmp_path / "out")
+    assert recording["status"] == "invalid"
+    assert "place.memory_mb = 16: the kernel killed" in recording["reason"]
+    assert no_groups_left()
+
+
+def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "start.toml"
+    file.write_text(
+        'name = "start"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = ["sqlite", "postgresql-15"]\n'
+        '"place.start" = ["as-left", "cold", "warm", "cold-machine"]\n' + TPCB
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    for (_, start), recording in by_levels(tmp_path / "out", "engine", "place.start").items():
+        memory = recording["memory"]
+        assert recording["status"] == "done", recording["reason"]
+        if start == "as-left":
+            assert memory is None
+            continue
+        assert memory["start"] == start
+        share = memory["resident_bytes_at_start"] / recording["database_bytes"]
+        assert share > 0.99 if start == "warm" else share < 0.01
+        assert memory["limit_bytes"] is None
+        assert memory["samples"]
+
+
+def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "access.toml"
+    file.write_text(
+        'name = "access"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
+        'engine = ["sqlite", "firebird-3.0-server", "firebird-5.0", "postgresql-15", "mariadb-10.11"]\n'
+        '"place.access" = ["normal", "random"]\n[place]\nstart = "cold"\n' + SMALL_CACHES + TPCB
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    found = by_levels(tmp_path / "out", "engine", "place.access")
+    assert len(found) == 10
+    for (engine, access), recording in found.items():
+        assert recording["status"] == "done", recording["reason"]
+        assert recording["memory"]["access"] == access
+        assert recording["memory"]["hinted_descriptors"] > 0, engine
+
+
+def test_the_memory_of_a_server_by_url_cannot_be_asked_for(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "url.toml"
+    file.write_text(
+        'name = "url"\nengine = "theirs"\ndurability = "os"\n[place]\nmemory_mb = 64\n'
+        '[servers.theirs]\nurl = "postgresql://me@127.0.0.1:1/db"\n' + TPCB
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 2
+    assert "theirs" in ran.stderr
+    assert "place.memory_mb" in ran.stderr
