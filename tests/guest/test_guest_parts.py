@@ -16,15 +16,18 @@ from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import GuestFacts
 from acidtest.place import Ledger, check
+from acidtest.place.facts import unseen
 from acidtest.place.guest import kernel
 from acidtest.place.guest.initramfs import BASE
 from acidtest.place.guest.machine import Guest, Hardware
 from acidtest.place.guest.place import archive
+from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.runner.verify import verify
-from factory import journal, recording, result
+from factory import failed, journal, recording, result
 
+LEVELS = {"workload": "commits", "engine": "sqlite", "durability": "drive"}
 SMALL = Hardware(256, 1, "tcg", 16)
 
 
@@ -116,7 +119,7 @@ def _facts(accelerator: str) -> GuestFacts:
 
 
 def _recordings(level: str, rate: float, guest: GuestFacts | None) -> list[Any]:
-    levels = {"workload": "commits", "engine": "sqlite", "durability": "drive", "filesystem": level}
+    levels = {**LEVELS, "filesystem": level}
     plain = recording(levels).place
     place = plain.model_copy(update={"kind": "guest", "guest": guest}) if guest else plain
     return [recording(levels, n, found=result(rate=rate, seed=n), place=place) for n in range(1, 7)]
@@ -127,17 +130,18 @@ def test_rows_of_a_guest_are_compared_with_the_same_guest_only() -> None:
     made = journal(
         [
             *_recordings("ext4 here", 1000, None), *_recordings("xfs here", 900, None),
+            failed({**LEVELS, "filesystem": "zfs"}, 1, "no zfs").model_copy(update={"place": unseen("guest", "/data")}),
             *_recordings("raw", 50, tcg), *_recordings("jfs", 40, tcg), *_recordings("ext3", 500, kvm),
         ],
         base={"filesystem": "raw"},
     )  # fmt: skip
     found = comparisons(rows(made.header, made.recordings), made.header.base)
-    pairs = {frozenset((c.row.levels["filesystem"], c.against.levels["filesystem"])) for c in found}
+    pairs = {frozenset((c.row.levels["filesystem"], c.against.levels["filesystem"])) for c in found if min(c.n)}
     assert pairs == {frozenset(("raw", "jfs"))}
     tables = {table.workload: [line.row.levels["filesystem"] for line in table.lines] for table in results(made).tables}
     assert tables == {
         "commits": ["ext4 here", "xfs here"],
-        f"commits, {tcg.name}": ["raw", "jfs"],
+        f"commits, {tcg.name}": ["zfs", "raw", "jfs"],
         f"commits, {kvm.name}": ["ext3"],
     }
     relative = {line.row.levels["filesystem"]: line.relative for t in results(made).tables for line in t.lines}
@@ -161,3 +165,11 @@ def test_software_emulation_is_a_doubt_of_its_own() -> None:
     assert "emulated in software" in said["tcg"]
     assert "emulated in software" not in said["kvm"]
     assert all("same guest" in text for text in said.values())
+
+
+def test_a_page_tells_a_guests_storage_from_this_machines(tmp_path: Path) -> None:
+    made = journal([*_recordings("here", 1000, None), *_recordings("jfs", 50, _facts("tcg"))])
+    write_page(results(made), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "guest qemu" in text
+    assert "7.2.22 (Debian)" in text

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from acidtest.journal.models import NOT_APPLICABLE, Header, Recording
 from acidtest.journal.protocol import RunResult
 
+UNKNOWN_GUEST = "guest"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -40,7 +42,7 @@ class Row:
     def guest(self) -> str:
         """The virtual machine that it ran in, "" for this machine: rates of different machines are not comparable."""
         ran = [r.place for r in (*self.done, *self.invalid, *self.failed)]
-        return next((p.guest.name for p in ran if p.guest), "guest" if any(p.kind == "guest" for p in ran) else "")
+        return next((p.guest.name for p in ran if p.guest), UNKNOWN_GUEST if ran[0].kind == "guest" else "")
 
     @property
     def by_count(self) -> bool:
@@ -125,9 +127,12 @@ def varying(rows_: Sequence[Row]) -> list[str]:
 def by_workload(rows_: Sequence[Row]) -> dict[str, list[Row]]:
     """Rows by workload, in order: rates of different workloads are different quantities and share no table.
 
-    Nor do those of a guest and of this machine, or of two guests.
+    Nor do those of a guest and of this machine, or of two guests. A row none of whose places could be made, and which
+    has no rate, stands with the first guest that was up.
     """
+    known = next((row.guest for row in rows_ if row.guest not in ("", UNKNOWN_GUEST)), UNKNOWN_GUEST)
     tables: dict[str, list[Row]] = {}
     for row in rows_:
-        tables.setdefault(f"{row.workload}, {row.guest}" if row.guest else row.workload, []).append(row)
+        guest = known if row.guest == UNKNOWN_GUEST else row.guest
+        tables.setdefault(f"{row.workload}, {guest}" if guest else row.workload, []).append(row)
     return tables

@@ -108,7 +108,8 @@ class PlaceFacts(Record):
     def alike(self) -> dict[str, Any]:
         """What two places have in common that were made alike, and two readings of the same one."""
         names = {"path", "free_bytes", *(("device", "journal_device", "mount_point") if self.image else ())}
-        return self.model_dump(exclude=names)
+        guest = {f"guest_{name}": getattr(self.guest, name, "") for name in GuestFacts.model_fields}
+        return self.model_dump(exclude={*names, "guest"}) | guest
 
     @property
     def memory(self) -> str:

@@ -162,6 +162,8 @@ def _needed(cell: Cell, engines: dict[str, Engine], parent: Path) -> int:
     if cell.place.path is not None and Path(cell.place.path) != parent:
         return 0
     copied = template_bytes(cell.workload, engines[cell.engine])
+    if cell.place.kind == "guest":
+        return image_bytes(cell.place, copied) + 2 * copied  # set up in a directory, and on its way in
     return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 

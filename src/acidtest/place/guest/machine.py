@@ -127,6 +127,9 @@ class Guest:
             return self._commands.run(doing, script, limit_s)
         except Gone as error:
             raise self.gone(doing, error) from None
+        finally:
+            # Interrupted: the answer that is still to come would be taken for that to the next script.
+            self._lost = self._lost or self._commands.code is None
 
     def gone(self, doing: str, error: Gone) -> Gone:
         """Note that the guest is of no more use, and say so with the last words of its console."""
@@ -225,9 +228,7 @@ class Guest:
                 with file.open("rb") as source:
                     shutil.copyfileobj(source, crate, BLOCK)
                 script.append(f"mkdir -p {_quoted(to.parent)}")
-                script.append(
-                    f"dd if={CRATE} of={_quoted(to)} bs={BLOCK} skip={start} count={-(-size // BLOCK)} 2>/dev/null"
-                )
+                script.append(f"dd if={CRATE} of={_quoted(to)} bs={BLOCK} skip={start} count={-(-size // BLOCK)}")
                 if str(to) != DISK:
                     mode = file.stat().st_mode & 0o777
                     script.append(f"truncate -s {size} {_quoted(to)}; chmod {mode:o} {_quoted(to)}")
