@@ -8,6 +8,7 @@ engine's words on standard error. The instance's environment (FIREBIRD and so on
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -66,4 +67,6 @@ DEEDS: dict[str, Callable[[dict[str, Any]], None]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    os._exit(code)  # a library of 3.0 may crash while it is unloaded, when all is done

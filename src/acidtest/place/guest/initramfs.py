@@ -63,6 +63,7 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
     archive.device("/dev/console", 5, 1)  # what the kernel opens for init
     archive.file("/init", INIT.encode(), 0o755)
     archive.file("/base", "\n".join(str(in_guest(file)) for file in base).encode(), 0o644)
+    archive.link("/etc/mtab", "/proc/self/mounts")  # mkfs.nilfs2 looks there for what is mounted
     archive.file("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644)
     for path, source in sorted(files.items()):
         archive.file(str(path), source.read_bytes(), 0o755)

@@ -168,7 +168,8 @@ class Guest:
         self._copy("copying the database into the guest", files)
         if raw is not None:
             self.run("linking the database to the raw device", f"ln -sfn {DISK} {_quoted(raw)}")
-        settle = f"sync && blockdev --flushbufs {CRATE} && touch /run/put"
+        # A second back: some file systems keep whole seconds only.
+        settle = f"sync && blockdev --flushbufs {CRATE} && touch -d @$(($(date +%s) - 1)) /run/put"
         self.run("flushing the database in the guest", settle)
 
     def bring_back(self, directory: Path, databases: Sequence[Path]) -> None:
@@ -178,7 +179,7 @@ class Guest:
             said = self.run("reading the database's header", f"head -c {HEADER_BYTES} {_quoted(database)} | base64")
             with database.open("r+b") as file:
                 file.write(base64.b64decode(said))
-        changed = f"find . -type f -newer /run/put -size -{BACK_KB}k | tar -c -f - -T - | base64"
+        changed = f"find . -type f -newer /run/put -size -{BACK_KB}k -exec tar -c -f - {{}} + | base64"
         said = self.run("bringing back the engine's files", f"cd {_quoted(directory)} && {changed}")
         if not said:
             return  # tar makes no archive of nothing
