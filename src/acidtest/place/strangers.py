@@ -85,7 +85,7 @@ def admit(names: Sequence[str], erase: Collection[Path], show: Callable[[list[st
 
 
 def empty(device: Path) -> None:
-    """Destroy what says that ``device`` holds anything: signatures, and its first and last MiB. Raises OSError."""
+    """Destroy what says that ``device`` holds anything: signatures, and its first and last 16 MiB. Raises OSError."""
     opened = os.open(device, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)  # EBUSY: somebody uses it
     try:
         _run(["wipefs", "--all", "--force", "--quiet", str(device)])  # btrfs and others keep copies in the middle
