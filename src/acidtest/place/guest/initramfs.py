@@ -29,6 +29,8 @@ for module in $(cat /base); do insmod $module || echo "init: $module cannot be l
 # Each port takes one script a line, in base64, and answers with what it prints and, after a byte 0x1e, its exit code
 # and the end of its standard error.
 agent() {
+  # The node is there a moment before the port.
+  until (: <>/dev/$1) 2>/dev/null; do sleep 0.1; done
   exec 3<>/dev/$1
   printf '\\036 0 -\\n' >&3
   while read -r line <&3; do
