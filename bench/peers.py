@@ -2,7 +2,8 @@
 transactions a second.
 
 The peer's statements, tables, durability and protocol are the rig's. Times of a client are user and system time of its
-process, as the kernel accounts them. The ratios are of medians; absolute figures are this machine's at this hour.
+process, as the kernel accounts them. A ratio is of two runs one after the other, shown as median and range of all such
+pairs; absolute figures are this machine's at this hour.
 """
 
 from __future__ import annotations
