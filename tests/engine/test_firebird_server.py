@@ -153,6 +153,27 @@ def test_an_orderly_end_under_sessions_is_routine_and_a_kill_is_told(make: Make,
     assert str(other.died()).startswith("it was killed by signal 9")
 
 
+def test_a_server_that_is_deaf_to_the_signal_is_killed_only_when_its_database_is_closed(
+    make: Make, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.engine.server.HEED_S", 0.5)
+    monkeypatch.setattr("acidtest.engine.server.STOP_S", 0.5)
+    instance = make()
+    instance.start(ledger)
+    list(talk(instance, [LoadPhase()], ledger))
+    os.kill(processes(instance)[0], signal.SIGSTOP)
+    instance.seal()
+    assert processes(instance) == []
+    busy = make()
+    busy.start(ledger)
+    with closing(talk(busy, [LoadPhase(), ENDLESS], ledger)) as events:
+        next(e for e in events if isinstance(e, Progress) and e.phase == "run")
+        os.kill(processes(busy)[0], signal.SIGSTOP)
+        with pytest.raises(CellFailed, match="did not stop within"):
+            busy.seal()
+    assert processes(busy) == []
+
+
 def test_without_the_package_its_name_is_told(tmp_path: Path) -> None:
     with pytest.raises(MachineLacks, match=r"firebird-3\.0-server is not installed") as lacking:
         FirebirdServer(VERSIONS["3.0"], tmp_path).ready()

@@ -22,6 +22,7 @@ from acidtest.errors import CellFailed, MachineLacks
 LOG_BYTES = 16 * 1024
 START_S = 120.0
 STOP_S = 300.0  # a last checkpoint on a slow drive
+HEED_S = 10.0  # to end in order where nothing is left to write
 SOCKET_PATH_MAX = 107  # sockaddr_un.sun_path, see unix(7)
 
 
@@ -79,17 +80,25 @@ class Server:
             return None
         return f"it {self._ending()}; its log ends: {self.last_lines()}"
 
-    def stop(self, signal_: signal.Signals = signal.SIGTERM, seconds: float = STOP_S) -> None:
-        """Ask it to shut down and wait. Raises CellFailed when it does not end in order; it is gone in any case."""
+    def stop(self, signal_: signal.Signals = signal.SIGTERM, files: Sequence[Path] = ()) -> None:
+        """Ask it to shut down and wait. Raises CellFailed when it does not end in order; it is gone in any case.
+
+        A server that does not heed the signal and has none of its ``files`` open has nothing to lose: it is killed.
+        """
         if self._process is None:
             return
         try:
             if self._process.poll() is None:
                 self._process.send_signal(signal_)
             try:
-                code = self._process.wait(timeout=seconds)
+                code = self._process.wait(timeout=HEED_S)
             except subprocess.TimeoutExpired:
-                raise CellFailed(f"{self.name}: the server did not stop within {seconds:.0f} s") from None
+                if files and not _has_open(self._process.pid, files):
+                    return
+                try:
+                    code = self._process.wait(timeout=STOP_S)
+                except subprocess.TimeoutExpired:
+                    raise CellFailed(f"{self.name}: the server did not stop within {STOP_S:.0f} s") from None
             if code not in (0, -signal_):
                 raise CellFailed(f"{self.name}: the server {self._ending()} when it was stopped: {self.last_lines()}")
         finally:
@@ -112,6 +121,20 @@ class Server:
     def _ending(self) -> str:
         code = self._process.returncode if self._process is not None else 0
         return f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+def _has_open(pid: int, files: Sequence[Path]) -> bool:
+    """Whether a process, or one that it started, has one of the files open."""
+    identities = {(status.st_dev, status.st_ino) for status in map(Path.stat, files)}
+    with contextlib.suppress(OSError):  # it may end at any moment
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                status = descriptor.stat()
+                if (status.st_dev, status.st_ino) in identities:
+                    return True
+        children = [child for of in Path(f"/proc/{pid}/task").glob("*/children") for child in of.read_text().split()]
+        return any(_has_open(int(child), files) for child in children)
+    return False
 
 
 def log_tail(path: Path) -> str:
