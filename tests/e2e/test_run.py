@@ -202,3 +202,24 @@ def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path:
 def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
     # Opening and closing the database flushes a few times; commits do not.
     assert flushes(acidtest, tmp_path, engine, level, 300) - flushes(acidtest, tmp_path, engine, level, 100) < 5
+
+
+def test_a_scan_counts_reads_and_says_how_the_engine_read(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "scan.toml"
+    file.write_text(
+        'name = "scan"\nrepetitions = 1\ndurability = "drive"\n[factors]\nengine = ["sqlite", "firebird-5.0"]\n'
+        'read = ["natural", "sorted", "indexed"]\n[workload.scan]\nsize_mb = 4\ncount = 2\n'
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    assert len(re.findall(r"\d reads/s in ", ran.stdout + ran.stderr)) == 6
+    assert "MB/s" in ran.stdout
+    assert "commits/s" not in ran.stdout + ran.stderr
+    for recording in journal_lines(tmp_path / "out"):
+        assert recording["status"] == "done", recording["reason"]
+        assert recording["result"]["counts"]["committed"] == 2
+    rows = json.loads(acidtest("report", tmp_path / "out", "--json").stdout)["rows"]
+    assert len(rows) == 6
+    for row in rows:
+        assert row["reads"]["mb_per_s"] == pytest.approx(4 / row["reads"]["seconds"], rel=0.2)
+        assert row["reads"]["rows"] > 1000

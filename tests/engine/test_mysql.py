@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from acidtest.engine.mysql import engine as module
 from acidtest.engine.mysql.instance import worth_reading
 from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
-from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import ClosedLoop, CommitsWorkload, Count, Job, LoadPhase, Phase, Result, RunPhase
 from acidtest.place import Ledger
 from acidtest.runner.rig import converse
@@ -34,37 +32,6 @@ METHOD = "innodb_flush_method"
 @pytest.fixture(scope="module", params=MYSQLS)
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     return catalogue.find(request.param)
-
-
-@pytest.fixture(scope="module")
-def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed, empty database."""
-    directory = tmp_path_factory.mktemp("template")
-    ledger = Ledger()
-    instance = engine.create(directory, {})
-    try:
-        instance.start(ledger)
-        instance.seal()
-    finally:
-        instance.release()
-        ledger.close()
-    return directory
-
-
-@pytest.fixture
-def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Iterator[Adopt]:
-    """Instances over copies of the template, released in the end, before the ledger closes."""
-    made = []
-
-    def adopted(durability: str = "os", **settings: Scalar) -> Instance:
-        directory = tmp_path / f"cell-{len(made)}"
-        shutil.copytree(template / "data", directory / "data")
-        made.append(engine.adopt(directory, settings, durability))
-        return made[-1]
-
-    yield adopted
-    for instance in made:
-        instance.release()
 
 
 def pid(instance: Instance) -> int:
@@ -224,7 +191,7 @@ def log_flags(process: int) -> int:
 
 @pytest.mark.parametrize("method", ["fsync", "O_DSYNC", "O_DIRECT"])
 def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
-    instance = adopt("drive", innodb_flush_method=method)
+    instance = adopt(durability="drive", innodb_flush_method=method)
     instance.start(ledger)
     talk(instance, ledger, LoadPhase())
     assert log_flushes(instance, ledger, tmp_path / "trace", 60) >= 60

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,7 +14,7 @@ import tempfile
 import textwrap
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.postgres import Postgres, Version, worth_reading
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.files import state_directory
-from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
@@ -48,37 +46,6 @@ Adopt = Callable[..., Instance]
 @pytest.fixture(scope="module", params=POSTGRESES)
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     return catalogue.find(request.param)
-
-
-@pytest.fixture(scope="module")
-def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed, empty database."""
-    directory = tmp_path_factory.mktemp("template")
-    ledger = Ledger()
-    instance = engine.create(directory, {})
-    try:
-        instance.start(ledger)
-        instance.seal()
-    finally:
-        instance.release()
-        ledger.close()
-    return directory
-
-
-@pytest.fixture
-def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Iterator[Adopt]:
-    """Instances over copies of the template, released in the end, before the ledger closes."""
-    made = []
-
-    def adopted(name: str = "cell", durability: str = "os", **settings: Scalar) -> Instance:
-        directory = tmp_path / name
-        shutil.copytree(template / "data", directory / "data")
-        made.append(engine.adopt(directory, settings, durability))
-        return made[-1]
-
-    yield adopted
-    for instance in made:
-        instance.release()
 
 
 def pid(instance: Instance) -> int:

@@ -15,7 +15,8 @@ from acidtest import experiment, plan, runner
 from acidtest.cli import report
 from acidtest.cli.spans import span
 from acidtest.journal import protocol
-from acidtest.journal.models import Recording
+from acidtest.journal.models import Recording, counted
+from acidtest.report.results import number
 
 
 def run(
@@ -131,8 +132,8 @@ class _Bars(_Lines):
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         assert self._cell is not None
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
-        unit = "rows" if event.phase == "load" else "commits"
-        rate = "" if event.phase == "check" else f", {event.rate_per_s:,.0f} {unit}/s"
+        unit = "rows" if event.phase == "load" else counted(cell.workload.kind)
+        rate = "" if event.phase == "check" else f", {number(event.rate_per_s)} {unit}/s"
         self.bars.update(self._cell, completed=event.fraction or 0, said=f"{what}{rate}")
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
@@ -145,4 +146,5 @@ def _said(recording: Recording) -> str:
     if recording.status != "done" or recording.result is None:
         return f"{recording.status}: {recording.reason}"
     result = recording.result
-    return f"{result.goodput_per_s:,.0f} commits/s in {result.measured_s:.2f} s"
+    unit = counted(str(recording.workload["kind"]))
+    return f"{number(result.goodput_per_s)} {unit}/s in {result.measured_s:.2f} s"

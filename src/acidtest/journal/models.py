@@ -169,6 +169,11 @@ class Memory(Record):
         return min(self.cache_bytes, self.samples[-1].resident_bytes)
 
 
+def counted(kind: str) -> str:
+    """What the rates of a kind of workload count."""
+    return "reads" if kind == "scan" else "commits"
+
+
 class Recording(Record):
     """All that one cell produced."""
 

@@ -18,7 +18,7 @@ from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit import doubts
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning, counted
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import pivot
 
@@ -75,7 +75,7 @@ class Table:
     @property
     def counted(self) -> str:
         """What its rates count."""
-        return "reads" if any(line.reads for line in self.lines) else "commits"
+        return counted(str(self.lines[0].row.first.workload["kind"]))
 
 
 @dataclass(frozen=True)

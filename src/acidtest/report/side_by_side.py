@@ -14,7 +14,7 @@ from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio
-from acidtest.journal.models import Journal
+from acidtest.journal.models import Journal, counted
 from acidtest.report.results import interval, name_of, number, percent
 
 
@@ -35,7 +35,10 @@ class SideBySide:
 
     def show(self, console: Console) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for head in ("levels", "A commits/s", "B commits/s", "B (A = 100)", "95 %", "B is"):
+        unit = (
+            "/".join(dict.fromkeys(counted(str(pair.one.first.workload["kind"])) for pair in self.pairs)) or "commits"
+        )
+        for head in ("levels", f"A {unit}/s", f"B {unit}/s", "B (A = 100)", "95 %", "B is"):
             table.add_column(head, justify="left" if head in ("levels", "B is") else "right")
         for pair in self.pairs:
             table.add_row(*pair.shown())

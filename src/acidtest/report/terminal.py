@@ -32,18 +32,9 @@ def print_results(results: Results, console: Console) -> None:
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
         if _only_grids(table):
-            console.print(f"{len(table.lines)} rows, each in a grid below; the page has their latencies.", style="dim")
+            console.print(f"{len(table.lines)} rows, each in a grid below; the page tells all of each.", style="dim")
         else:
-            _print_fitted(_columns(results, table), table.lines, console)
-        if kinds := [(line, kind) for line in table.lines if line.kinds[1:] for kind in line.kinds]:
-            console.print()
-            _print_fitted(_kind_columns(kinds), kinds, console)
-        if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
-            console.print()
-            console.print(_counts(troubled))
-        if held := [line for line in table.lines if line.memory]:
-            console.print()
-            _print_fitted(_memory_columns(), held, console)
+            _print_lines(results, table, console)
         if table.grids:
             _print_grids(results, table, console)
             _print_effects(table.effects, console)
@@ -54,6 +45,19 @@ def print_results(results: Results, console: Console) -> None:
     for position, warning in enumerate(results.warnings, start=1):
         console.print(_note(position, warning.text))
     _print_bad(results, console)
+
+
+def _print_lines(results: Results, table: Table, console: Console) -> None:
+    _print_fitted(_columns(results, table), table.lines, console)
+    if kinds := [(line, kind) for line in table.lines if line.kinds[1:] for kind in line.kinds]:
+        console.print()
+        _print_fitted(_kind_columns(kinds), kinds, console)
+    if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
+        console.print()
+        console.print(_counts(troubled))
+    if held := [line for line in table.lines if line.memory]:
+        console.print()
+        _print_fitted(_memory_columns(), held, console)
 
 
 def _only_grids(table: Table) -> bool:

@@ -1,0 +1,44 @@
+"""A sealed database of one engine and instances over copies of it; the suite that uses them names the engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance
+from acidtest.journal.models import Scalar
+from acidtest.place import Ledger
+
+
+@pytest.fixture(scope="module")
+def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sealed, empty database."""
+    directory = tmp_path_factory.mktemp("template")
+    ledger = Ledger()
+    instance = engine.create(directory, {})
+    try:
+        instance.start(ledger)
+        instance.seal()
+    finally:
+        instance.release()
+        ledger.close()
+    return directory
+
+
+@pytest.fixture
+def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Iterator[Callable[..., Instance]]:
+    """Instances over copies of the template, released in the end, before the ledger closes."""
+    made: list[Instance] = []
+
+    def adopted(name: str = "", durability: str = "os", **settings: Scalar) -> Instance:
+        directory = tmp_path / (name or f"cell-{len(made)}")
+        shutil.copytree(template / "data", directory / "data")
+        made.append(engine.adopt(directory, settings, durability))
+        return made[-1]
+
+    yield adopted
+    for instance in made:
+        instance.release()
