@@ -168,6 +168,7 @@ def test_a_server_by_url_is_loaded_measured_and_left_as_it_was(acidtest, tmp_pat
     assert [r["status"] for r in recordings] == ["done", "done"]
     assert all([w["code"] for w in r["warnings"]] == ["not-verified"] for r in recordings)
     assert all(r["place"]["kind"] == "server" for r in recordings)
+    assert "own, which acidtest cannot see" in ran.stdout
     assert own.tables() == "0"
     written = (tmp_path / "out" / "journal.jsonl").read_text() + (tmp_path / "out" / "report.html").read_text()
     assert str(own.target.password) not in written

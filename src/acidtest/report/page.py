@@ -83,8 +83,9 @@ def _storage(recordings: list[Recording]) -> dict[str, Any]:
         {name: value for name, value in places[0].items() if all(p[name] == value for p in places)} if places else {}
     )
     columns = [name for name in (places[0] if places else {}) if name not in shared]
+    nothing = {"", "unknown", 0} if shared.get("kind") == "server" else {""}  # of the user's own, all is unknown
     return {
-        "shared": {name: value for name, value in shared.items() if value != ""},
+        "shared": {name: value for name, value in shared.items() if value not in nothing},
         "columns": columns,
         "rows": [[place[name] for name in columns] for place in places] if columns else [],
     }

@@ -289,7 +289,9 @@ def _print_place(results: Results, console: Console) -> None:
         place = recording.place
         if recording.status == "failed":
             continue
-        if place.guest:
+        if place.kind == "server":
+            said = f"Storage: {place.path}'s own, which acidtest cannot see"
+        elif place.guest:
             said = f"Storage: {place.guest.name}: virtio disk on an image on {place.image_on}"
         elif place.image:  # what is made on it, the factors say
             said = f"Storage: a loop over an image ({place.image.partition(', ')[2]}) on {place.image_on}"
