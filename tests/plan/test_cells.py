@@ -124,11 +124,30 @@ def test_a_level_that_its_workload_cannot_take_is_refused() -> None:
 
 def test_time_left_learns_from_what_was_seen() -> None:
     cells = [c for c in make().cells if c.repetition < 3]
-    first = cells[0].combination
-    unseen = plan.time_left(cells, {})
-    assumed = plan.cell_seconds(cells[0])
-    assert plan.time_left(cells, {first: [assumed * 2]}) == pytest.approx(unseen * 2)
-    assert plan.time_left([], {first: [1.0]}) == 0
+    counted = [c for c in cells if c.workload.duration_s is None]
+    unseen = plan.time_left(counted, [])
+    assumed = plan.cell_seconds(counted[0])
+    assert plan.time_left(counted, [(counted[0], assumed * 2)]) == pytest.approx(unseen * 2)
+    assert plan.time_left([], [(cells[0], 1.0)]) == 0
+
+
+def test_what_comes_on_top_of_a_set_duration_is_learned_from_other_cells() -> None:
+    text = """
+    name = "durations"
+    engine = "sqlite"
+    durability = "drive"
+    repetitions = 1
+    [factors]
+    duration_s = [1, 100]
+    [workload.tpcb]
+    duration_s = 1
+    """
+    cells = make(text=text).cells
+    short, long = sorted(cells, key=plan.cell_seconds)
+    took = plan.cell_seconds(short) + 20
+    assert plan.time_left([long], [(short, took)]) == pytest.approx(plan.cell_seconds(long) + 20)
+    assert plan.time_left([short, long], [(short, took)]) == pytest.approx(took + plan.cell_seconds(long) + 20)
+    assert plan.time_left([long], [(short, 0.1)]) >= 100
 
 
 def test_the_place_is_a_factor_as_any_other() -> None:

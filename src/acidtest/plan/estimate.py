@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from statistics import median
 
 from acidtest.plan.cells import Cell
@@ -42,16 +43,28 @@ def load_seconds(cell: Cell) -> float:
     return ASSUMED_LOAD_S[kind] * float(units)
 
 
-def time_left(remaining: Sequence[Cell], seen: Mapping[str, Sequence[float]]) -> float:
-    """Seconds left. ``seen`` holds the seconds of finished cells by combination.
+def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> float:
+    """Seconds left, where ``seen`` holds finished cells with the seconds that each took.
 
-    A combination that has run takes the median of its own times; another one the assumption, scaled by how far
-    the assumption was off for those that have run.
+    A combination that has run takes the median of its own times. Another one takes what is assumed of it and, where its
+    length is set in seconds, as much more as those did that have run; where it is set as a count, as many times that.
     """
-    assumed = {cell.combination: cell_seconds(cell) for cell in remaining}
-    ratios = [median(times) / assumed[name] for name, times in seen.items() if name in assumed and times]
-    scale = median(ratios) if ratios else 1.0
-    return sum(
-        median(seen[cell.combination]) if seen.get(cell.combination) else assumed[cell.combination] * scale
-        for cell in remaining
-    )
+    own: dict[str, list[float]] = defaultdict(list)
+    more: list[float] = []
+    times: list[float] = []
+    for cell, seconds in seen:
+        own[cell.combination].append(seconds)
+        if cell.workload.duration_s is not None:
+            more.append(seconds - cell_seconds(cell))
+        else:
+            times.append(seconds / cell_seconds(cell))
+    added, scale = median(more or [0.0]), median(times or [1.0])
+    total = 0.0
+    for cell in remaining:
+        if cell.combination in own:
+            total += median(own[cell.combination])
+        elif cell.workload.duration_s is not None:
+            total += max(cell.workload.duration_s, cell_seconds(cell) + added)
+        else:
+            total += cell_seconds(cell) * scale
+    return total

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -177,7 +176,7 @@ def _run_cells(
 ) -> None:
     machine, facts = machine_facts(), place_facts(place.path)
     templates = Templates(place, ledger)
-    seen: dict[str, list[float]] = defaultdict(list)
+    seen: list[tuple[Cell, float]] = []
     guests = Guests(ledger)
     try:
         for position, cell in enumerate(remaining):
@@ -195,7 +194,7 @@ def _run_cells(
                 partial(watcher.progress, cell),
             )
             writer.append(recording)
-            seen[cell.combination].append(time.monotonic() - began)
+            seen.append((cell, time.monotonic() - began))
             watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
     finally:
         guests.end()
