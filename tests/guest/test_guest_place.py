@@ -26,6 +26,7 @@ from acidtest.journal.protocol import (
     RunPhase,
 )
 from acidtest.place import GuestPlace, Guests, Ledger, make
+from acidtest.place.cgroup import parse_pressure, usage_v2
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest.machine import Guest
 from acidtest.runner.rig import converse, find_rig
@@ -201,3 +202,36 @@ def test_a_guest_that_dies_is_not_used_again(made: Made) -> None:
     with made("raw") as place:
         assert place._guest is not guest
         assert json.dumps(place.facts().model_dump())
+
+
+LIMITED = """
+mkdir -p /groups
+mount -t cgroup2 none /groups
+echo +memory > /groups/cgroup.subtree_control
+group=/groups/acidtest-v2
+mkdir $group
+echo 16777216 > $group/memory.max
+[ ! -e $group/memory.swap.max ] || echo 0 > $group/memory.swap.max
+exec 3</dev/vda  # with the last that has it open, what is cached of it goes
+sh -c "echo \\$\\$ > $group/cgroup.procs; for again in 1 2; do dd if=/dev/vda of=/dev/null bs=64k count=1024; done" 2>/dev/null
+for name in max current swap.current stat; do echo "== $name"; cat $group/memory.$name 2>/dev/null || true; done
+sh -c "echo \\$\\$ > $group/cgroup.procs; exec tail /dev/zero" >/dev/null 2>&1 || true
+for name in peak events pressure; do echo "== $name"; cat $group/memory.$name 2>/dev/null || true; done
+exec 3<&-
+rmdir $group
+umount /groups
+"""
+
+
+def test_a_control_group_of_version_2_answers_as_it_is_read(made: Made) -> None:
+    with made("ext4") as place:
+        said = in_guest(place, LIMITED)
+    files = dict(part.split("\n", 1) for part in said.split("== ")[1:])
+    assert files["max"].strip() == "16777216"
+    usage = usage_v2(files["stat"], int(files["current"]), int(files["swap.current"] or 0))
+    assert 0 < usage.file_bytes <= usage.usage_bytes <= 16 << 20
+    assert usage.refaults_file > 1000
+    assert int(files["peak"]) <= 16 << 20
+    assert "oom_kill 1" in files["events"].splitlines()
+    pressure = parse_pressure(files["pressure"])
+    assert pressure is None or pressure[0] >= pressure[1] >= 0
