@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,18 @@ def _print_grids(results: Results, table: Table, console: Console) -> None:
     unit = "base = 100" if results.base else f"{table.counted} a second"
     for grid in table.grids:
         console.print()
-        console.print(Text(grid.title, style="bold").append(f" ({unit})", style="not bold dim"))
-        for shown in _fitted(grid, bool(results.base), _only_grids(table), console):
+        notes = [set(line.notes) for line in grid.cells.values() if _only_grids(table)]
+        of_all = set.intersection(*notes) if notes else set()
+        title = Text(grid.title, style="bold").append(f" ({unit})", style="not bold dim")
+        console.print(title.append(_marks(sorted(of_all)), style="not bold yellow"))
+        marked = set.union(*notes) - of_all if notes else set()
+        for shown in _fitted(grid, bool(results.base), marked, console):
             console.print(shown)
     if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
         console.print("▲ faster, ▼ slower than the base; others: no difference shown, or too few runs.", style="dim")
 
 
-def _fitted(grid: Pivot, relative: bool, marked: bool, console: Console) -> list[Grid]:
+def _fitted(grid: Pivot, relative: bool, marked: Collection[int], console: Console) -> list[Grid]:
     """The grid whole, if need be without intervals; where it is too wide even so, in pieces side by side."""
     unbounded = console.options.update_width(10_000)
 
@@ -98,7 +102,7 @@ def _fitted(grid: Pivot, relative: bool, marked: bool, console: Console) -> list
     return pieces
 
 
-def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, marked: bool, bounds: bool) -> Grid:
+def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, marked: Collection[int], bounds: bool) -> Grid:
     shown = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     shown.add_column(short(grid.down), overflow="fold")
     for column in columns:
@@ -116,13 +120,13 @@ def _pivoted(grid: Pivot, columns: tuple[str, ...], relative: bool, marked: bool
     return shown
 
 
-def _pivot_cell(line: Line | None, relative: bool, marked: bool) -> Text:
+def _pivot_cell(line: Line | None, relative: bool, marked: Collection[int]) -> Text:
     if line is None or not line.row.done:
         return Text("–" if line is None else "none", style="dim")
     value = percent(line.relative) if relative else number(line.goodput.median)
     mark = MARKS.get(line.verdict, " " if relative else "")
     style = "bold" if line.is_base else VERDICT_STYLES.get(line.verdict, "")
-    return Text(value + mark, style=style).append(_marks(line.notes if marked else ()), style="yellow")
+    return Text(value + mark, style=style).append(_marks(n for n in line.notes if n in marked), style="yellow")
 
 
 def _bounds(line: Line, relative: bool) -> str:
