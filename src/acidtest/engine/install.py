@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from acidtest.errors import BadInput, MachineLacks
-from acidtest.files import fsync_path, state_directory
+from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 UNFINISHED = ".unfinished-"
 
@@ -35,7 +34,7 @@ def install(id: str, fill: Callable[[Path], Path], say: Callable[[str], None]) -
             shutil.rmtree(old)
         with tempfile.TemporaryDirectory(prefix=f"{UNFINISHED}{id}-", dir=target.parent) as work:
             unpacked = fill(Path(work))
-            os.sync()
+            sync_filesystem(unpacked)
             unpacked.rename(target)
             fsync_path(target.parent)
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -43,8 +42,8 @@ class Place(ABC):
         self.settle()
 
     def settle(self) -> None:
-        """Write back what the file systems still hold; see sync(2)."""
-        os.sync()
+        """Write back what the place still holds. Other file systems are not waited for: one may have stopped."""
+        sync_filesystem(self.path)
 
     @abstractmethod
     def facts(self) -> PlaceFacts:

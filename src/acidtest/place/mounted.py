@@ -115,6 +115,10 @@ class MountedPlace(Place):
         read = table.journal_read(self._storage.device, self._journal.device if self._journal else None)
         return [_compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
 
+    def settle(self) -> None:
+        super().settle()
+        self._home.settle()  # where the image is
+
     def release(self) -> None:
         if self._mounted is not None:
             self._ledger.undo(self._mounted)

@@ -49,6 +49,10 @@ class RawPlace(Place):
     def database_bytes(self, paths: Sequence[Path]) -> int:
         return self._bytes
 
+    def settle(self) -> None:
+        fsync_path(self._storage.device)
+        super().settle()
+
     def facts(self) -> PlaceFacts:
         return raw_facts(self._storage.device).model_copy(update=self._storage.facts())
 

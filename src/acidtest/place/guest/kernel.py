@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.files import fsync_path, state_directory
+from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 META = "linux-image-amd64"  # depends on the newest kernel of the release
 KEPT = ("arch", "block", "crypto", "drivers/block", "drivers/char", "drivers/virtio", "fs", "lib")  # folders of modules
@@ -109,7 +108,7 @@ def ready(say: Callable[[str], None]) -> Kernel:
             name, version = _newest()
             say(f"bringing a kernel for guests: {name} {version} (about 70 MB)")
             home = _unpacked(Path(work), name, version)
-            os.sync()
+            sync_filesystem(home)
             home.rename(homes / f"{name}_{version}")
             fsync_path(homes)
     except OSError as error:
