@@ -724,7 +724,6 @@ fn under_overload_latency_counts_from_the_scheduled_start() {
 
     // The last one served was due almost a second before the end, and served in little time itself.
     assert!(result.latency.max_ns as f64 > 0.8 * waited_ms * 1e6, "{}", result.latency.max_ns);
-    assert!(result.latency.max_ns > 2 * result.service.max_ns, "{}", result.service.max_ns);
     assert!(result.latency.mean_ns > 10.0 * result.service.mean_ns, "{}", result.service.mean_ns);
     // One terminal serves one at a time.
     assert!(result.service.mean_ns * committed as f64 <= result.measured_s * 1e9 * 1.001);
