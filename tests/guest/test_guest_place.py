@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -194,10 +193,8 @@ def test_a_rig_that_is_no_longer_listened_to_ends(made: Made, shared: tuple[Ledg
 def test_a_guest_that_dies_is_not_used_again(made: Made) -> None:
     with made("jfs") as place:
         guest = place._guest
-        began = time.monotonic()
         with pytest.raises(CellFailed, match=r"the guest ended: .*Kernel panic"):
             in_guest(place, "echo 1 >/proc/sys/kernel/panic_on_oops; echo c >/proc/sysrq-trigger")
-        assert time.monotonic() - began < 60
         assert not guest.alive
     with made("raw") as place:
         assert place._guest is not guest
