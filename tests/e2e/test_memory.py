@@ -40,13 +40,14 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
         memory = recording["memory"]
         assert recording["status"] == "done", recording["reason"]
         assert memory["limit_bytes"] == int(limit) * MIB
-        assert memory["peak_bytes"] <= int(limit) * MIB
+        # Charges that must not fail pass the limit by some pages.
+        assert memory["peak_bytes"] < int(limit) * MIB + MIB // 2
         assert (memory["start"], memory["resident_bytes_at_start"], memory["killed"]) == ("cold", 0, 0)
         assert recording["checks_before"]["conditions"]
         assert all(c["holds"] for c in recording["checks_after"]["conditions"])
         assert memory["cache_bytes"]
         last = memory["samples"][-1]
-        assert last["usage_bytes"] <= int(limit) * MIB
+        assert last["usage_bytes"] < int(limit) * MIB + MIB // 2
         assert 0 < last["resident_bytes"] <= last["file_bytes"] + MIB
         assert last["read_calls"] > 0, engine
         assert last["at_s"] <= recording["result"]["measured_s"] + 0.001

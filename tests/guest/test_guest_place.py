@@ -226,9 +226,9 @@ def test_a_control_group_of_version_2_answers_as_it_is_read(made: Made) -> None:
     files = dict(part.split("\n", 1) for part in said.split("== ")[1:])
     assert files["max"].strip() == "16777216"
     usage = usage_v2(files["stat"], int(files["current"]), int(files["swap.current"] or 0))
-    assert 0 < usage.file_bytes <= usage.usage_bytes <= 16 << 20
+    assert 0 < usage.file_bytes <= usage.usage_bytes < 17 << 20
     assert usage.refaults_file > 1000
-    assert int(files["peak"]) <= 16 << 20
+    assert int(files["peak"]) < 17 << 20  # charges that must not fail pass the limit by some pages
     assert "oom_kill 1" in files["events"].splitlines()
     pressure = parse_pressure(files["pressure"])
     assert pressure is None or pressure[0] >= pressure[1] >= 0

@@ -161,8 +161,8 @@ def test_what_a_process_caches_stays_below_the_limit(big: Path, ledger: Ledger, 
         cached = filecache.residency([big])
         assert 0 < cached.resident_bytes <= 16 * MIB
         assert group.usage().file_bytes >= cached.resident_bytes
-        assert group.usage().usage_bytes <= 16 * MIB
-        assert 15 * MIB < (group.peak_bytes or 0) <= 16 * MIB
+        assert group.usage().usage_bytes < 16 * MIB + MIB // 2
+        assert 15 * MIB < (group.peak_bytes or 0) < 16 * MIB + MIB // 2  # some charges must not fail
         assert group.killed == 0
     finally:
         group.release()
