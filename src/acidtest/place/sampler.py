@@ -38,6 +38,7 @@ class Sampler:
         self._kept: list[MemorySample] = []  # at_s on the lab's monotonic clock
         self._last: MemorySample | None = None  # kept or not
         self._stalled = (0, 0)  # when sampling began
+        self._seen = False  # processes of the engine
         self.pressure_source: str | None = None
 
     def start(self) -> None:
@@ -70,7 +71,7 @@ class Sampler:
         wait_s = 0.0
         while not self._ended.wait(wait_s):
             began = time.thread_time()
-            with contextlib.suppress(OSError):  # a directory that the engine removed meanwhile
+            with contextlib.suppress(OSError):  # a directory or a process that is gone meanwhile
                 work()
             wait_s = max(every_s, (time.thread_time() - began) / SHARE_MAX)
 
@@ -94,10 +95,15 @@ class Sampler:
         self._taken += 1
 
     def _now(self) -> MemorySample:
+        """Raises ProcessLookupError when the engine's processes have ended, or one meanwhile: its reads are gone."""
+        pids = self._launched.pids()
+        if self._seen and not pids:
+            raise ProcessLookupError
+        self._seen = bool(pids)
         cached = filecache.residency(self._files)
         usage = self._cgroup.usage() if self._cgroup else None
         stalled = self._pressure()
-        reads, read_bytes = _reads(self._launched.pids())
+        reads, read_bytes = _reads(pids)
         return MemorySample(
             at_s=time.monotonic(),
             usage_bytes=usage.usage_bytes if usage else None,
@@ -126,10 +132,19 @@ class Sampler:
 
 
 def _reads(pids: list[int]) -> tuple[int, int]:
-    """Read calls, and bytes fetched from storage, of processes that live; see proc_pid_io(5)."""
+    """Read calls, and bytes fetched from storage, of processes that live; see proc_pid_io(5).
+
+    Raises ProcessLookupError when one has ended.
+    """
     calls = fetched = 0
     for pid in pids:
-        for line in _text(Path(f"/proc/{pid}/io")).splitlines():
+        try:
+            said = Path(f"/proc/{pid}/io").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            raise ProcessLookupError from None
+        except PermissionError:
+            continue
+        for line in said.splitlines():
             name, _, value = line.partition(": ")
             calls += int(value) if name == "syscr" else 0
             fetched += int(value) if name == "read_bytes" else 0
