@@ -6,10 +6,15 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from acidtest.engine import Engine, catalogue
 from acidtest.place import Ledger
 from support import ACIDTEST, ENGINES, FIREBIRDS, MYSQLS, POSTGRESES
+
+# A machine that is slow or busy is no defect.
+settings.register_profile("acidtest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("acidtest")
 
 
 @pytest.fixture(scope="session")
