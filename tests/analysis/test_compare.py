@@ -108,7 +108,7 @@ def test_a_pair_without_a_sample_is_not_tested_and_does_not_weigh_on_the_others(
 # ---------------------------------------------------------------------------------------- the numbers
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=14, unique=True), st.data())
 def test_p_without_ties_is_scipys_exact(values: list[int], data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(values) - 1))
@@ -116,7 +116,7 @@ def test_p_without_ties_is_scipys_exact(values: list[int], data: st.DataObject) 
     assert mann_whitney_p(values[:cut], values[cut:]) == pytest.approx(min(1, expected))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(FEW, FEW)
 def test_p_with_ties_counts_every_arrangement(a: list[float], b: list[float]) -> None:
     assert mann_whitney_p(a, b) == pytest.approx(by_counting(a, b))
@@ -155,7 +155,6 @@ def test_holm_by_hand() -> None:
     assert holm([]) == []
 
 
-@settings(deadline=None)
 @given(FEW, FEW)
 def test_cliffs_delta_counts_pairs(a: list[float], b: list[float]) -> None:
     expected = sum((x > y) - (x < y) for x in a for y in b) / (len(a) * len(b))

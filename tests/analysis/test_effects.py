@@ -92,7 +92,7 @@ def test_without_an_effect_few_are_found() -> None:
     assert found <= 12  # 5 % of 120 and two standard deviations
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(0.2, 5), min_size=2, max_size=4),
     st.lists(st.floats(0.2, 5), min_size=2, max_size=3),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acidtest.analysis.latency import SHOWN, curve_ms, merge, percentile, percentile_ns, values_needed
@@ -23,7 +23,6 @@ def test_percentiles_agree_with_numpys_to_three_figures(count: int) -> None:
         assert exact <= percentile_ns(histogram(values), share) <= exact * 1.001
 
 
-@settings(deadline=None)
 @given(NS, st.integers(0, 1000))
 def test_a_percentile_is_the_nearest_rank(values: list[int], thousandths: int) -> None:
     rank = max(1, -(-thousandths * len(values) // 1000))
@@ -59,7 +58,6 @@ def test_an_empty_histogram_has_no_percentile() -> None:
         percentile_ns(merge([]), 0.5)
 
 
-@settings(deadline=None)
 @given(st.lists(NS | st.just([]), max_size=5))
 def test_merging_histograms_is_merging_their_values(parts: list[list[int]]) -> None:
     merged = merge([histogram(part) for part in parts])

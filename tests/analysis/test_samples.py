@@ -21,7 +21,7 @@ def row(engine: str, durability: str = "drive", workload: str = "commits", **mor
     return Row(held, done=[factory.recording(held, found=RUN)], invalid=[], failed=[])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.permutations([(n, s) for n, s in enumerate(["done", "done", "invalid", "failed", "done", "lost"], start=1)]))
 def test_only_done_cells_with_a_result_enter_numbers(cells: list[tuple[int, str]]) -> None:
     found = []

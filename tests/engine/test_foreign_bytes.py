@@ -47,14 +47,14 @@ def test_every_engine_that_is_installed_lacks_nothing_here() -> None:
         assert offer.missing_libraries == (), offer.id
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.binary(max_size=200).map(lambda tail: PYTHON[:64] + tail) | st.binary(max_size=300))
 def test_any_bytes_are_an_elf_or_refused(raw: bytes) -> None:
     with contextlib.suppress(elf.NotElf):
         elf.parse(raw)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 4095), st.integers(0, 255))
 def test_a_damaged_program_is_read_or_refused(at: int, value: int) -> None:
     raw = bytearray(PYTHON[:65536])
@@ -67,7 +67,7 @@ def test_a_header_page_says_what_was_written_into_it() -> None:
     assert header.parse(bytes(HEADER)) == header.HeaderPage(8192, 13, 1, 500, True, 3)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.binary(max_size=100) | st.tuples(st.integers(0, 71), st.integers(0, 255)))
 def test_any_header_page_is_read_or_refused(damage: bytes | tuple[int, int]) -> None:
     raw = bytearray(HEADER)
