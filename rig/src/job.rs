@@ -1,5 +1,6 @@
 //! One job, from its first event to its last.
 
+use crate::observe::{Noted, Watch};
 use crate::protocol::{
     Checked, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL,
 };
@@ -7,17 +8,18 @@ use crate::session::{self, Outcome, Session, Value};
 use crate::terminal::{self, Ready};
 use crate::workload::{self, Acknowledged, Seat, Site, Workload};
 use std::io::Write;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Why a job could not go on.
-enum Halted {
+pub enum Halted {
     /// What was being done, and the engine's or the system's own words.
     Failed { doing: String, message: String },
     /// Nobody reads our events any more.
     Unheard(std::io::Error),
 }
 
-type Step<T> = Result<T, Halted>;
+pub type Step<T> = Result<T, Halted>;
 
 /// Puts what was being done beside an engine's error.
 fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
@@ -26,8 +28,13 @@ fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
 
 /// Runs `job` and writes its events to `out`. Answers whether every phase ended; an error means that nobody listens.
 pub fn perform(job: &Job, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |voice| phases(job, voice))
+}
+
+/// Does `work` and says how it ended, as `perform` does.
+pub fn conclude(out: &mut dyn Write, work: impl FnOnce(&mut Voice) -> Step<()>) -> std::io::Result<bool> {
     let mut voice = Voice(out);
-    let (last, well) = match phases(job, &mut voice) {
+    let (last, well) = match work(&mut voice) {
         Ok(()) => (Event::Done {}, true),
         Err(Halted::Failed { doing, message }) => (Event::Failed { doing, message }, false),
         Err(Halted::Unheard(error)) => return Err(error),
@@ -39,10 +46,10 @@ pub fn perform(job: &Job, out: &mut dyn Write) -> std::io::Result<bool> {
 }
 
 /// Writes events, each line whole and at once.
-struct Voice<'a>(&'a mut dyn Write);
+pub struct Voice<'a>(&'a mut dyn Write);
 
 impl Voice<'_> {
-    fn say(&mut self, event: &Event) -> Step<()> {
+    pub fn say(&mut self, event: &Event) -> Step<()> {
         let mut line = serde_json::to_vec(event).expect("events are plain data");
         line.push(b'\n');
         self.0.write_all(&line).and_then(|()| self.0.flush()).map_err(Halted::Unheard)
@@ -66,12 +73,20 @@ fn phases(job: &Job, voice: &mut Voice) -> Step<()> {
     let mut runs = 0;
     for phase in &job.phases {
         match phase {
-            Phase::Load { sessions, one_by_one } => {
+            Phase::Load { sessions, one_by_one, from_warehouses } => {
                 own = None;
-                let site = Site::new(&job.target, job.seed, *sessions, *one_by_one);
+                let site = Site::new(&job.target, job.seed, *sessions, *one_by_one, *from_warehouses);
                 load(&site, workload.as_ref(), voice)?;
             }
-            Phase::Check {} => check(workload.as_ref(), opened(&mut own, job)?, &acknowledged, voice)?,
+            Phase::Check { at_least } => {
+                let told = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
+                check(workload.as_ref(), opened(&mut own, job)?, &told, voice)?;
+            }
+            Phase::Survey {} => {
+                let survey = doing("surveying transactions", workload.survey(opened(&mut own, job)?))?;
+                voice.say(&Event::Surveyed(survey))?;
+            }
+            Phase::Ask { questions } => ask(questions, opened(&mut own, job)?, voice)?,
             Phase::Run(plan) => {
                 own = None;
                 let told = run(job, workload.as_ref(), plan, runs, &settings, voice)?;
@@ -105,6 +120,15 @@ fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Sett
         }
     }
     Ok(settings)
+}
+
+fn ask(questions: &[String], session: &mut dyn Session, voice: &mut Voice) -> Step<()> {
+    for question in questions {
+        let rows = doing(question, session.rows(question))?;
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Value::into_text).collect()).collect();
+        voice.say(&Event::Answered { question: question.clone(), rows })?;
+    }
+    Ok(())
 }
 
 /// How often the count of loaded rows is looked at.
@@ -182,10 +206,12 @@ fn run(
         let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
         terminals.push(Ready { session, script, worker });
     }
+    let watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
+    let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
     let mut unheard = None;
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
-    let ended = terminal::run(plan, seed, workload.kinds(), terminals, &mut |news| {
+    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,
@@ -205,5 +231,14 @@ fn run(
         message: stopped.to_string(),
     })?;
     voice.say(&Event::Result(Box::new(result)))?;
+    if let (Some(watch), Some(noted)) = (watch, noted) {
+        let noted = noted.into_inner().expect("no panic under this lock");
+        let observed = watch.finish(plan.terminals, told.committed, noted).map_err(not_watched)?;
+        voice.say(&Event::Observed(Box::new(observed)))?;
+    }
     Ok(told)
+}
+
+fn not_watched(error: anyhow::Error) -> Halted {
+    Halted::Failed { doing: "watching the engine's system calls".to_string(), message: format!("{error:#}") }
 }

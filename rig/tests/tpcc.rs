@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
 fn tpcc(changes: &[(&str, Value)]) -> Value {
-    let mut workload = json!({"name": "tpcc", "warehouses": 1, "procedures": false, "keying": false});
+    let mut workload = json!({"name": "tpcc", "warehouses": 1, "percent": 100, "procedures": false, "keying": false, "roaming": false});
     changes.iter().for_each(|(name, value)| workload[*name] = value.clone());
     workload
 }
@@ -43,6 +43,96 @@ fn two_loads_with_one_seed_are_identical() {
         contents(&place)
     };
     assert_eq!(loaded(), loaded());
+}
+
+/// Warehouses of a few percent.
+fn small(warehouses: u32) -> Value {
+    tpcc(&[("warehouses", json!(warehouses)), ("percent", json!(3))])
+}
+
+fn adding(from: u32) -> Value {
+    with(load(), [("from_warehouses", json!(from))])
+}
+
+#[test]
+fn a_smaller_warehouse_has_fewer_rows_of_all_and_holds_every_condition() {
+    let place = Place::new();
+    let ended = succeed(&place.job(small(2), vec![load(), check(), run(2, count(300)), check()]));
+    for checked in ended.checks() {
+        assert!(checked.conditions.iter().all(|c| c.holds), "{checked:?}");
+    }
+    for (sql, wanted) in [
+        ("select count(*) from item", 3_000),
+        ("select count(*) from stock", 6_000),
+        ("select count(*) from district", 20),
+        ("select count(*) from customer", 1_800),
+        ("select count(distinct c_last) from customer", 30),
+        ("select count(*) from orders where o_id <= 90", 1_800),
+        ("select sum(o_id) from orders where o_id <= 90 and o_carrier_id is null and o_d_id = 1 and o_w_id = 1", 0),
+    ] {
+        match wanted {
+            0 => assert!(place.number(sql) <= (64..=90).sum::<i64>(), "{sql}"),
+            _ => assert_eq!(place.number(sql), wanted, "{sql}"),
+        }
+    }
+    assert!(place.number("select max(o_id) from orders") > 90);
+}
+
+#[test]
+fn warehouses_that_are_added_are_as_if_loaded_at_once() {
+    let (at_once, grown) = (Place::new(), Place::new());
+    succeed(&at_once.job(small(4), vec![load()]));
+    succeed(&grown.job(small(2), vec![load()]));
+    let used = grown.copy();
+    let ended = succeed(&grown.job(small(4), vec![adding(2), check()]));
+    assert_eq!(ended.broken(), [""; 0]);
+    assert_eq!(contents(&grown), contents(&at_once));
+
+    // A database may have been at work before it grows.
+    succeed(&used.job(small(2), vec![run(2, count(100))]));
+    let orders = used.rows("orders");
+    let roaming = with(small(4), [("roaming", json!(true))]);
+    let told = json!({"phase": "check", "at_least": [0, 0, 0, 0, 0]});
+    let ended = succeed(&used.job(roaming, vec![adding(2), told.clone(), run(2, count(200)), told]));
+    assert!(ended.checks().iter().all(|checked| checked.conditions.iter().all(|c| c.holds)), "{:?}", ended.checks());
+    assert!(used.rows("orders") > orders + 1_800);
+    assert!(
+        used.number("select count(distinct o_w_id) from orders where o_id > 90") == 4,
+        "two terminals, all warehouses"
+    );
+}
+
+#[test]
+fn warehouses_are_added_to_nothing_but_the_database_asked_for() {
+    let place = Place::new();
+    succeed(&place.job(small(2), vec![load()]));
+    let before = contents(&place);
+    let refused = |place: &Place, workload: Value, from: u32| {
+        let ended = perform(&place.job(workload, vec![adding(from)]));
+        let (doing, message) = ended.failure();
+        assert_eq!(doing, "loading the database");
+        message.to_string()
+    };
+    assert_eq!(refused(&place, small(4), 1), "the database holds 2 warehouses, and not the first 1 to add more to");
+    assert_eq!(refused(&place, small(4), 3), "the database holds 2 warehouses, and not the first 3 to add more to");
+    assert_eq!(
+        refused(&place, with(small(4), [("percent", json!(4))]), 2),
+        "the database holds 3000 items, and 4000 belong to the percentage asked for"
+    );
+    assert_eq!(contents(&place), before);
+    let unfinished = place.copy();
+    unfinished.change("insert into new_order (no_w_id, no_d_id, no_o_id) values (3, 1, 64)");
+    assert_eq!(
+        refused(&unfinished, small(4), 2),
+        "an unfinished load has left rows of other warehouses in new_order: the database must be loaded anew"
+    );
+    let message = refused(&Place::new(), small(4), 2);
+    assert!(message.starts_with("the database does not hold 2 warehouses: "), "{message}");
+    let ended = perform(&place.job(small(2), vec![adding(2)]));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("warehouses must be more than from_warehouses"), "{}", ended.stderr);
+    let ended = perform(&place.job(tpcb(1), vec![adding(2)]));
+    assert!(ended.stderr.contains("from_warehouses is for the workload tpcc"), "{}", ended.stderr);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::cpu::{thread_ns, Sampled};
 use super::drive;
+use crate::clock::monotonic_ns;
 use crate::session::{Class, Outcome, Request, Session, SessionError, Sink, Statement, Value};
 use std::future::poll_fn;
 
@@ -10,6 +11,10 @@ pub struct Client {
     clock_read_ns: f64,
     meter: Option<Meter>,
     pub sampled: Sampled,
+    /// Whether it is noted when a commit is asked for.
+    noting: bool,
+    /// When that was, of the last one.
+    pub commit_ns: Option<u64>,
 }
 
 /// The thread's processor time over one transaction. The thread may drive others in between: what passes while an answer
@@ -23,8 +28,8 @@ struct Meter {
 }
 
 impl Client {
-    pub fn new(session: Box<dyn Session>, clock_read_ns: f64) -> Client {
-        Client { session, clock_read_ns, meter: None, sampled: Sampled::default() }
+    pub fn new(session: Box<dyn Session>, clock_read_ns: f64, noting: bool) -> Client {
+        Client { session, clock_read_ns, meter: None, sampled: Sampled::default(), noting, commit_ns: None }
     }
 
     pub async fn begin(&mut self) -> Outcome<()> {
@@ -90,6 +95,9 @@ impl Client {
     }
 
     async fn ask(&mut self, request: Request<'_>, row: Sink<'_>) -> Outcome<u64> {
+        if self.noting && matches!(request, Request::Commit) {
+            self.commit_ns = Some(monotonic_ns());
+        }
         let mut request = Some(request);
         poll_fn(|_| {
             let began_ns = self.meter.as_ref().map(|_| thread_ns());

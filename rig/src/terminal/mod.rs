@@ -19,6 +19,9 @@ mod series;
 
 pub use client::Client;
 
+use crate::clock::monotonic_ns;
+use crate::crash::Acknowledgements;
+use crate::observe::Noted;
 use crate::protocol::{
     ArrivalCounts, ClassCount, Counts, Cpu, ErrorSample, Extent, Kind, Pacing, PhaseName, RunPlan, RunResult,
 };
@@ -26,12 +29,14 @@ use crate::session::{Class, Outcome, Session};
 use crate::workload::{Acknowledged, Drawn, Ended, KindSpec, Refused, Rng, Script};
 use cpu::Sampled;
 use drive::Task;
-use histogram::Latencies;
+pub use histogram::Latencies;
 use pacing::Schedule;
 use rand::SeedableRng;
 use series::{Collector, Happened, Part, Series};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Barrier, Mutex};
@@ -44,7 +49,12 @@ const LATE_NS: u64 = 1_000_000;
 /// A terminal that fails so often in a row without a commit will not succeed any more.
 const HOPELESS: u64 = 100;
 
+/// So many of a terminal's transactions are noted while system calls are watched; the calls of more are not kept either.
+const NOTED_MAX: usize = 1 << 18;
+
 const NEWS_EVERY_NS: u64 = 1_000_000_000;
+/// News sooner than this after the last do not make the rate of a moment.
+const NEWS_NS_MIN: u64 = 100_000_000;
 
 /// How long a worker that found nothing to do waits before it looks again.
 const IDLE: Duration = Duration::from_millis(1);
@@ -80,11 +90,14 @@ struct Shared<'a> {
     end_ns: u64,
     tickets: AtomicI64,
     schedule: Option<Mutex<Schedule>>,
+    acknowledgements: Option<File>,
     committed: AtomicU64,
     /// Terminals that have not ended; workers end when there is none.
     at_work: AtomicU64,
     stop: AtomicBool,
     stopped: Mutex<Option<Stopped>>,
+    /// Where transactions are noted while system calls are watched.
+    noted: Option<&'a Mutex<Vec<Noted>>>,
 }
 
 impl Shared<'_> {
@@ -113,6 +126,7 @@ struct Record {
     arrivals: ArrivalCounts,
     acknowledged: Acknowledged,
     sampled: Sampled,
+    noted: Vec<Noted>,
     last_end_ns: u64,
 }
 
@@ -168,7 +182,8 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |many| many.get().div_ceil(2))
 }
 
-/// Runs `plan` over the terminals. `news` is called about once a second from the calling thread.
+/// Runs `plan` over the terminals. `news` is called from the calling thread about once a second, and when the measurement
+/// begins and, by its duration, ends: then its fraction is 1 for the first time.
 ///
 /// Answers the result and what the engine acknowledged, warm-up included.
 pub fn run(
@@ -176,6 +191,7 @@ pub fn run(
     seed: u64,
     kinds: &[KindSpec],
     terminals: Vec<Ready>,
+    noted: Option<&Mutex<Vec<Noted>>>,
     news: &mut dyn FnMut(News),
 ) -> Result<(RunResult, Acknowledged), Stopped> {
     let warmup_ns = (plan.warmup_s * 1e9) as u64;
@@ -188,6 +204,12 @@ pub fn run(
         Pacing::Open { rate_per_s, arrivals } => Some(Mutex::new(Schedule::new(rate_per_s, arrivals, seed))),
     };
     let open = schedule.is_some();
+    let acknowledgements = match &plan.acknowledge_to {
+        None => None,
+        Some(path) => {
+            Some(Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))?)
+        }
+    };
     let clock_read_ns = cpu::clock_read_ns();
     let shared = Shared {
         plan,
@@ -196,10 +218,12 @@ pub fn run(
         end_ns,
         tickets: AtomicI64::new(tickets),
         schedule,
+        acknowledgements,
         committed: AtomicU64::new(0),
         at_work: AtomicU64::new(plan.terminals.into()),
         stop: AtomicBool::new(false),
         stopped: Mutex::new(None),
+        noted,
     };
     let threads = threads(plan, &terminals);
     let mut shares: Vec<Vec<(usize, Ready)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -210,7 +234,7 @@ pub fn run(
     let seat = |share: Vec<(usize, Ready)>, parts: Sender<Part>| -> Vec<Terminal> {
         let terminals = share.into_iter().map(|(index, ready)| {
             let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            Terminal::new(&shared, kinds.len(), ready, rng, clock_read_ns, parts.clone())
+            Terminal::new(&shared, index, kinds.len(), ready, rng, clock_read_ns, parts.clone())
         });
         terminals.collect()
     };
@@ -259,15 +283,16 @@ fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::C
     records.into_iter().flatten().collect()
 }
 
-/// What is done beside the terminals during a run: the seconds are merged, the mark is set where the warm-up ends, and
-/// the news are told.
+/// What is done beside the terminals during a run: the seconds are merged, marks are set where the measurement begins and
+/// ends, and the news are told.
 struct Desk<'a> {
     shared: &'a Shared<'a>,
     tickets: i64,
     news: &'a mut dyn FnMut(News),
     arriving: Receiver<Part>,
     series: Series,
-    warming: bool,
+    /// Of the marks, how many are behind.
+    passed: usize,
     cpu_before: (f64, f64),
     told_ns: u64,
     told: u64,
@@ -275,9 +300,8 @@ struct Desk<'a> {
 
 impl<'a> Desk<'a> {
     fn new(shared: &'a Shared<'a>, tickets: i64, news: &'a mut dyn FnMut(News), arriving: Receiver<Part>) -> Desk<'a> {
-        let warming = shared.warmup_ns > 0;
         let cpu_before = cpu::process_s();
-        Desk { shared, tickets, news, arriving, series: Series::default(), warming, cpu_before, told_ns: 0, told: 0 }
+        Desk { shared, tickets, news, arriving, series: Series::default(), passed: 0, cpu_before, told_ns: 0, told: 0 }
     }
 
     /// Waits until every terminal has ended.
@@ -300,28 +324,36 @@ impl<'a> Desk<'a> {
         }
         let shared = self.shared;
         let now_ns = shared.now_ns();
-        if self.warming && now_ns >= shared.warmup_ns {
-            self.warming = false;
-            self.cpu_before = cpu::process_s();
+        let at_mark = now_ns >= self.mark_ns();
+        if at_mark {
+            if self.passed == 0 {
+                // The processor time of the warm-up is not the measurement's.
+                self.cpu_before = cpu::process_s();
+            }
+            self.passed += 1;
         }
-        if now_ns >= self.told_ns + NEWS_EVERY_NS {
+        if at_mark || now_ns >= self.told_ns + NEWS_EVERY_NS {
             let committed = shared.committed.load(Ordering::Relaxed);
+            let since_s = (now_ns - self.told_ns).max(NEWS_NS_MIN) as f64 / 1e9;
             (self.news)(News {
-                phase: if self.warming { PhaseName::Warmup } else { PhaseName::Run },
+                phase: if self.passed == 0 { PhaseName::Warmup } else { PhaseName::Run },
                 fraction: fraction(shared, now_ns, self.tickets),
                 elapsed_s: now_ns as f64 / 1e9,
                 committed,
-                rate_per_s: (committed - self.told) as f64 / ((now_ns - self.told_ns) as f64 / 1e9),
+                rate_per_s: (committed - self.told) as f64 / since_s,
             });
             (self.told_ns, self.told) = (now_ns, committed);
         }
         shared.at(self.due_ns())
     }
 
-    /// The processor time of the warm-up is not the measurement's: the mark is set on time, not at the next news.
+    fn mark_ns(&self) -> u64 {
+        [self.shared.warmup_ns, self.shared.end_ns].get(self.passed).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Marks are set on time, not at the next news.
     fn due_ns(&self) -> u64 {
-        let mark_ns = if self.warming { self.shared.warmup_ns } else { u64::MAX };
-        mark_ns.min(self.told_ns + NEWS_EVERY_NS)
+        self.mark_ns().min(self.told_ns + NEWS_EVERY_NS)
     }
 }
 
@@ -423,10 +455,12 @@ fn summarise(
 
 struct Terminal<'a> {
     shared: &'a Shared<'a>,
+    number: u32,
     socket: Option<RawFd>,
     client: Client,
     script: Box<dyn Script>,
     worker: bool,
+    acknowledgements: Option<Acknowledgements<'a>>,
     rng: Rng,
     parts: Sender<Part>,
     collector: Collector,
@@ -443,6 +477,7 @@ struct Due {
 impl<'a> Terminal<'a> {
     fn new(
         shared: &'a Shared<'a>,
+        index: usize,
         kinds: usize,
         ready: Ready,
         rng: Rng,
@@ -451,10 +486,12 @@ impl<'a> Terminal<'a> {
     ) -> Terminal<'a> {
         Terminal {
             shared,
+            number: index as u32,
             socket: ready.session.descriptor().map(|socket| socket.as_raw_fd()),
-            client: Client::new(ready.session, clock_read_ns),
+            client: Client::new(ready.session, clock_read_ns, shared.noted.is_some()),
             script: ready.script,
             worker: ready.worker,
+            acknowledgements: shared.acknowledgements.as_ref().map(|file| Acknowledgements::new(file, index)),
             rng,
             parts,
             collector: Collector::new(),
@@ -468,6 +505,7 @@ impl<'a> Terminal<'a> {
                 arrivals: ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 },
                 acknowledged: Acknowledged::default(),
                 sampled: Sampled::default(),
+                noted: Vec::new(),
                 last_end_ns: 0,
             },
             in_vain: 0,
@@ -485,6 +523,9 @@ impl<'a> Terminal<'a> {
             self.hand_on(part);
         }
         self.record.sampled = self.client.sampled;
+        if let Some(noted) = self.shared.noted {
+            noted.lock().expect("no panic under this lock").append(&mut self.record.noted);
+        }
         self.record
     }
 
@@ -624,13 +665,26 @@ impl<'a> Terminal<'a> {
     async fn transaction(&mut self, due: &Due, drawn: Drawn) {
         let shared = self.shared;
         let started_ns = shared.now_ns();
+        let noting_ns = shared.noted.map(|_| monotonic_ns());
         let mut tries_left = shared.plan.retries;
         loop {
+            let began_ns = self.acknowledgements.as_ref().map(|_| monotonic_ns());
             let outcome = self.script.attempt(&mut self.client).await;
             let ended_ns = shared.now_ns();
             match outcome {
                 Ok(Ended::Committed) => {
+                    if let (Some(acknowledgements), Some(began_ns)) = (&mut self.acknowledgements, began_ns) {
+                        if let Err(error) = acknowledgements.write(drawn.kind, drawn.number, began_ns) {
+                            shared.stop(Stopped(format!("writing acknowledgements: {error}")));
+                        }
+                    }
                     self.in_vain = 0;
+                    if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
+                        let (tid, commit_ns) =
+                            (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
+                        let end_ns = monotonic_ns();
+                        self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
+                    }
                     self.record.acknowledged.commit(drawn.kind);
                     shared.committed.fetch_add(1, Ordering::Relaxed);
                     let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);

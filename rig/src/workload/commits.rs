@@ -35,10 +35,7 @@ impl Workload for Commits {
             condition(
                 "rows_match_acknowledged",
                 acknowledged.agrees(rows),
-                format!(
-                    "{rows} rows, {} commits acknowledged, {} unknown",
-                    acknowledged.committed, acknowledged.unknown
-                ),
+                format!("{rows} rows, {}", acknowledged.shown(acknowledged.committed)),
             ),
             condition(
                 "payloads_are_whole",

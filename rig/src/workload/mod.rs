@@ -2,6 +2,7 @@
 
 mod commits;
 mod iud;
+mod numbered;
 mod oltp;
 mod orders;
 mod scan;
@@ -11,8 +12,8 @@ mod tpcc;
 
 pub use site::Site;
 
-use crate::protocol;
-use crate::session::{Outcome, Session};
+use crate::protocol::{self, Survey};
+use crate::session::{Class, Outcome, Session, SessionError};
 use crate::terminal::Client;
 use rand_chacha::ChaCha8Rng;
 use std::future::Future;
@@ -32,6 +33,9 @@ pub enum Ended {
 }
 
 pub const KINDS_MAX: usize = 8;
+
+/// More than can have been acknowledged to anybody else.
+const MANY: u64 = 1 << 40;
 
 /// What this process has been told by the engine, over all its runs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,6 +58,14 @@ impl Acknowledged {
         self.allows(self.kinds[kind], found)
     }
 
+    /// What was acknowledged, `committed` of it in question, for people.
+    pub fn shown(&self, committed: u64) -> String {
+        match self.unknown {
+            MANY => format!("at least {committed} commits acknowledged"),
+            unknown => format!("{committed} commits acknowledged, {unknown} unknown"),
+        }
+    }
+
     fn allows(&self, committed: u64, found: i64) -> bool {
         u64::try_from(found).is_ok_and(|n| (committed..=committed + self.unknown).contains(&n))
     }
@@ -61,6 +73,15 @@ impl Acknowledged {
     pub fn commit(&mut self, kind: usize) {
         self.committed += 1;
         self.kinds[kind] += 1;
+    }
+
+    /// What another process was told, commits of each kind: more may be there.
+    pub fn at_least(kinds: &[u64]) -> Acknowledged {
+        let mut told = Acknowledged { committed: kinds.iter().sum(), unknown: MANY, ..Acknowledged::default() };
+        for (sum, kind) in told.kinds.iter_mut().zip(kinds) {
+            *sum = *kind;
+        }
+        told
     }
 
     pub fn add(&mut self, other: &Acknowledged) {
@@ -107,6 +128,12 @@ pub trait Workload: Sync {
         0
     }
 
+    /// What is there of each numbered transaction.
+    fn survey(&self, _session: &mut dyn Session) -> Outcome<Survey> {
+        let message = "the transactions of this workload carry no number".to_string();
+        Err(SessionError { class: Class::Other, message })
+    }
+
     /// What one terminal, or one worker, does, its statements prepared on `session`.
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>>;
 }
@@ -122,6 +149,8 @@ pub struct Drawn {
     pub think: Duration,
     /// When a terminal queued it: its latency began then.
     pub queued: Option<Instant>,
+    /// Its number among those of its terminal, where the workload writes it into the database.
+    pub number: u64,
 }
 
 /// An attempt under way.
@@ -160,6 +189,11 @@ async fn commit(client: &mut Client) -> Result<Ended, Refused> {
 pub fn of(workload: &protocol::Workload, seed: u64) -> Box<dyn Workload> {
     match workload {
         protocol::Workload::Commits { row_bytes } => Box::new(commits::Commits { row_bytes: *row_bytes }),
+        protocol::Workload::Numbered { terminals, parts, row_bytes } => Box::new(numbered::Numbered {
+            terminals: u64::from(*terminals),
+            parts: u64::from(*parts),
+            row_bytes: *row_bytes as usize,
+        }),
         protocol::Workload::Tpcb { scale } => Box::new(tpcb::Tpcb { scale: i64::from(*scale) }),
         protocol::Workload::Orders { products, orders_per_call, repeatable } => Box::new(orders::Orders {
             products: i64::from(*products),
@@ -171,8 +205,8 @@ pub fn of(workload: &protocol::Workload, seed: u64) -> Box<dyn Workload> {
         protocol::Workload::Oltp { tables, table_rows } => {
             Box::new(oltp::Oltp { tables: i64::from(*tables), table_rows: i64::from(*table_rows) })
         }
-        protocol::Workload::Tpcc { warehouses, procedures, keying } => {
-            Box::new(tpcc::Tpcc::new(*warehouses, *procedures, *keying, seed))
+        protocol::Workload::Tpcc { warehouses, percent, procedures, keying, roaming } => {
+            Box::new(tpcc::Tpcc::new(*warehouses, *percent, *procedures, *keying, *roaming, seed))
         }
     }
 }

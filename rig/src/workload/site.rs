@@ -11,22 +11,28 @@ pub struct Site<'a> {
     seed: u64,
     sessions: usize,
     one_by_one: bool,
+    from_warehouses: u32,
     expected: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl<'a> Site<'a> {
-    pub fn new(target: &'a Target, seed: u64, sessions: u32, one_by_one: bool) -> Site<'a> {
+    pub fn new(target: &'a Target, seed: u64, sessions: u32, one_by_one: bool, from_warehouses: u32) -> Site<'a> {
         // SQLite admits one writer.
         let sessions = if matches!(target, Target::Sqlite { .. }) { 1 } else { sessions as usize };
         let zero = || AtomicU64::new(0);
-        Site { target, seed, sessions, one_by_one, expected: zero(), rows: zero(), bytes: zero() }
+        Site { target, seed, sessions, one_by_one, from_warehouses, expected: zero(), rows: zero(), bytes: zero() }
     }
 
     /// Seed of every random value that is loaded.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// How many are loaded already.
+    pub fn warehouses_there(&self) -> i64 {
+        self.from_warehouses.into()
     }
 
     pub fn sessions(&self) -> usize {

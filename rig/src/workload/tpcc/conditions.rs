@@ -3,8 +3,7 @@
 //! The engine sums up and counts by district; what it answers, a few rows a warehouse, is compared here. So no query joins
 //! one derived table with another, which older planners do row by row.
 
-use super::random::{CUSTOMERS, ITEMS};
-use super::{DISTRICTS, NEW_ORDER, ORDERS, PAYMENT};
+use super::{Scale, DISTRICTS, NEW_ORDER, PAYMENT};
 use crate::protocol::Condition;
 use crate::session::{Outcome, Session, Value};
 use crate::workload::{condition, number, Acknowledged};
@@ -95,7 +94,12 @@ const QUERIES: [Query; 8] = [
     ),
 ];
 
-pub fn check(session: &mut dyn Session, warehouses: i64, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
+pub fn check(
+    session: &mut dyn Session,
+    warehouses: i64,
+    scale: Scale,
+    acknowledged: &Acknowledged,
+) -> Outcome<Vec<Condition>> {
     let mut districts: BTreeMap<Key, District> = BTreeMap::new();
     for (sql, fields) in QUERIES {
         for row in session.rows(sql)? {
@@ -119,15 +123,15 @@ pub fn check(session: &mut dyn Session, warehouses: i64, acknowledged: &Acknowle
     for (name, rows, right) in [
         ("warehouse_cardinality", ytd.len() as i64, warehouses),
         ("district_cardinality", total(|d| d.rows), warehouses * DISTRICTS),
-        ("customer_cardinality", total(|d| d.customers), warehouses * DISTRICTS * CUSTOMERS),
-        ("item_cardinality", number(session, "select count(*) from item")?, ITEMS),
-        ("stock_cardinality", number(session, "select count(*) from stock")?, warehouses * ITEMS),
+        ("customer_cardinality", total(|d| d.customers), warehouses * DISTRICTS * scale.customers()),
+        ("item_cardinality", number(session, "select count(*) from item")?, scale.items()),
+        ("stock_cardinality", number(session, "select count(*) from stock")?, warehouses * scale.items()),
     ] {
         found.push(condition(name, rows == right, format!("{rows} rows, {right} wanted")));
     }
     for (name, kind, before, now) in [
-        ("new_orders_match_acknowledged", NEW_ORDER, ORDERS, total(|d| d.orders)),
-        ("payments_match_acknowledged", PAYMENT, CUSTOMERS, number(session, "select count(*) from history")?),
+        ("new_orders_match_acknowledged", NEW_ORDER, scale.orders(), total(|d| d.orders)),
+        ("payments_match_acknowledged", PAYMENT, scale.customers(), number(session, "select count(*) from history")?),
     ] {
         let more = now - before * DISTRICTS * warehouses;
         found.push(condition(
@@ -148,60 +152,61 @@ pub fn check(session: &mut dyn Session, warehouses: i64, acknowledged: &Acknowle
         });
         compared(name, &words, "warehouses", figures)
     };
-    let by_district = |name: &str, words: &[&str], figures: fn(&District) -> Vec<i64>| {
+    let by_district = |name: &str, words: &[&str], figures: &dyn Fn(&District) -> Vec<i64>| {
         let place = |&(warehouse, district): &Key| format!("warehouse {warehouse}, district {district}");
         let figures = districts.iter().map(|(key, district)| (place(key), figures(district)));
         compared(name, words, "districts", figures)
     };
     found.push(by_warehouse("condition_1_warehouse_ytd", ["w_ytd", "sum(d_ytd)"], |(ytd, _)| *ytd));
-    found.push(by_district("condition_2_next_order", &["d_next_o_id - 1", "max(o_id)", "max(no_o_id)"], |d| {
-        match d.new_orders {
-            0 => vec![d.next - 1, d.newest_order],
-            _ => vec![d.next - 1, d.newest_order, d.newest_new],
-        }
+    found.push(by_district("condition_2_next_order", &["d_next_o_id - 1", "max(o_id)", "max(no_o_id)"], &|d| match d
+        .new_orders
+    {
+        0 => vec![d.next - 1, d.newest_order],
+        _ => vec![d.next - 1, d.newest_order, d.newest_new],
     }));
     found.push(by_district(
         "condition_3_new_orders_without_gaps",
         &["max(no_o_id) - min(no_o_id) + 1", "new-order rows"],
-        |d| match d.new_orders {
+        &|d| match d.new_orders {
             0 => vec![0, 0],
             many => vec![d.newest_new - d.oldest_new + 1, many],
         },
     ));
-    found.push(by_district("condition_4_district_lines", &["sum(o_ol_cnt)", "order-line rows"], |d| {
+    found.push(by_district("condition_4_district_lines", &["sum(o_ol_cnt)", "order-line rows"], &|d| {
         vec![d.lines_wanted, d.lines]
     }));
     found.push(by_district(
         "condition_5_carrier_or_new_order",
         &["orders without carrier", "new-order rows", "both"],
-        |d| vec![d.orders - d.carried, d.new_orders, d.new_uncarried],
+        &|d| vec![d.orders - d.carried, d.new_orders, d.new_uncarried],
     ));
-    found.push(by_district("condition_6_order_lines", &["orders", "with o_ol_cnt lines"], |d| {
+    found.push(by_district("condition_6_order_lines", &["orders", "with o_ol_cnt lines"], &|d| {
         vec![d.orders, d.orders_whole]
     }));
     found.push(by_district(
         "condition_7_delivery_dates",
         &["order-line rows", "with a delivery date if their order has a carrier and only then"],
-        |d| vec![d.lines, d.lines_agree],
+        &|d| vec![d.lines, d.lines_agree],
     ));
     found.push(by_warehouse("condition_8_warehouse_history", ["w_ytd", "sum(h_amount)"], |(_, paid)| *paid));
-    found.push(by_district("condition_9_district_history", &["d_ytd", "sum(h_amount)"], |d| vec![d.ytd, d.paid]));
+    found.push(by_district("condition_9_district_history", &["d_ytd", "sum(h_amount)"], &|d| vec![d.ytd, d.paid]));
     found.push(by_district(
         "condition_10_customer_balance",
         &["customers", "with c_balance = sum(ol_amount) - sum(h_amount)"],
-        |d| vec![d.parties, d.balances_agree],
+        &|d| vec![d.parties, d.balances_agree],
     ));
+    let delivered = scale.first_open() - 1;
     // The clause has 2,100, which is what the load leaves delivered; each delivery since adds one, and is counted with the
     // customer.
     found.push(by_district(
         "condition_11_orders_delivered",
-        &["orders - new-order rows", "2100 + sum(c_delivery_cnt)"],
-        |d| vec![d.orders - d.new_orders, super::load::OPEN - 1 + d.delivered],
+        &["orders - new-order rows", &format!("{delivered} + sum(c_delivery_cnt)")],
+        &|d| vec![d.orders - d.new_orders, delivered + d.delivered],
     ));
     found.push(by_district(
         "condition_12_customer_payments",
         &["customers", "with c_balance + c_ytd_payment = sum(ol_amount)"],
-        |d| vec![d.parties, d.payments_agree],
+        &|d| vec![d.parties, d.payments_agree],
     ));
     Ok(found)
 }

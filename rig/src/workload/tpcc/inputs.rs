@@ -1,13 +1,15 @@
 //! What a terminal asks for: inputs drawn as clauses 2.4.1 to 2.8.1 say.
 
-use super::random::{last_name, other, Constants, Deck, ITEMS};
-use super::{CENTS, DELIVERY, DISTRICTS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use super::random::{last_name, other, Constants, Deck};
+use super::{Scale, Tpcc, CENTS, DELIVERY, DISTRICTS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::workload::{Drawn, Rng, Seat};
 use rand::RngExt as _;
 use std::time::Duration;
 
 /// No item has this number (clause 2.4.1.5).
-pub const UNUSED_ITEM: i64 = ITEMS + 1;
+pub fn unused_item(scale: Scale) -> i64 {
+    scale.items() + 1
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inputs {
@@ -55,28 +57,36 @@ pub struct Desk {
     /// For stock-level; other transactions draw theirs.
     pub district: i64,
     warehouses: i64,
+    unused_item: i64,
     constants: Constants,
     keying: bool,
+    roaming: bool,
     deck: Deck,
 }
 
 impl Desk {
     /// Terminals are dealt out over the warehouses, and a warehouse's over its districts (clause 2.8.1.1); more than ten
     /// at a warehouse share districts.
-    pub fn new(seat: Seat, warehouses: i64, constants: Constants, keying: bool) -> Desk {
+    pub fn new(seat: Seat, workload: &Tpcc) -> Desk {
+        let Tpcc { warehouses, scale, keying, roaming, constants, .. } = *workload;
         let terminal = seat.terminal as i64;
         Desk {
             warehouse: terminal % warehouses + 1,
             district: terminal / warehouses % DISTRICTS + 1,
             warehouses,
+            unused_item: unused_item(scale),
             constants,
             keying,
+            roaming,
             deck: Deck::new([10, 10, 1, 1, 1]),
         }
     }
 
     pub fn draw(&mut self, rng: &mut Rng) -> (Drawn, Inputs) {
         let kind = self.deck.draw(rng);
+        if self.roaming {
+            (self.warehouse, self.district) = (rng.random_range(1..=self.warehouses), district(rng));
+        }
         let inputs = match kind {
             NEW_ORDER => Inputs::NewOrder(self.new_order(rng)),
             PAYMENT => Inputs::Payment(self.payment(rng)),
@@ -97,7 +107,7 @@ impl Desk {
         let (district, customer) = (district(rng), self.constants.customer(rng));
         let mut lines: Vec<Line> = (1..=many)
             .map(|number| Line {
-                item: if wrong && number == many { UNUSED_ITEM } else { self.constants.item(rng) },
+                item: if wrong && number == many { self.unused_item } else { self.constants.item(rng) },
                 supply: match rng.random_range(1..=100) {
                     1 => other(rng, self.warehouse, self.warehouses),
                     _ => self.warehouse,
@@ -160,13 +170,15 @@ mod tests {
 
     fn desk(terminal: u64, warehouses: i64, keying: bool) -> Desk {
         let seat = Seat { run: 0, terminal, terminals: 100, worker: false };
-        Desk::new(seat, warehouses, Constants::of_run(9), keying)
+        Desk::new(seat, &Tpcc::new(warehouses as u32, 100, false, keying, false, 9))
     }
 
     fn drawn(warehouses: i64) -> Vec<Inputs> {
         let (mut rng, mut desk) = (Rng::seed_from_u64(3), desk(1, warehouses, false));
         (0..23 * 10_000).map(|_| desk.draw(&mut rng).1).collect()
     }
+
+    const UNUSED: i64 = 100_001;
 
     fn share(part: usize, whole: usize) -> f64 {
         part as f64 / whole as f64
@@ -180,8 +192,8 @@ mod tests {
             .filter_map(|inputs| if let Inputs::NewOrder(order) = inputs { Some(order) } else { None })
             .collect();
         assert_eq!(orders.len(), 100_000);
-        let wrong = orders.iter().filter(|order| order.lines.iter().any(|line| line.item == UNUSED_ITEM));
-        assert!(wrong.clone().all(|order| order.lines.last().is_some_and(|line| line.item == UNUSED_ITEM)));
+        let wrong = orders.iter().filter(|order| order.lines.iter().any(|line| line.item == UNUSED));
+        assert!(wrong.clone().all(|order| order.lines.last().is_some_and(|line| line.item == UNUSED)));
         let wrong = share(wrong.count(), orders.len());
         assert!((0.009..=0.011).contains(&wrong), "{wrong}");
         let lines: Vec<_> = orders.iter().flat_map(|order| &order.lines).collect();
@@ -193,7 +205,7 @@ mod tests {
         }
         let remote = share(lines.iter().filter(|line| line.supply != 2).count(), lines.len());
         assert!((0.0095..=0.0105).contains(&remote), "{remote}");
-        assert!(lines.iter().all(|line| (1..=UNUSED_ITEM).contains(&line.item)
+        assert!(lines.iter().all(|line| (1..=UNUSED).contains(&line.item)
             && (1..=5).contains(&line.supply)
             && (1..=10).contains(&line.quantity)));
         assert!(orders.iter().all(|order| order.lines.is_sorted() && (1..=10).contains(&order.district)));
@@ -248,6 +260,23 @@ mod tests {
             (0..40).map(|terminal| desk(terminal, 4, false)).map(|desk| (desk.warehouse, desk.district)).collect();
         assert_eq!(places.len(), 40);
         assert!(places.iter().all(|(warehouse, district)| (1..=4).contains(warehouse) && (1..=10).contains(district)));
+    }
+
+    #[test]
+    fn terminals_that_roam_come_to_all_warehouses_alike() {
+        let (mut rng, seat) = (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false });
+        let mut desk = Desk::new(seat, &Tpcc::new(40, 10, false, false, true, 9));
+        let mut seen = [[0u32; 10]; 40];
+        for _ in 0..40_000 {
+            let (_, inputs) = desk.draw(&mut rng);
+            seen[desk.warehouse as usize - 1][desk.district as usize - 1] += 1;
+            if let Inputs::NewOrder(order) = inputs {
+                assert!(order.lines.iter().all(|line| (1..=10_001).contains(&line.item)));
+                assert!((1..=300).contains(&order.customer));
+            }
+        }
+        assert!(seen.iter().all(|districts| districts.iter().all(|many| (50..160).contains(many))), "{seen:?}");
+        assert!(seen.iter().all(|districts| (850..1_150).contains(&districts.iter().sum::<u32>())), "{seen:?}");
     }
 
     #[test]

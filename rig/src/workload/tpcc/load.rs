@@ -1,9 +1,9 @@
 //! The initial population (clause 4.3.3.1), in chunks. The rows of a chunk follow from the seed and the chunk alone,
 //! whichever session writes it and whenever.
 
-use super::random::{last_name, permutation, Constants, Texts, CUSTOMERS, ITEMS};
+use super::random::{last_name, permutation, Constants, Texts};
 use super::schema::Table;
-use super::{CENTS, DISTRICTS, ORDERS};
+use super::{Scale, CENTS, DISTRICTS};
 use crate::session::Value;
 use crate::workload::Rng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -11,8 +11,6 @@ use std::fmt::Write as _;
 
 /// The time of everything loaded: the clock's would make two loads different.
 const DATE: &str = "2026-01-01 00:00:00";
-/// The first order that is not delivered.
-pub const OPEN: i64 = 2_101;
 /// Into how many chunks the items are divided, and each warehouse's stock.
 const PARTS: i64 = 4;
 
@@ -26,10 +24,11 @@ pub struct Chunk {
     part: i64,
 }
 
-/// All chunks, those of a warehouse together.
-pub fn chunks(warehouses: i64) -> Vec<Chunk> {
-    let mut chunks: Vec<Chunk> = (0..PARTS).map(|part| Chunk { table: Table::Item, warehouse: 0, part }).collect();
-    for warehouse in 1..=warehouses {
+/// The chunks of the warehouses after `from`, those of each together; after none the items come first.
+pub fn chunks(from: i64, warehouses: i64) -> Vec<Chunk> {
+    let items = if from == 0 { 0..PARTS } else { 0..0 };
+    let mut chunks: Vec<Chunk> = items.map(|part| Chunk { table: Table::Item, warehouse: 0, part }).collect();
+    for warehouse in from + 1..=warehouses {
         let mut add = |table, parts: std::ops::Range<i64>| {
             chunks.extend(parts.map(|part| Chunk { table, warehouse, part }));
         };
@@ -43,15 +42,18 @@ pub fn chunks(warehouses: i64) -> Vec<Chunk> {
     chunks
 }
 
-/// How many rows the load writes; that of order lines, which is random, is taken at its mean.
-pub fn rows(warehouses: i64) -> i64 {
-    let per_district = CUSTOMERS * 2 + ORDERS * 11 + (ORDERS + 1 - OPEN);
-    ITEMS + warehouses * (1 + ITEMS + DISTRICTS * (1 + per_district))
+/// How many rows [`chunks`] have; that of order lines, which is random, is taken at its mean.
+pub fn rows(from: i64, warehouses: i64, scale: Scale) -> i64 {
+    let per_district = scale.customers() * 2 + scale.orders() * 11 + (scale.orders() + 1 - scale.first_open());
+    let items = if from == 0 { scale.items() } else { 0 };
+    items + (warehouses - from) * (1 + scale.items() + DISTRICTS * (1 + per_district))
 }
 
 /// Writes the values of a chunk's rows, one row after another.
 pub struct Rows<'a> {
     chunk: Chunk,
+    scale: Scale,
+    names: Constants,
     texts: &'a Texts,
     rng: Rng,
     /// What comes next: an item, district, customer or order.
@@ -66,7 +68,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(chunk: Chunk, seed: u64, texts: &'a Texts) -> Rows<'a> {
+    pub fn new(chunk: Chunk, scale: Scale, seed: u64, texts: &'a Texts) -> Rows<'a> {
         let Chunk { table, warehouse, part } = chunk;
         let stream = |which: u64| {
             let mut rng = Rng::seed_from_u64(seed);
@@ -75,23 +77,24 @@ impl<'a> Rows<'a> {
         };
         let mut rng = stream(table as u64 + 1);
         let (next, last) = match table {
-            Table::Item | Table::Stock => (part * (ITEMS / PARTS) + 1, (part + 1) * (ITEMS / PARTS)),
+            Table::Item | Table::Stock => (part * (scale.items() / PARTS) + 1, (part + 1) * (scale.items() / PARTS)),
             Table::Warehouse => (1, 1),
             Table::District => (1, DISTRICTS),
-            Table::Customer | Table::History => (1, CUSTOMERS),
-            Table::Orders | Table::OrderLine => (1, ORDERS),
-            Table::NewOrder => (OPEN, ORDERS),
+            Table::Customer | Table::History => (1, scale.customers()),
+            Table::Orders | Table::OrderLine => (1, scale.orders()),
+            Table::NewOrder => (scale.first_open(), scale.orders()),
         };
         // Orders and their lines are written by different chunks, which must agree.
         let lines = match table {
             Table::Orders | Table::OrderLine => {
                 let mut counts = stream(0);
-                (0..ORDERS).map(|_| counts.random_range(5..=15)).collect()
+                (0..scale.orders()).map(|_| counts.random_range(5..=15)).collect()
             }
             _ => Vec::new(),
         };
-        let customers = if table == Table::Orders { permutation(&mut rng, CUSTOMERS) } else { Vec::new() };
-        Rows { chunk, texts, rng, next, last, line: 1, lines, customers }
+        let customers = if table == Table::Orders { permutation(&mut rng, scale.customers()) } else { Vec::new() };
+        let names = Constants::of_load(scale);
+        Rows { chunk, scale, names, texts, rng, next, last, line: 1, lines, customers }
     }
 
     /// Fills in the next row; false when there is none. `values` are those of the row before, or empty.
@@ -144,7 +147,7 @@ impl<'a> Rows<'a> {
         self.text(row, 6, 10);
         self.address(row);
         row.int(self.rng.random_range(0..=2_000));
-        row.int(300_000 * CENTS);
+        row.int(10 * CENTS * self.scale.customers() * DISTRICTS);
     }
 
     fn district(&mut self, row: &mut Row) {
@@ -152,14 +155,14 @@ impl<'a> Rows<'a> {
         self.text(row, 6, 10);
         self.address(row);
         row.int(self.rng.random_range(0..=2_000));
-        row.ints(&[30_000 * CENTS, ORDERS + 1]);
+        row.ints(&[10 * CENTS * self.scale.customers(), self.scale.orders() + 1]);
     }
 
     fn customer(&mut self, row: &mut Row) {
         row.ints(&[self.chunk.warehouse, self.chunk.part, self.next]);
         self.text(row, 8, 16);
         row.text("OE");
-        let name = if self.next <= 1_000 { self.next - 1 } else { Constants::LOAD.name(&mut self.rng) };
+        let name = if self.next <= self.scale.names() { self.next - 1 } else { self.names.name(&mut self.rng) };
         row.text(&last_name(name));
         self.address(row);
         let phone = self.rng.random_range(0..10i64.pow(16));
@@ -183,15 +186,15 @@ impl<'a> Rows<'a> {
         row.ints(&[self.chunk.warehouse, self.chunk.part, self.next, self.customers[at]]);
         row.text(DATE);
         let carrier = self.rng.random_range(1..=10);
-        row.set(if self.next < OPEN { Value::Int(carrier) } else { Value::Null });
+        row.set(if self.next < self.scale.first_open() { Value::Int(carrier) } else { Value::Null });
         row.ints(&[self.lines[at], 1]);
     }
 
     /// As [`Rows::next`]: an order has several.
     fn order_line(&mut self, row: &mut Row) -> bool {
         let Chunk { warehouse, part: district, .. } = self.chunk;
-        let delivered = self.next < OPEN;
-        let (item, amount) = (self.rng.random_range(1..=ITEMS), self.rng.random_range(1..=999_999));
+        let delivered = self.next < self.scale.first_open();
+        let (item, amount) = (self.rng.random_range(1..=self.scale.items()), self.rng.random_range(1..=999_999));
         row.ints(&[warehouse, district, self.next, self.line, item, warehouse]);
         if delivered {
             row.text(DATE);
@@ -279,7 +282,7 @@ mod tests {
 
     fn all(chunk: Chunk, seed: u64) -> Vec<Vec<Value>> {
         let texts = Texts::new(seed);
-        let mut rows = Rows::new(chunk, seed, &texts);
+        let mut rows = Rows::new(chunk, Scale::WHOLE, seed, &texts);
         let (mut values, mut found) = (Vec::new(), Vec::new());
         while rows.next(&mut values) {
             assert_eq!(values.len(), chunk.table.names().len());
@@ -303,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_chunks_rows_depend_on_the_seed_and_on_nothing_that_was_made_before() {
-        let chunks = chunks(2);
+        let chunks = chunks(0, 2);
         let forwards: Vec<_> = chunks.iter().map(|&chunk| all(chunk, 5)).collect();
         let backwards: Vec<_> = chunks.iter().rev().map(|&chunk| all(chunk, 5)).collect();
         assert!(forwards.iter().eq(backwards.iter().rev()));
@@ -325,7 +328,7 @@ mod tests {
         }
         let lines = many["order_line"];
         assert!((590_000..610_000).contains(&lines), "{lines}");
-        assert_eq!(many.values().sum::<i64>() - lines + 600_000, rows(2));
+        assert_eq!(many.values().sum::<i64>() - lines + 600_000, rows(0, 2, Scale::WHOLE));
         for (table, wanted) in [
             ("item", 100_000),
             ("warehouse", 2),
@@ -356,7 +359,7 @@ mod tests {
             for line in 1..=many {
                 let found = lines.next().expect("a line");
                 assert_eq!([0, 1, 2, 3, 5, 7].map(|at| int(&found[at])), [2, 3, number, line, 2, 5]);
-                assert!((1..=ITEMS).contains(&int(&found[4])));
+                assert!((1..=100_000).contains(&int(&found[4])));
                 assert_eq!(delivered, found[6] != Value::Null);
                 assert_eq!(delivered, int(&found[8]) == 0);
                 assert!((0..=999_999).contains(&int(&found[8])));

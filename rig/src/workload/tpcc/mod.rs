@@ -2,6 +2,7 @@
 //! are not comparable with published TPC results; docs/WORKLOADS.md says where the workload departs from the benchmark.
 
 mod conditions;
+mod grown;
 mod inputs;
 mod load;
 mod procedures;
@@ -17,15 +18,50 @@ use inputs::Desk;
 use load::Rows;
 use queue::Queue;
 use random::{Constants, Texts};
+use schema::Table;
 use script::{Deliverer, Means, Terminal};
 use std::sync::Arc;
 
 /// Districts of a warehouse.
 const DISTRICTS: i64 = 10;
-/// Orders of a district after the load.
-const ORDERS: i64 = 3_000;
 /// Of an amount's unit.
 const CENTS: i64 = 100;
+
+/// The rows of a warehouse: TPC-C's (clause 1.2.1), or so many percent of them. A warehouse has its ten districts always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scale {
+    percent: i64,
+}
+
+impl Scale {
+    #[cfg(test)]
+    const WHOLE: Scale = Scale { percent: 100 };
+
+    /// Of the database, and stock rows of a warehouse.
+    fn items(self) -> i64 {
+        1_000 * self.percent
+    }
+
+    /// Of a district.
+    fn customers(self) -> i64 {
+        30 * self.percent
+    }
+
+    /// Last names that customers have.
+    fn names(self) -> i64 {
+        10 * self.percent
+    }
+
+    /// Of a district after the load.
+    fn orders(self) -> i64 {
+        30 * self.percent
+    }
+
+    /// The first order of a district that the load leaves to be delivered.
+    fn first_open(self) -> i64 {
+        21 * self.percent + 1
+    }
+}
 
 // Places in KINDS.
 const NEW_ORDER: usize = 0;
@@ -48,19 +84,24 @@ const TERMINALS_PER_WORKER: u32 = 10;
 
 pub struct Tpcc {
     warehouses: i64,
+    scale: Scale,
     procedures: bool,
     keying: bool,
+    roaming: bool,
     constants: Constants,
     queue: Arc<Queue>,
 }
 
 impl Tpcc {
-    pub fn new(warehouses: u32, procedures: bool, keying: bool, seed: u64) -> Tpcc {
+    pub fn new(warehouses: u32, percent: u32, procedures: bool, keying: bool, roaming: bool, seed: u64) -> Tpcc {
+        let scale = Scale { percent: percent.into() };
         Tpcc {
             warehouses: warehouses.into(),
+            scale,
             procedures,
             keying,
-            constants: Constants::of_run(seed),
+            roaming,
+            constants: Constants::of_run(scale, seed),
             queue: Arc::default(),
         }
     }
@@ -69,22 +110,32 @@ impl Tpcc {
 impl Workload for Tpcc {
     fn load(&self, site: &Site) -> Outcome<()> {
         let dialect = site.dialect();
-        let procedures = if self.procedures { procedures::create(dialect)? } else { Vec::new() };
-        site.statements(schema::tables(dialect))?;
-        site.expect(load::rows(self.warehouses) as u64);
+        let from = site.warehouses_there();
+        let procedures = if self.procedures && from == 0 { procedures::create(dialect)? } else { Vec::new() };
+        if from == 0 {
+            site.statements(schema::tables(dialect))?;
+        } else {
+            grown::holds(site.session()?.as_mut(), from, self.scale)?;
+        }
+        site.expect(load::rows(from, self.warehouses, self.scale) as u64);
+        // A warehouse's own row comes last where it is added: until then the database has no more than before.
+        let (rest, last) = load::chunks(from, self.warehouses)
+            .into_iter()
+            .partition(|chunk| from == 0 || chunk.table != Table::Warehouse);
         let texts = Texts::new(site.seed());
-        site.each(load::chunks(self.warehouses), |session, chunk| {
-            let mut rows = Rows::new(chunk, site.seed(), &texts);
-            site.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
-        })?;
-        site.each(schema::after(dialect), |session, statements| {
-            statements.iter().try_for_each(|sql| session.batch(sql))
-        })?;
+        for chunks in [rest, last] {
+            site.each(chunks, |session, chunk| {
+                let mut rows = Rows::new(chunk, self.scale, site.seed(), &texts);
+                site.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
+            })?;
+        }
+        let after = if from == 0 { schema::after(dialect) } else { schema::after_more(dialect) };
+        site.each(after, |session, statements| statements.iter().try_for_each(|sql| session.batch(sql)))?;
         site.statements(procedures)
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let mut found = conditions::check(session, self.warehouses, acknowledged)?;
+        let mut found = conditions::check(session, self.warehouses, self.scale, acknowledged)?;
         found.push(self.queue.condition());
         Ok(found)
     }
@@ -100,11 +151,11 @@ impl Workload for Tpcc {
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
         self.queue.begin(seat.run);
         let queue = Arc::clone(&self.queue);
-        let means = Means::prepare(session, self.procedures)?;
+        let means = Means::prepare(session, self.procedures, self.scale)?;
         if seat.worker {
             return Ok(Box::new(Deliverer::new(means, queue)));
         }
-        let desk = Desk::new(seat, self.warehouses, self.constants, self.keying);
+        let desk = Desk::new(seat, self);
         Ok(Box::new(Terminal::new(means, desk, queue)))
     }
 }

@@ -1,33 +1,62 @@
 //! Random choices as the specification makes them.
 
+use super::Scale;
 use crate::workload::Rng;
 use rand::{RngExt as _, SeedableRng as _};
 
-pub const CUSTOMERS: i64 = 3_000;
-pub const ITEMS: i64 = 100_000;
-const NAMES: i64 = 1_000;
-
 /// Non-uniform within `low..=high` (clause 2.1.6).
-fn nurand(rng: &mut Rng, a: i64, c: i64, low: i64, high: i64) -> i64 {
-    ((rng.random_range(0..=a) | rng.random_range(low..=high)) + c) % (high - low + 1) + low
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NonUniform {
+    a: i64,
+    c: i64,
+    low: i64,
+    high: i64,
 }
 
-/// The constants C of NURand, the same for all terminals of a job.
+impl NonUniform {
+    /// `many` numbers, with the clause's A and a C for it. The numbers lie in equal patterns of A + 1, in which some are
+    /// drawn far oftener than others. Fewer numbers are fewer patterns, which leaves the skew as it is; where not even one
+    /// is left, the pattern is halved until it fits, and its C with it.
+    fn of(a: i64, c: i64, low: i64, many: i64) -> NonUniform {
+        let mut fitting = a;
+        while fitting >= many {
+            fitting /= 2;
+        }
+        NonUniform { a: fitting, c: c * (fitting + 1) / (a + 1), low, high: low + many - 1 }
+    }
+
+    fn draw(&self, rng: &mut Rng) -> i64 {
+        let NonUniform { a, c, low, high } = *self;
+        ((rng.random_range(0..=a) | rng.random_range(low..=high)) + c) % (high - low + 1) + low
+    }
+}
+
+/// What is chosen by NURand, with the constants C, the same for all terminals of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constants {
-    last: i64,
-    customer: i64,
-    item: i64,
+    last: NonUniform,
+    customer: NonUniform,
+    item: NonUniform,
 }
 
 /// C-Load. Loading and running are done by different processes, so that it cannot be drawn; it leaves C-Run both ways.
 const LAST_LOAD: i64 = 123;
 
 impl Constants {
-    pub const LOAD: Constants = Constants { last: LAST_LOAD, customer: 0, item: 0 };
+    fn new(scale: Scale, last: i64, customer: i64, item: i64) -> Constants {
+        Constants {
+            last: NonUniform::of(255, last, 0, scale.names()),
+            customer: NonUniform::of(1023, customer, 1, scale.customers()),
+            item: NonUniform::of(8191, item, 1, scale.items()),
+        }
+    }
+
+    pub fn of_load(scale: Scale) -> Constants {
+        Constants::new(scale, LAST_LOAD, 0, 0)
+    }
 
     /// Those of a run. C-Run is 65 to 119 away from C-Load, but neither 96 nor 112 (clause 2.1.6.1).
-    pub fn of_run(seed: u64) -> Constants {
+    pub fn of_run(scale: Scale, seed: u64) -> Constants {
         let mut rng = Rng::seed_from_u64(seed);
         rng.set_stream(u64::MAX);
         let delta = loop {
@@ -37,20 +66,21 @@ impl Constants {
             }
         };
         let last = if rng.random_bool(0.5) { LAST_LOAD + delta } else { LAST_LOAD - delta };
-        Constants { last, customer: rng.random_range(0..=1023), item: rng.random_range(0..=8191) }
+        let (customer, item) = (rng.random_range(0..=1023), rng.random_range(0..=8191));
+        Constants::new(scale, last, customer, item)
     }
 
     /// The number of a last name (see [`last_name`]).
     pub fn name(&self, rng: &mut Rng) -> i64 {
-        nurand(rng, 255, self.last, 0, NAMES - 1)
+        self.last.draw(rng)
     }
 
     pub fn customer(&self, rng: &mut Rng) -> i64 {
-        nurand(rng, 1023, self.customer, 1, CUSTOMERS)
+        self.customer.draw(rng)
     }
 
     pub fn item(&self, rng: &mut Rng) -> i64 {
-        nurand(rng, 8191, self.item, 1, ITEMS)
+        self.item.draw(rng)
     }
 }
 
@@ -144,12 +174,12 @@ mod tests {
 
     #[test]
     fn nurand_covers_its_range_and_prefers_some() {
-        let (mut rng, constants) = (rng(), Constants::of_run(1));
-        let mut seen = vec![0u32; CUSTOMERS as usize + 1];
+        let (mut rng, constants) = (rng(), Constants::of_run(Scale::WHOLE, 1));
+        let mut seen = vec![0u32; 3_001];
         for _ in 0..600_000 {
             seen[constants.customer(&mut rng) as usize] += 1;
-            assert!((1..=ITEMS).contains(&constants.item(&mut rng)));
-            assert!((0..NAMES).contains(&constants.name(&mut rng)));
+            assert!((1..=100_000).contains(&constants.item(&mut rng)));
+            assert!((0..1_000).contains(&constants.name(&mut rng)));
         }
         assert_eq!(seen[0], 0);
         // Uniform draws would come 200 times each, at most some 280.
@@ -163,7 +193,7 @@ mod tests {
         // All 8 by 8 pairs of random(0, 7) | random(0, 7), shifted by C = 3 within 0..=7: 27 of 64 are all ones.
         let mut rng = rng();
         let mut seen = [0u32; 8];
-        (0..64_000).for_each(|_| seen[nurand(&mut rng, 7, 3, 0, 7) as usize] += 1);
+        (0..64_000).for_each(|_| seen[NonUniform::of(7, 3, 0, 8).draw(&mut rng) as usize] += 1);
         for (value, found) in seen.into_iter().enumerate() {
             // A bit is set in three of four pairs.
             let unshifted = (value + 8 - 3) % 8;
@@ -172,17 +202,58 @@ mod tests {
         }
     }
 
+    /// Of the draws, those that go to the fifth of all numbers that is drawn most.
+    fn to_the_favourite_fifth(draw: impl Fn(&mut Rng) -> i64, many: i64) -> f64 {
+        let mut rng = rng();
+        let mut seen = vec![0u32; many as usize + 1];
+        let draws = 400 * many as usize;
+        (0..draws).for_each(|_| seen[draw(&mut rng) as usize] += 1);
+        seen.sort_unstable_by(|one, other| other.cmp(one));
+        f64::from(seen[..many as usize / 5].iter().sum::<u32>()) / draws as f64
+    }
+
+    #[test]
+    fn a_smaller_warehouse_has_its_favourites_too() {
+        // At 100 percent 84 of 100 items, 79 of 100 customers.
+        for (percent, items, customers) in [(1, 0.75, 0.53), (5, 0.81, 0.67), (10, 0.82, 0.69)] {
+            let scale = Scale { percent };
+            let constants = Constants::of_run(scale, 1);
+            let (a, a_customer) = (constants.item.a, constants.customer.a);
+            assert!(a < scale.items() && (a == 8191 || 2 * a + 1 >= scale.items()), "{constants:?}");
+            assert!(a_customer < scale.customers() && 2 * a_customer + 1 >= scale.customers(), "{constants:?}");
+            let found = to_the_favourite_fifth(|rng| constants.item(rng), scale.items());
+            assert!((found - items).abs() < 0.015, "{percent}: {found}");
+            let found = to_the_favourite_fifth(|rng| constants.customer(rng), scale.customers());
+            assert!((found - customers).abs() < 0.015, "{percent}: {found}");
+            let mut rng = rng();
+            let mut names: Vec<_> = (0..2_000).map(|_| constants.name(&mut rng)).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!((names[0], *names.last().expect("names")), (0, scale.names() - 1));
+        }
+        for percent in 1..=100 {
+            let scale = Scale { percent };
+            for seed in 0..50 {
+                let constants = Constants::of_run(scale, seed);
+                assert_ne!(constants.last.c, Constants::of_load(scale).last.c, "{percent}");
+                for chosen in [constants.last, constants.customer, constants.item] {
+                    assert!((0..=chosen.a).contains(&chosen.c) && (chosen.a + 1).count_ones() == 1, "{chosen:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_run_constant_keeps_its_distance_from_that_of_the_load() {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..5_000 {
-            let constants = Constants::of_run(seed);
-            let delta = (constants.last - Constants::LOAD.last).abs();
+            let constants = Constants::of_run(Scale::WHOLE, seed);
+            let delta = (constants.last.c - Constants::of_load(Scale::WHOLE).last.c).abs();
             assert!((65..=119).contains(&delta) && delta != 96 && delta != 112, "{delta}");
-            assert!((0..=255).contains(&constants.last));
-            assert!((0..=1023).contains(&constants.customer) && (0..=8191).contains(&constants.item));
-            assert_eq!(constants, Constants::of_run(seed));
-            seen.insert(constants.last);
+            assert!((0..=255).contains(&constants.last.c));
+            assert!((0..=1023).contains(&constants.customer.c) && (0..=8191).contains(&constants.item.c));
+            assert_eq!(constants, Constants::of_run(Scale::WHOLE, seed));
+            seen.insert(constants.last.c);
         }
         assert_eq!(seen.len(), 2 * 53, "every one that is allowed");
     }
@@ -193,17 +264,17 @@ mod tests {
         assert_eq!(last_name(371), "PRICALLYOUGHT");
         assert_eq!(last_name(40), "BARPRESBAR");
         assert_eq!(last_name(999), "EINGEINGEING");
-        let all: std::collections::BTreeSet<_> = (0..NAMES).map(last_name).collect();
+        let all: std::collections::BTreeSet<_> = (0..1_000).map(last_name).collect();
         assert_eq!(all.len(), 1_000);
         assert!(all.iter().all(|name| name.len() <= 16));
     }
 
     #[test]
     fn a_permutation_holds_each_number_once() {
-        let mut numbers = permutation(&mut rng(), CUSTOMERS);
-        assert!((1..=CUSTOMERS).zip(&numbers).filter(|(at, number)| at == *number).count() < 20);
+        let mut numbers = permutation(&mut rng(), 3_000);
+        assert!((1..=3_000).zip(&numbers).filter(|(at, number)| at == *number).count() < 20);
         numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(1..=CUSTOMERS));
+        assert!(numbers.into_iter().eq(1..=3_000));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// The primary key; the history has none.
-    fn key(self) -> Option<&'static str> {
+    pub fn key(self) -> Option<&'static str> {
         Some(match self {
             Table::Warehouse => "w_id",
             Table::District => "d_w_id, d_id",
@@ -212,24 +212,43 @@ pub fn tables(dialect: Dialect) -> Vec<String> {
 
 /// Statements after the load, those of one inner list one after another.
 pub fn after(dialect: Dialect) -> Vec<Vec<String>> {
-    let secondary = |table| match table {
-        Table::Customer => Some("create index customer_name on customer (c_w_id, c_d_id, c_last, c_first)"),
-        Table::Orders => Some("create index orders_customer on orders (o_w_id, o_d_id, o_c_id, o_id)"),
-        _ => None,
-    };
     let of_table = |table: Table| {
         let name = table.name();
         let key = table.key().filter(|_| key_after(dialect));
         let mut statements: Vec<String> = key
             .map(|key| format!("alter table {name} add constraint pk_{name} primary key ({key})"))
             .into_iter()
-            .chain(secondary(table).map(String::from))
+            .chain(secondary(table).map(|(name, columns)| format!("create index {name} on {columns}")))
             .collect();
         if dialect == Dialect::Postgres {
             // Otherwise the first to read or the autovacuum does it in the middle of a measurement.
             statements.push(format!("vacuum analyze {name}"));
         }
         statements
+    };
+    TABLES.into_iter().map(of_table).filter(|statements| !statements.is_empty()).collect()
+}
+
+/// Name of a table's other index, and what it is on.
+fn secondary(table: Table) -> Option<(&'static str, &'static str)> {
+    match table {
+        Table::Customer => Some(("customer_name", "customer (c_w_id, c_d_id, c_last, c_first)")),
+        Table::Orders => Some(("orders_customer", "orders (o_w_id, o_d_id, o_c_id, o_id)")),
+        _ => None,
+    }
+}
+
+/// As [`after`], where rows were added: what the engine knows of them for its plans is what it would know after a load of
+/// all at once.
+pub fn after_more(dialect: Dialect) -> Vec<Vec<String>> {
+    let of_table = |table: Table| match dialect {
+        Dialect::Postgres => vec![format!("vacuum analyze {}", table.name())],
+        Dialect::Firebird => {
+            let key = table.key().map(|_| format!("pk_{}", table.name()));
+            let indexes = key.into_iter().chain(secondary(table).map(|(name, _)| name.to_string()));
+            indexes.map(|index| format!("set statistics index {index}")).collect()
+        }
+        Dialect::Sqlite | Dialect::Mysql => Vec::new(),
     };
     TABLES.into_iter().map(of_table).filter(|statements| !statements.is_empty()).collect()
 }

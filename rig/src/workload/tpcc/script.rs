@@ -4,11 +4,11 @@
 //! read: the change takes the lock, so that no engine needs a locking read, and a transaction reads what it wrote at every
 //! level of isolation. The order of statements is the implementer's to choose (clause 2.3.1).
 
-use super::inputs::{Customer, Desk, Inputs, NewOrder, Payment, UNUSED_ITEM};
+use super::inputs::{unused_item, Customer, Desk, Inputs, NewOrder, Payment};
 use super::procedures::Calls;
 use super::queue::{Delivery, Queue};
 use super::schema::first_row;
-use super::{DELIVERY, DISTRICTS};
+use super::{Scale, DELIVERY, DISTRICTS};
 use crate::session::{Outcome, Session, SessionError, Statement, Value};
 use crate::terminal::Client;
 use crate::workload::{commit, Attempt, Drawn, Ended, Refused, Rng, Script};
@@ -23,9 +23,9 @@ pub enum Means {
 }
 
 impl Means {
-    pub fn prepare(session: &mut dyn Session, procedures: bool) -> Outcome<Means> {
+    pub fn prepare(session: &mut dyn Session, procedures: bool, scale: Scale) -> Outcome<Means> {
         Ok(match procedures {
-            false => Means::Statements(Box::new(Statements::prepare(session)?)),
+            false => Means::Statements(Box::new(Statements::prepare(session, scale)?)),
             true => Means::Calls(Calls::prepare(session)?),
         })
     }
@@ -117,6 +117,8 @@ const OF_LINES: &str = "ol_w_id = ? and ol_d_id = ? and ol_o_id = ?";
 
 /// Prepared statements by what they do.
 pub struct Statements {
+    unused_item: i64,
+
     warehouse_tax: Statement,
     take_number: Statement,
     district_number: Statement,
@@ -157,7 +159,7 @@ pub struct Statements {
 }
 
 impl Statements {
-    fn prepare(session: &mut dyn Session) -> Outcome<Statements> {
+    fn prepare(session: &mut dyn Session, scale: Scale) -> Outcome<Statements> {
         let first = first_row(session.dialect());
         let mut stock = [Statement(0); DISTRICTS as usize];
         for (statement, district) in stock.iter_mut().zip(1..) {
@@ -167,6 +169,7 @@ impl Statements {
         }
         let mut prepare = |sql: &str| session.prepare(sql);
         Ok(Statements {
+            unused_item: unused_item(scale),
             warehouse_tax: prepare("select w_tax from warehouse where w_id = ?")?,
             take_number: prepare("update district set d_next_o_id = d_next_o_id + 1 where d_w_id = ? and d_id = ?")?,
             district_number: prepare("select d_tax, d_next_o_id from district where d_w_id = ? and d_id = ?")?,
@@ -284,7 +287,7 @@ impl Statements {
                 original = text(row, 2).contains("ORIGINAL");
                 black_box(row);
             };
-            if line.item == UNUSED_ITEM {
+            if line.item == self.unused_item {
                 client.query(self.item, &ints([line.item]), item).await?;
                 if found {
                     return Err(SessionError::not_one(2).into());
