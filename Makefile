@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run test check bench clean system test-system
+.PHONY: help setup run test check bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ check: setup ## lint, types, layers
 
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
+
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10); faults go into tests/fuzz/corpus
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10)
 
 clean: ## release what killed runs left behind, remove .venv and target
 	-@[ ! -x $(BIN)/acidtest ] || $(BIN)/acidtest clean

@@ -1,10 +1,16 @@
-"""Where acidtest keeps its own files, and what it takes for a file to be on the drive."""
+"""Where acidtest keeps its own files, where the rig is, and what it takes for a file to be on the drive."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+import sysconfig
 from pathlib import Path
+
+from acidtest.errors import MachineLacks
+
+RIG = "acidtest-rig"
 
 
 def state_directory() -> Path:
@@ -13,6 +19,20 @@ def state_directory() -> Path:
         return Path(home)
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local" / "share") / "acidtest"
+
+
+def find_rig() -> Path:
+    """The rig: ``$ACIDTEST_RIG``, else the binary that was installed beside this Python's scripts."""
+    if given := os.environ.get("ACIDTEST_RIG"):
+        if os.access(given, os.X_OK):
+            return Path(given)
+        raise MachineLacks(f"ACIDTEST_RIG={given}: no program there", "unset it, or name the acidtest-rig binary")
+    beside = Path(sysconfig.get_path("scripts")) / RIG
+    if os.access(beside, os.X_OK):
+        return beside
+    if found := shutil.which(RIG):
+        return Path(found)
+    raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
 
 
 def fsync_path(path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.analysis.samples import Row, base_of, by_workload
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
@@ -111,10 +111,11 @@ def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
     method: object = "exact"
     if ties:
         arrangements = math.comb(len(a) + len(b), len(a))
-        method = "asymptotic" if arrangements > EXACT_ARRANGEMENTS else stats.PermutationMethod(n_resamples=np.inf)
+        exact = scipy.stats.PermutationMethod(n_resamples=np.inf)
+        method = "asymptotic" if arrangements > EXACT_ARRANGEMENTS else exact
     elif len(a) + len(b) > 100:
         method = "asymptotic"
-    return min(1.0, float(stats.mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue))
+    return min(1.0, float(scipy.stats.mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue))
 
 
 def smallest_p(n: int, m: int) -> float:

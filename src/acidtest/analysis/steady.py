@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.journal.protocol import Second
 
@@ -64,8 +64,8 @@ def steadiness(series: Sequence[Second]) -> Steadiness:
         return Steadiness("steady", len(points), 0.0, None)
     split, p_step = pettitt(rates)
     step = float(np.median(rates[split:]) - np.median(rates[:split])) / middle
-    drift = float(stats.theilslopes(rates, at).slope) * float(at[-1] - at[0]) / middle
-    p_drift = float(stats.kendalltau(at, rates).pvalue)
+    drift = float(scipy.stats.theilslopes(rates, at).slope) * float(at[-1] - at[0]) / middle
+    p_drift = float(scipy.stats.kendalltau(at, rates).pvalue)
     drifts = p_drift < ALPHA and abs(drift) > TOLERANCE
     steps = p_step < ALPHA and abs(step) > TOLERANCE
     if steps and (not drifts or _step_fits_better(at, rates, split)):
@@ -82,7 +82,7 @@ def pettitt(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[int, 
     ``PERMUTED_UP_TO`` values p is that of a seeded permutation test, beyond it is his.
     """
     n = len(values)
-    ranks = np.asarray(stats.rankdata(values))
+    ranks = np.asarray(scipy.stats.rankdata(values))
     u = _u(ranks)
     split = int(np.argmax(u)) + 1
     largest = float(u[split - 1])
@@ -106,7 +106,7 @@ def _step_fits_better(
     rates: np.ndarray[tuple[int], np.dtype[np.float64]],
     split: int,
 ) -> bool:
-    line = stats.theilslopes(rates, at)
+    line = scipy.stats.theilslopes(rates, at)
     of_line = np.abs(rates - (line.intercept + line.slope * at)).sum()
     parts = (rates[:split], rates[split:])
     of_step = sum(float(np.abs(part - np.median(part)).sum()) for part in parts)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # scipy.stats is imported at its first use: that takes two seconds
 from numpy.typing import NDArray
-from scipy import stats
 
 REPETITIONS_FOR_INTERVAL = 5
 CONFIDENCE = 0.95
@@ -52,7 +52,8 @@ def summarise(samples: Sequence[float]) -> Summary:
         return Summary(0, None, None, "no repetition was done")
     if n < REPETITIONS_FOR_INTERVAL:
         return Summary(n, middle, None, needs(n))
-    expanded = 2 * float(stats.norm.cdf(math.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))) - 1
+    wider = math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)
+    expanded = 2 * float(scipy.stats.norm.cdf(wider)) - 1
     return Summary(n, middle, _bootstrap([samples], _median, expanded), None)
 
 
@@ -90,7 +91,7 @@ def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
 
 def _bootstrap(groups: Sequence[Sequence[float]], statistic: object, confidence: float = CONFIDENCE) -> Interval:
     # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
-    found = stats.bootstrap(
+    found = scipy.stats.bootstrap(
         tuple(np.asarray(group, dtype=float) for group in groups),
         statistic,
         n_resamples=RESAMPLES,

@@ -1,6 +1,7 @@
 """The command line: one file a command. Errors become one or two plain lines and a published exit code.
 
-Commands import analysis and report when they need them: those take two seconds, which --help must not.
+Only the command that is asked for is imported, and it imports analysis and report when it needs them: all together take
+longer than most of them run.
 """
 
 from __future__ import annotations
@@ -8,31 +9,64 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import FrameType
+from typing import Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from acidtest import __version__
-from acidtest.cli import clean, compare, doctor, engines, plan, report, run
 from acidtest.errors import AcidtestError
+
+# Each is a module here with a function of its name, or with an ``app`` of commands of its own.
+COMMANDS = (
+    "run", "plan", "powercut", "report", "compare", "growth", "audit", "trace", "engines", "doctor",
+    "clean", "probe",
+)  # fmt: skip
+
+
+class _OnDemand(Mapping[str, Any]):
+    """The commands, each imported when it is asked for."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        module = import_module(f"{__name__}.{name}")
+        if hasattr(module, "app"):
+            command: Any = typer.main.get_group(module.app)
+        else:
+            alone = typer.Typer(add_completion=False)
+            alone.command(name)(getattr(module, name))
+            command = typer.main.get_command(alone)
+        command.name = name
+        return command
+
+
+class _Group(TyperGroup):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _OnDemand()  # type: ignore[assignment]  # it is only read
+
 
 app = typer.Typer(
     name="acidtest",
+    cls=_Group,
     help="How fast a transactional database really is on the storage beneath it, and why.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 done, and a finding is severe (a cell is invalid); 2 bad input; "
-    "3 a cell could not run; 4 the machine lacks what was asked for.",
+    epilog="Exit codes: 0 done; 1 done, and a verdict is lost or a finding is severe (a cell is invalid, storage does "
+    "not flush); 2 bad input; 3 a cell could not run; 4 the machine lacks what was asked for.",
 )
-app.command("run")(run.run)
-app.command("plan")(plan.plan)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.add_typer(engines.app, name="engines")
-app.command("doctor")(doctor.doctor)
-app.command("clean")(clean.clean)
 
 
 @app.callback(invoke_without_command=True)

@@ -16,7 +16,8 @@ from acidtest import __version__
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
-from acidtest.place import cgroup, leftovers, machine_facts, place_facts
+from acidtest.place import cgroup, leftovers, machine_facts, place_facts, tracing
+from acidtest.place.disk import DEVICE as FUSE
 from acidtest.place.filesystems import FILESYSTEMS, in_kernel
 from acidtest.place.guest.kernel import installed
 from acidtest.place.guest.machine import can_run, qemu_version
@@ -103,6 +104,7 @@ def _places() -> list[Finding]:
         findings.append(_finding("loop places", "absent", f"this kernel has no loop devices ({CONTROL})"))
     else:
         findings.append(_finding("loop places", "ok", "loop devices and root are there"))
+    findings.append(_simulated_disk())
     try:
         can_run("tcg")
         has = installed()
@@ -111,6 +113,15 @@ def _places() -> list[Finding]:
     except MachineLacks as error:
         findings.append(_finding("guests", "absent", error.message, error.remedy))
     return findings
+
+
+def _simulated_disk() -> Finding:
+    """Whether power can be cut here: a FUSE file, and a loop device over it."""
+    if not FUSE.exists():
+        return _finding("simulated disk", "absent", f"this kernel has no FUSE ({FUSE})", "modprobe fuse")
+    if os.geteuid() != 0 or not CONTROL.exists():
+        return _finding("simulated disk", "absent", "it needs what loop places need, and FUSE, which is there")
+    return _finding("simulated disk", "ok", f"FUSE ({FUSE}), loop devices and root are there")
 
 
 def _machine() -> list[Finding]:
@@ -132,9 +143,19 @@ def _machine() -> list[Finding]:
                 "compare ratios from one machine, not absolute figures; repeat at another hour",
             )
         )
-    if shutil.which("strace"):
-        findings.append(_finding("strace", "ok", "there, to watch an engine's system calls"))
-    return findings
+    return [*findings, _watching()]
+
+
+def _watching() -> Finding:
+    """How system calls could be watched."""
+    try:
+        means = tracing.means()
+    except MachineLacks as error:
+        return _finding("system calls", "absent", error.message, error.remedy)
+    if means == "kernel":
+        return _finding("system calls", "ok", "can be watched by the kernel's tracing")
+    detail = f"can be watched by strace, at a hundred times the cost ({tracing.kernel_lacks()})"
+    return _finding("system calls", "doubtful", detail, "run as root for the kernel's tracing")
 
 
 def _memory_limit() -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -22,20 +23,22 @@ def plan(
     json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""
-    planned = plan_.make(experiment.read(file, quick=quick))
+    from acidtest.audit import judge
+
+    read = experiment.read(file, quick=quick)
+    judge.check_waivers(read.waive, f"{file}: waive")
+    planned = plan_.make(read)
     runner.verify(planned, file)
-    seconds = sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(
-        {
-            (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
-            for c in planned.cells
-        }.values()
-    )
+    families = {c.engine: plan_.family_of(read, c.engine) for c in planned.cells}
+    largest = _largest(planned, families)
+    seconds = plan_.GrowthPace(families).left(planned.cells, {}) if largest else _seconds(planned)
     if json:
         print(
             json_.dumps(
                 {
                     "experiment": planned.experiment.name,
                     "seconds_assumed": round(seconds, 1),
+                    **({"bytes_needed": largest} if largest else {}),
                     "cells": [
                         {
                             "id": c.id,
@@ -74,7 +77,30 @@ def plan(
     if fixed:
         console.print(f"All with {', '.join(fixed)}.")
     repetitions = planned.experiment.repetitions
+    order = "interleaved" if not largest else "size by size"
     console.print(
         f"\n{len(planned.cells)} cells ({len(planned.cells) // repetitions} combinations × {repetitions} repetitions, "
-        f"interleaved), about {span(seconds)}: an assumption until the first cells have run."
+        f"{order}), about {span(seconds)}: an assumption until the first cells have run."
     )
+    if largest:
+        most = max(largest.values())
+        each = "One database at a time" if len(largest) > 1 else "One database"
+        console.print(f"{each}, of up to {most / 1e6:,.0f} MB; its logs and what sorts for its indexes come on top.")
+
+
+def _seconds(planned: plan_.Plan) -> float:
+    """Of cells that each have a copy of a database that is loaded once."""
+    loads = {
+        (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
+        for c in planned.cells
+    }
+    return sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(loads.values())
+
+
+def _largest(planned: plan_.Plan, families: Mapping[str, str]) -> dict[str, int]:
+    """Bytes of each series' largest database; empty where databases do not grow."""
+    found: dict[str, int] = {}
+    for cell in planned.cells:
+        if cell.size is not None:
+            found[cell.series] = max(found.get(cell.series, 0), plan_.size_bytes(cell, families[cell.engine]))
+    return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +13,9 @@ import typer
 from rich.console import Console
 
 from acidtest.errors import BadInput, not_among
-from acidtest.journal.reader import NAME, read
+from acidtest.journal import probe
+from acidtest.journal.models import Journal
+from acidtest.journal.reader import CUTS, NAME, read
 
 if TYPE_CHECKING:
     from acidtest.report.results import Results
@@ -27,27 +31,68 @@ class Rendered:
     page: Path
 
 
-def render(directory: Path, down: str | None = None, across: str | None = None) -> Rendered:
+def render(
+    directory: Path,
+    down: str | None = None,
+    across: str | None = None,
+    waivers: Mapping[str, str] | None = None,
+    predict: Sequence[str] = (),
+) -> Rendered:
     """Compute the report of ``directory``'s journal and write its page."""
+    from acidtest.experiment.sizes import bytes_of
     from acidtest.report.page import write_page
     from acidtest.report.results import results
 
     journal = read(directory / NAME)
+    cuts = directory / CUTS
     for option, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
         if factor is not None and factor not in varied:
             raise BadInput(not_among(f"{option}: factor", factor, varied))
     if down is not None and down == across:
         raise BadInput(f"--rows and --columns both name {down}", "name two factors")
-    found = results(journal, down=down, across=across)
+    sizes = [bytes_of(size) for size in predict]
+    if sizes and not journal.header.experiment.get("growth"):
+        raise BadInput("--predict: sizes are no factor of this experiment", "give it [growth], with sizes")
+    held = read(cuts) if cuts.exists() else None
+    found = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
     page = directory / PAGE
-    try:
+    with _writing(page):
         write_page(found, page)
+    return Rendered(found, page)
+
+
+def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool) -> None:
+    """Write the page of power cuts, and print the table, or JSON.
+
+    Where ``directory`` holds a run of the same experiment too, the page is of both, and so is a table.
+    """
+    from acidtest.report.cuts import write_cuts_page
+    from acidtest.report.survival import as_json, print_survival
+    from acidtest.report.terminal import print_prices
+
+    rendered = render(directory) if (directory / NAME).exists() else None
+    page = directory / PAGE
+    if rendered is None:
+        with _writing(page):
+            write_cuts_page(journal, page)
+    if json:
+        print(json_.dumps(as_json(journal), indent=2))
+        return
+    print_survival(journal, console)
+    if rendered and rendered.results.prices:
+        print_prices(rendered.results.prices, console)
+    console.print(f"\nPage: {page}", soft_wrap=True)
+
+
+@contextmanager
+def _writing(page: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise BadInput(
             f"{page}: cannot be written: {error.strerror}", "free some space, or allow writing there"
         ) from None
-    return Rendered(found, page)
 
 
 def report(
@@ -56,22 +101,59 @@ def report(
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row a cell as Parquet.")] = None,
     rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels go down a grid.")] = None,
     columns: Annotated[str | None, typer.Option("--columns", help="And the one whose levels go across.")] = None,
+    predict: Annotated[
+        list[str] | None, typer.Option("--predict", help="The rate at this size is asked for: 1.8TB. May be repeated.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine and no rights."""
-    from acidtest.journal import export
+    from acidtest.report.survival import print_survival
     from acidtest.report.terminal import print_results
 
-    rendered = render(directory, rows, columns)
-    for path, write in ((csv, export.to_csv), (parquet, export.to_parquet)):
-        if path:
-            try:
-                write(rendered.results.journal, path)
-            except OSError as error:
-                raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+    if (directory / probe.NAME).exists() and not (directory / NAME).exists():
+        _report_probe(directory / probe.NAME, json)
+        return
+    console = Console(highlight=False)
+    cuts = directory / CUTS
+    if cuts.exists() and not (directory / NAME).exists():
+        for option in (
+            name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
+        ):
+            raise BadInput(f"{option}: power cuts have one table", f"leave {option} out")
+        journal = read(cuts)
+        _export(journal, csv, parquet)
+        show_cuts(journal, directory, console, json=json)
+        return
+    rendered = render(directory, rows, columns, predict=predict or ())
+    _export(rendered.results.journal, csv, parquet)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
         return
-    console = Console(highlight=False)
     print_results(rendered.results, console)
+    if rendered.results.cuts:
+        print_survival(rendered.results.cuts, console)
     console.print(f"\nPage: {rendered.page}", soft_wrap=True)
+
+
+def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
+    if not (csv or parquet):
+        return
+    from acidtest.journal import export
+
+    for path, write in ((csv, export.to_csv), (parquet, export.to_parquet)):
+        if path:
+            try:
+                write(journal, path)
+            except OSError as error:
+                raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _report_probe(path: Path, json: bool) -> None:
+    from acidtest.report.probe import print_report
+    from acidtest.report.probe import report as compute
+
+    found = compute(probe.read(path))
+    if json:
+        print(json_.dumps(found.as_json(), indent=2))
+    else:
+        print_report(found, Console(highlight=False))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json as json_
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +15,13 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from acidtest import experiment, plan, runner
 from acidtest.cli import report
+from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
 from acidtest.journal import protocol
 from acidtest.journal.models import Recording, counted
-from acidtest.report.results import number
+from acidtest.report.numbers import number
+
+LOAD_TOLD_EVERY_S = 60.0  # to a log
 
 
 def run(
@@ -24,31 +29,24 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where journal and page go. A second run resumes.")],
     quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that could not run.")] = False,
-    use_device: Annotated[
-        list[str] | None,
-        typer.Option("--use-device", help="A real block device that may be written to.", metavar="/dev/X"),
-    ] = None,
-    erase: Annotated[
-        list[str] | None,
-        typer.Option("--erase", help="Of these, one on which everything may be destroyed.", metavar="/dev/X"),
-    ] = None,
+    use_device: UseDevice = None,
+    erase: Erase = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
 ) -> None:
     """Run an experiment; resume it when DIR holds a part of it."""
+    from acidtest.audit import judge
     from acidtest.report.terminal import print_results
 
-    planned = plan.make(experiment.read(file, quick=quick))
+    read = experiment.read(file, quick=quick).to_run()
+    judge.check_waivers(read.waive, f"{file}: waive")
+    planned = plan.make(read)
     console = Console(stderr=json, highlight=False)
-    watcher: runner.Watcher = _Bars(console) if console.is_terminal else _Lines(console)
-    try:
+    with watching(console) as watcher:
         devices = runner.Devices.named(use_device or [], erase or [])
         outcome = runner.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
-    finally:
-        if isinstance(watcher, _Bars):
-            watcher.bars.stop()
-    rendered = report.render(out)
+    rendered = report.render(out, waivers=read.waive)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
     else:
@@ -61,6 +59,21 @@ def run(
     if "invalid" in found:
         print("Some cells are invalid and have no number: see above.", file=sys.stderr)
         raise typer.Exit(1)
+    if severe := rendered.results.severe:
+        names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
+        print(f"Findings say that numbers here must not be believed: {names}. See above.", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def watching(console: Console) -> Iterator[runner.Watcher]:
+    """Who tells ``console`` how a run goes."""
+    watcher = _Bars(console) if console.is_terminal else _Lines(console)
+    try:
+        yield watcher
+    finally:
+        if isinstance(watcher, _Bars):
+            watcher.bars.stop()
 
 
 class _Lines:
@@ -70,6 +83,7 @@ class _Lines:
         self._console = console
         self._total = 0
         self._done = 0
+        self._told_s = 0.0  # of the load at work
 
     def begins(self, done: int, total: int, place: str) -> None:
         self._done, self._total = done, total
@@ -92,6 +106,11 @@ class _Lines:
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         pass
+
+    def loading(self, cell: plan.Cell, loading: runner.Loading) -> None:
+        if loading.ended or loading.elapsed_s - self._told_s >= LOAD_TOLD_EVERY_S:
+            self._told_s = 0.0 if loading.ended else loading.elapsed_s
+            self._console.print(f"{cell.combination}: {_said_of_load(loading)}", soft_wrap=True, markup=False)
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         self._done += 1
@@ -132,9 +151,16 @@ class _Bars(_Lines):
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         assert self._cell is not None
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
-        unit = "rows" if event.phase == "load" else counted(cell.workload.kind)
-        rate = "" if event.phase == "check" else f", {number(event.rate_per_s)} {unit}/s"
+        unit = {"load": "rows", "check": "crash states"}.get(event.phase, counted(cell.workload.kind))
+        rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
         self.bars.update(self._cell, completed=event.fraction or 0, said=f"{what}{rate}")
+
+    def loading(self, cell: plan.Cell, loading: runner.Loading) -> None:
+        if loading.ended:
+            super().loading(cell, loading)
+        assert self._cell is not None
+        done = min(1.0, loading.bytes / loading.of_bytes)
+        self.bars.update(self._cell, completed=done, said=_said_of_load(loading))
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         super().cell_ended(cell, recording, left_s)
@@ -142,7 +168,23 @@ class _Bars(_Lines):
         self.bars.update(self._whole, completed=self._done, said=f"{self._done} of {self._total}, {span(left_s)} left")
 
 
+def _said_of_load(loading: runner.Loading) -> str:
+    speed = f"{number(loading.bytes_per_s / 1e6)} MB/s"
+    if loading.ended:
+        added = f"{number(loading.added_bytes / 1e6)} MB in {span(loading.elapsed_s)}, {speed}"
+        return f"loaded to {number(loading.bytes / 1e6)} MB: {added}"
+    left = f", {span(loading.left_s)} left" if loading.left_s is not None else ""
+    return f"loading {number(loading.bytes / 1e6)} of {number(loading.of_bytes / 1e6)} MB, {speed}{left}"
+
+
 def _said(recording: Recording) -> str:
+    if recording.status == "done" and (cut := recording.cut) is not None:
+        if cut.states is not None:
+            states = cut.states
+            tally = f"{states.lost:,} of {states.looked_at:,} crash states lost, {states.per_s:.1f} a second"
+            return f"{cut.verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
+        lost = f", {cut.fate.lost:,} of {cut.fate.acknowledged:,} commits lost" if cut.fate else ""
+        return f"{cut.verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"
     if recording.status != "done" or recording.result is None:
         return f"{recording.status}: {recording.reason}"
     result = recording.result

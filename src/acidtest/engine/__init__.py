@@ -5,5 +5,6 @@
 """
 
 from acidtest.engine.base import DURABILITY_LEVELS, Durability, Engine, Instance, Launcher, Offer, SettingSpec
+from acidtest.engine.server import Ended
 
-__all__ = ["DURABILITY_LEVELS", "Durability", "Engine", "Instance", "Launcher", "Offer", "SettingSpec"]
+__all__ = ["DURABILITY_LEVELS", "Durability", "Ended", "Engine", "Instance", "Launcher", "Offer", "SettingSpec"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from acidtest.errors import BadInput, MachineLacks, not_among
-from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among
+from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
 DURABILITY_LEVELS = ("none", "os", "drive")
@@ -108,6 +108,12 @@ class Launcher(Protocol):
         """Remove a directory made here with everything in it."""
 
 
+# A question in the engine's SQL, answered with all its rows as text. Raises CellFailed with the engine's words.
+Ask = Callable[[str], list[list[str | None]]]
+# Takes the database's files out of the file cache.
+Forget = Callable[[], None]
+
+
 class Engine(ABC):
     """One engine version on this machine. ``settings`` arguments are by bare name, values as the user wrote them."""
 
@@ -172,6 +178,10 @@ class Engine(ABC):
     def durability_levels(self) -> tuple[str, ...]:
         """The levels this engine has under some settings, weakest first."""
 
+    def log_bytes(self, settings: Mapping[str, Scalar]) -> int:
+        """About the most that its logs take beside the database while much is written."""
+        return 64_000_000
+
     @abstractmethod
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
@@ -198,6 +208,10 @@ class Instance(ABC):
     @abstractmethod
     def database_files(self) -> list[Path]:
         """Files and directories that hold the database, in a fixed order; what a template consists of."""
+
+    def data_files(self) -> list[Path]:
+        """Of these the part that holds tables and indexes: no logs, and nothing that the engine has for itself."""
+        return self.database_files()
 
     def start(self, launcher: Launcher) -> None:  # noqa: B027 - an embedded engine has nothing to start
         """Start the server and wait until it answers. Raises CellFailed with the last lines of its log."""
@@ -241,6 +255,31 @@ class Instance(ABC):
     def log_findings(self) -> list[str]:
         """What a reader of the numbers must know of the log: one plain sentence each, over the whole of it."""
         return [f"The engine wrote to its log: {line[:200]}" for line in self.log().strip().splitlines()[-1:]]
+
+    def lose_power(self) -> None:  # noqa: B027 - an embedded engine dies with the rig
+        """End the server at once, as a power cut does: nothing is written any more, and nothing that it kept outside
+        ``database_files()`` stays. ``start`` starts it again."""
+
+    def integrity(self, ask: Ask) -> Integrity:
+        """The engine's own check of its files, after ``start`` and with no session open. May end the server.
+
+        ``ask`` questions a running server. What keeps the check from running is told as ``unknown``.
+        """
+        return Integrity(holds="unknown", check="an integrity check", said="this engine has none")
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """What its tables and indexes look like inside, by the engine's own means; see docs/STATISTICS.md.
+
+        Called after ``start`` and with no session open; may end the server. With ``forget`` the full read is made
+        twice and timed, cold and warm. Raises CellFailed in one line where it cannot be taken, as of files that are
+        damaged.
+        """
+        raise CellFailed(
+            "there are no statistics of a server by URL", "leave statistics out, or let acidtest start the engine"
+        )
+
+    def expect_looks(self, *, many: bool) -> None:  # noqa: B027 - most checks have no process to keep
+        """Whether processes of ``integrity`` stay for the next check. Those that stayed are ended either way."""
 
     @abstractmethod
     def release(self) -> None:

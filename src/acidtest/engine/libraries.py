@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from acidtest import elf
 from acidtest.errors import MachineLacks
+from acidtest.formats import elf
 
 # System library -> its package in Debian and Ubuntu, in Fedora, in openSUSE. An engine's lib/ may hold a link instead.
 PACKAGES = {

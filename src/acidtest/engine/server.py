@@ -26,6 +26,10 @@ HEED_S = 10.0  # to end in order where nothing is left to write
 SOCKET_PATH_MAX = 107  # sockaddr_un.sun_path, see unix(7)
 
 
+class Ended(CellFailed):
+    """A server ended by itself while it started, and says why."""
+
+
 class Server:
     """One server process. ``name`` stands in messages, ``log`` is the file that its output goes to.
 
@@ -49,7 +53,8 @@ class Server:
         ready: Callable[[], bool],
         seconds: float = START_S,
     ) -> None:
-        """Start ``command`` and wait until ``ready``. Raises CellFailed with the last lines of the log."""
+        """Start ``command`` and wait until ``ready``. Raises CellFailed with the last lines of the log, Ended if it
+        ended by itself."""
         with self.log.open("ab") as output:
             try:
                 self._id, self._process = launcher.start_process(
@@ -63,7 +68,7 @@ class Server:
             if self._process.poll() is not None:
                 ending = self._ending()
                 self.kill()
-                raise CellFailed(f"{self.name}: the server {ending} while it started: {self._why()}")
+                raise Ended(f"{self.name}: the server {ending} while it started: {self._why()}")
             if time.monotonic() > end:
                 self.kill()
                 raise CellFailed(f"{self.name}: the server did not answer within {seconds:.0f} s: {self._why()}")
@@ -80,10 +85,13 @@ class Server:
             return None
         return f"it {self._ending()}; its log ends: {self.last_lines()}"
 
-    def stop(self, signal_: signal.Signals = signal.SIGTERM, files: Sequence[Path] = ()) -> None:
+    def stop(
+        self, signal_: signal.Signals = signal.SIGTERM, files: Sequence[Path] = (), orderly: Sequence[int] = (0,)
+    ) -> None:
         """Ask it to shut down and wait. Raises CellFailed when it does not end in order; it is gone in any case.
 
         A server that does not heed the signal and has none of its ``files`` open has nothing to lose: it is killed.
+        ``orderly`` are the exit codes of one that ended in order.
         """
         if self._process is None:
             return
@@ -99,7 +107,7 @@ class Server:
                     code = self._process.wait(timeout=STOP_S)
                 except subprocess.TimeoutExpired:
                     raise CellFailed(f"{self.name}: the server did not stop within {STOP_S:.0f} s") from None
-            if code not in (0, -signal_):
+            if code not in (*orderly, -signal_):
                 raise CellFailed(f"{self.name}: the server {self._ending()} when it was stopped: {self.last_lines()}")
         finally:
             self.kill()

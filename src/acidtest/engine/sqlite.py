@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
+from acidtest.engine import sqlite_statistics
+from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Offer, SettingSpec, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force
+from acidtest.engine.reads import clearly, timed_reads
 from acidtest.errors import BadInput
 from acidtest.files import fsync_path
-from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, SqliteTarget
 
 FILE = "database.db"
@@ -194,6 +198,36 @@ class SqliteInstance(Instance):
 
     def log(self) -> str:
         return ""
+
+    def integrity(self, ask: Ask) -> Integrity:
+        """With the lab's own SQLite, whose file format is the same; see https://sqlite.org/pragma.html."""
+        check = "PRAGMA integrity_check"
+        try:
+            database = sqlite3.connect(self.directory / FILE)
+            try:
+                found = [str(row[0]) for row in database.execute("pragma integrity_check")]
+            finally:
+                database.close()
+        except sqlite3.OperationalError as error:
+            return Integrity(holds="unknown", check=check, said=str(error))
+        except sqlite3.DatabaseError as error:  # "database disk image is malformed", "file is not a database"
+            return Integrity(holds="broken", check=check, said=str(error))
+        return Integrity(holds="holds" if found == ["ok"] else "broken", check=check, said=" / ".join(found[:3]))
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """By the rig's own SQLite, which has dbstat; its session's cache begins empty."""
+        began = time.monotonic()
+        ask = clearly("sqlite", ask)
+        reads = timed_reads(partial(ask, sqlite_statistics.READ), forget)
+        told = sqlite_statistics.of_dbstat(reads.answer, ask)
+        return told.model_copy(
+            update={
+                "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
+                "took_s": time.monotonic() - began,
+                "read_s_cold": reads.cold_s,
+                "read_s_warm": reads.warm_s,
+            }
+        )
 
     def release(self) -> None:
         pass

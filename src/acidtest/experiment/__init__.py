@@ -3,6 +3,7 @@
 from acidtest.experiment.models import (
     PARAMETERS_OF_ONE,
     Experiment,
+    GrowthSpec,
     Level,
     PlaceSpec,
     Scalar,
@@ -10,15 +11,19 @@ from acidtest.experiment.models import (
     place_keys_without_meaning,
 )
 from acidtest.experiment.reader import parse, read
+from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [
     "PARAMETERS_OF_ONE",
     "Experiment",
+    "GrowthSpec",
     "Level",
     "PlaceSpec",
     "Scalar",
+    "Size",
     "WorkloadSpec",
     "parse",
     "place_keys_without_meaning",
     "read",
+    "size_of",
 ]

@@ -22,13 +22,14 @@ class Level(Model):
     set: dict[str, Scalar] = {}
 
 
+NUMBERED = "numbered"  # the workload whose transactions can be looked for after a power cut
 SCANS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
 
 
 class WorkloadSpec(Model):
     """How one workload is driven. Without ``rate_per_s`` the loop is closed, with it open."""
 
-    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp"]
+    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp", "numbered"]
     terminals: int = Field(default=1, ge=1, le=10_000)
     threads: int | None = Field(default=None, ge=1, le=1_024, description="of the rig that drive a server's terminals")
     warmup_s: float = Field(default=0.0, ge=0, le=86_400)
@@ -41,8 +42,10 @@ class WorkloadSpec(Model):
     scale: int = Field(default=1, ge=1, le=20_000, description="tpcb: branches")
     row_bytes: int = Field(default=100, ge=0, le=8_000, description="commits: text in each row")
     warehouses: int = Field(default=1, ge=1, le=100_000, description="tpcc: the scale")
+    warehouse_percent: int = Field(default=100, ge=1, le=100, description="tpcc: rows of a warehouse; 100: as TPC-C")
     procedures: bool = Field(default=False, description="tpcc: one stored procedure a transaction")
     keying: bool = Field(default=False, description="tpcc: keying and think times of clause 5.2.5")
+    roaming: bool = Field(default=False, description="tpcc: terminals go to another warehouse for each transaction")
     products: int = Field(default=10_000, ge=1, le=10_000_000, description="orders: products with an inventory")
     orders_per_call: int = Field(default=100, ge=1, le=10_000, description="orders: written by one transaction")
     repeatable: bool = Field(default=False, description="orders: the same products in every run")
@@ -51,6 +54,8 @@ class WorkloadSpec(Model):
     read: Literal["natural", "sorted", "indexed"] = Field(default="natural", description="scan: the way it is read")
     tables: int = Field(default=1, ge=1, le=1_000, description="oltp")
     table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="oltp: rows in each table")
+    parts: int = Field(default=3, ge=1, le=256, description="numbered: rows of a transaction in each of two tables")
+    observe: bool = Field(default=False, description="the engine's system calls are watched, which costs time")
 
     @model_validator(mode="before")
     @classmethod
@@ -74,8 +79,10 @@ PARAMETERS_OF_ONE = {
     "scale": "tpcb",
     "row_bytes": "commits",
     "warehouses": "tpcc",
+    "warehouse_percent": "tpcc",
     "procedures": "tpcc",
     "keying": "tpcc",
+    "roaming": "tpcc",
     "products": "orders",
     "orders_per_call": "orders",
     "repeatable": "orders",
@@ -84,13 +91,14 @@ PARAMETERS_OF_ONE = {
     "read": "scan",
     "tables": "oltp",
     "table_rows": "oltp",
+    "parts": "numbered",
 }
 
 
 class PlaceSpec(Model):
     """Where the databases live, and on what storage. What is None stays as the kernel or mkfs has it."""
 
-    kind: Literal["directory", "loop", "device", "raw", "guest"] = "directory"
+    kind: Literal["directory", "loop", "device", "raw", "guest", "disk"] = "directory"
     path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
     device: str | None = Field(default=None, description="device, raw: the block device; raw without it takes a loop")
     size_mb: int | None = Field(default=None, ge=16, le=1 << 24, description="of a loop's image, MiB")
@@ -101,6 +109,13 @@ class PlaceSpec(Model):
     block_size: int | None = Field(default=None, ge=512, le=65_536, description="of the file system, bytes")
     stripe_kb: int | None = Field(default=None, ge=4, le=1 << 20, description="on one disk of the array, KiB")
     stripe_disks: int = Field(default=1, ge=1, le=1_024, description="that hold data, of the array")
+    disk_failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"] = Field(
+        default="cut", description="disk: what acidtest powercut does to it; a flush that fails is followed by a cut"
+    )
+    disk_states: int = Field(default=200, ge=1, le=1_000_000, description="disk: so many crash states are looked at")
+    disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
+        default="none", description="disk: what a power cut leaves of the write cache"
+    )
     journal: Literal["internal", "external", "none"] = "internal"
     journal_mb: int | None = Field(default=None, ge=1, le=1 << 16, description="size of the file system's journal, MiB")
     journal_path: str | None = Field(default=None, description="where an external journal's image lies")
@@ -112,6 +127,16 @@ class PlaceSpec(Model):
     write_cache: Literal["write back", "write through"] | None = Field(
         default=None, description="write through: the kernel takes the drive's word for safe and sends no flush"
     )
+    disk: Literal["none", "rotating", "sata-ssd", "nvme"] = Field(
+        default="none", description="disk: what it takes its time like; none: as fast as this machine"
+    )
+    disk_parameters: str = Field(default="", description='disk: of its timing: "rpm=5400,seek_average_ms=9"')
+    disk_cache_mb: int = Field(
+        default=32, ge=0, le=1 << 16, description="disk: volatile write cache, MiB; 0: it is off"
+    )
+    disk_sector: Literal[512, 4096] = Field(default=4096, description="disk: written whole or not at all, bytes")
+    disk_faults: str = Field(default="", description='disk: with commas: "lie-about-flush, tear every 3rd"')
+    disk_medium: Literal["memory", "file"] = Field(default="memory", description="disk: where its content lies")
     guest_memory_mb: int = Field(default=1024, ge=256, le=1 << 20, description="guest: its memory, MiB")
     guest_cpus: int = Field(default=2, ge=1, le=256, description="guest: its processors")
     guest_accelerator: Literal["tcg", "kvm"] = Field(
@@ -133,21 +158,35 @@ _OF_FILESYSTEMS = (
 _OF_QUEUES = ("scheduler", "scheduler_tunables", "queue", "read_ahead_kb", "nr_requests", "write_cache")
 _OF_GUESTS = ("guest_memory_mb", "guest_cpus", "guest_accelerator")
 _OF_HOST_MEMORY = ("memory_mb", "start", "access")
-_NOT_OF_GUESTS = ("device", "sparse", "journal", "journal_mb", "journal_path", *_OF_HOST_MEMORY)
+_OF_DISKS = (
+    "disk",
+    "disk_parameters",
+    "disk_cache_mb",
+    "disk_sector",
+    "disk_faults",
+    "disk_medium",
+    "disk_failure",
+    "disk_states",
+    "disk_keeps",
+)
+_NOT_OF_GUESTS = ("device", "sparse", "journal", "journal_mb", "journal_path", *_OF_HOST_MEMORY, *_OF_DISKS)
 PLACE_KEYS_WITHOUT_MEANING: dict[str, tuple[str, ...]] = {
-    "directory": ("device", "size_mb", "sparse", *_OF_FILESYSTEMS, *_OF_QUEUES, *_OF_GUESTS),
-    "loop": ("device", *_OF_GUESTS),
-    "device": ("size_mb", "sparse", *_OF_GUESTS),
-    "raw": (*_OF_FILESYSTEMS, *_OF_GUESTS),
+    "directory": ("device", "size_mb", "sparse", *_OF_FILESYSTEMS, *_OF_QUEUES, *_OF_GUESTS, *_OF_DISKS),
+    "loop": ("device", *_OF_GUESTS, *_OF_DISKS),
+    "device": ("size_mb", "sparse", *_OF_GUESTS, *_OF_DISKS),
+    "raw": (*_OF_FILESYSTEMS, *_OF_GUESTS, *_OF_DISKS),
     "guest": _NOT_OF_GUESTS,
     "guest raw": (*_NOT_OF_GUESTS, *(key for key in _OF_FILESYSTEMS if key != "filesystem")),
+    "disk": ("device", "sparse", *_OF_GUESTS),
+    "disk raw": ("device", "sparse", *_OF_GUESTS, *(key for key in _OF_FILESYSTEMS if key != "filesystem")),
 }
 
 
 def place_keys_without_meaning(kind: object, filesystem: object) -> tuple[str, ...]:
-    """Keys of a place that mean nothing to one of this kind. A guest's disk may have the file system "raw": none."""
-    raw = kind == "guest" and filesystem == "raw"
-    return PLACE_KEYS_WITHOUT_MEANING["guest raw" if raw else str(kind)]
+    """Keys of a place that mean nothing to one of this kind. A guest's disk, and a simulated one, may have the file
+    system "raw": none."""
+    raw = kind in ("guest", "disk") and filesystem == "raw"
+    return PLACE_KEYS_WITHOUT_MEANING[f"{kind} raw" if raw else str(kind)]
 
 
 class ServerSpec(Model):
@@ -161,6 +200,16 @@ class ServerSpec(Model):
     database: str = Field(min_length=1)
     # Where tables go on PostgreSQL; None: to a schema of acidtest's, in a database that holds no other tables.
     schema_name: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+
+
+class GrowthSpec(Model):
+    """Databases of several sizes, each loaded and measured where it was loaded."""
+
+    sizes: list[str] = Field(min_length=1, description='"9.04 GB", "40 warehouses", "2x memory": of place.memory_mb')
+    load: Literal["incremental", "fresh"] = Field(
+        default="incremental", description="one database that grows, or each size loaded from nothing"
+    )
+    statistics: bool = Field(default=True, description="tables and indexes are looked into at each size")
 
 
 class Experiment(Model):
@@ -177,9 +226,25 @@ class Experiment(Model):
     workload: dict[str, WorkloadSpec]
     settings: dict[str, dict[str, Scalar]] = {}
     place: PlaceSpec = PlaceSpec()
+    growth: GrowthSpec | None = None
     servers: dict[str, ServerSpec] = {}
+    waive: dict[str, str] = {}  # rule of the audit -> why its findings do not count here
+
+    def to_run(self) -> Experiment:
+        """Without the workload of power cuts, where there are others: that is for ``acidtest powercut``."""
+        return self._with_workloads([name for name, spec in self.workload.items() if spec.kind != NUMBERED])
+
+    def to_cut(self) -> Experiment:
+        """The workload of power cuts alone, where there is one: the others are for ``acidtest run``."""
+        return self._with_workloads([name for name, spec in self.workload.items() if spec.kind == NUMBERED])
+
+    def _with_workloads(self, names: list[str]) -> Experiment:
+        levels = [level for level in self.factors["workload"] if level.set.get("workload", level.name) in names]
+        if not levels:
+            return self
+        return self.model_copy(update={"factors": self.factors | {"workload": levels}})
 
     def digest(self) -> str:
-        """Tells experiments apart: SHA-256 over everything that shapes a result (not title and question)."""
-        shaping: dict[str, Any] = self.model_dump(mode="json", exclude={"title", "question"})
+        """Tells experiments apart: SHA-256 over everything that shapes a result (not title, question and waivers)."""
+        shaping: dict[str, Any] = self.model_dump(mode="json", exclude={"title", "question", "waive"})
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

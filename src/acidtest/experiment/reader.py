@@ -12,15 +12,18 @@ from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from acidtest.errors import BadInput, nearest, not_among
-from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, PlaceSpec, WorkloadSpec
+from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, GrowthSpec, PlaceSpec, WorkloadSpec
+from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.journal.models import SIZE
 
 TOP_KEYS = (
     "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
-    "factors", "exclude", "workload", "settings", "place", "servers", "quick",
+    "factors", "exclude", "workload", "settings", "place", "growth", "servers", "waive",
+    "quick",
 )  # fmt: skip
 FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
-WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp")
+WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp", "numbered")
 SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
@@ -111,9 +114,50 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
             raise BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name')
     factors.update({name: levels for name, levels in given.items() if name not in factors})
     plain["factors"] = {name: _levels(where, name, levels, workloads) for name, levels in factors.items()}
+    if "growth" in plain:
+        sizes = _growth(where, plain)
+        plain["factors"][SIZE] = [{"name": size, "set": {}} for size in sizes]
     plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
     plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
+    if "growth" in plain:
+        plain["base"].setdefault(SIZE, sizes[0])
     return plain
+
+
+def _growth(where: str, plain: dict[str, Any]) -> list[str]:
+    """The sizes, once they and what stands beside them are such that databases can grow to them."""
+    table = _table(where, "growth", plain["growth"])
+    _known_keys(where, "growth", table, tuple(GrowthSpec.model_fields))
+    found = table.get("sizes")
+    if not isinstance(found, list) or not found or not all(isinstance(size, str) for size in found):
+        raise BadInput(f"{where}: growth.sizes: found {_shown(found)}, must be a list of texts", '["1 GB", "2 GB"]')
+    sets = {target: None for levels in plain["factors"].values() for level in levels for target in level["set"]}
+    if SIZE in plain["factors"]:
+        raise BadInput(f"{where}: factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
+    for name, workload in plain["workload"].items():
+        if workload["kind"] != "tpcc":
+            raise BadInput(
+                f"{where}: workload.{name}: databases grow under tpcc, and this is {workload['kind']}",
+                "leave the workload out, or leave [growth] out",
+            )
+        if "warehouses" in workload or "warehouses" in sets:
+            raise BadInput(f"{where}: warehouses: growth.sizes say how many there are", "leave warehouses out")
+        workload.setdefault("roaming", True)  # terminals that stay at home never see most of what was added
+    given = [level["set"].get("place.memory_mb") for levels in plain["factors"].values() for level in levels]
+    given.append(plain.get("place", {}).get("memory_mb"))
+    memories: list[int | None] = [memory for memory in given if isinstance(memory, int)]
+    memories = memories or [None]
+    try:
+        sizes = [size_of(size) for size in found]
+        for size in sizes:
+            size.with_memory(memories[0])
+        if table.get("load") != "fresh":
+            check_ascending(sizes, memories)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error.message}", error.remedy) from None
+    if twice := next((size for size in found if found.count(size) > 1), None):
+        raise BadInput(f'{where}: growth.sizes: "{twice}" stands twice', "leave one out")
+    return found
 
 
 def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:

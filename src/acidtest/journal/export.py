@@ -76,6 +76,21 @@ def _flat(recording: Recording) -> dict[str, Any]:
             row[f"{kind.name}_latency_ms_mean"] = kind.latency.mean_ns / 1e6
         if result.arrivals:
             row |= {f"arrivals_{name}": value for name, value in result.arrivals.model_dump().items()}
+    if (cut := recording.cut) is not None:
+        row |= {
+            "verdict": cut.verdict,
+            "verdict_reason": cut.reasons[0] if cut.reasons else None,
+            **{name: getattr(cut, name) for name in ("failure", "drive", "after_failed_flush", "at_s", "cycle_s")},
+            **{name: getattr(cut, name) for name in ("kept_bytes", "lost_bytes", "torn_writes")},
+            **{name: getattr(cut, name) for name in ("filesystem_check", "filesystem_repaired")},
+            **{name: getattr(cut, name) for name in ("filesystem_recovery_s", "engine_recovery_s")},
+            "integrity": cut.integrity.holds if cut.integrity else None,
+        }
+        if cut.fate:
+            row |= {f"commits_{name}": getattr(cut.fate, name) for name in ("acknowledged", "present", "lost")}
+            row |= {"commits_unacknowledged": cut.fate.unacknowledged, "transactions_torn": cut.fate.torn}
+        if cut.states:
+            row |= {f"crash_states_{name}": value for name, value in cut.states.model_dump().items()}
     if (load := recording.load) is not None:
         row |= {
             "load_rows": load.rows,

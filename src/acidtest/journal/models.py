@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acidtest.journal.protocol import Checked, Loaded, RunResult
+from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 
 FORMAT = 1
 
 Scalar = str | int | float | bool | None
+SIZE = "size"  # the factor of an experiment whose databases grow
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
@@ -84,7 +85,7 @@ class GuestFacts(Record):
 class PlaceFacts(Record):
     """The storage as read back from mountinfo and sysfs; a fact that could not be read is "unknown"."""
 
-    kind: str  # "directory", "loop", "device", "raw", "guest"
+    kind: str  # "directory", "loop", "device", "raw", "guest", "disk"
     path: str
     filesystem: str
     mount_point: str
@@ -103,6 +104,7 @@ class PlaceFacts(Record):
     image: str = ""  # the file behind a loop device, and the size that it was made with
     image_on: str = ""  # the file system, device and mount options that the image lies on
     direct_io: str = ""  # whether the image's user passes by the host's page cache: "yes", "no", "" without an image
+    disk: str = ""  # of a simulated one: timing, write cache, sectors, faults
     guest: GuestFacts | None = None  # of kind "guest"
 
     def alike(self) -> dict[str, Any]:
@@ -112,8 +114,16 @@ class PlaceFacts(Record):
         return self.model_dump(exclude={*names, "guest"}) | guest
 
     @property
+    def beneath(self) -> str:
+        """What an image in this place lies on."""
+        return f"{self.filesystem} ({self.device}, {self.mount_options})"
+
+    @property
     def memory(self) -> str:
-        """The file system, or that of the image, if it is memory: flushes cost nothing there. Else ""."""
+        """The file system, or that of the image, if it is memory: flushes cost nothing there. Else "", also of a
+        simulated disk, whose flushes cost what it says."""
+        if self.disk:
+            return ""
         return next((one for one in (self.filesystem, self.image_on.partition(" ")[0]) if one in IN_MEMORY), "")
 
     @property
@@ -169,6 +179,170 @@ class Memory(Record):
         return min(self.cache_bytes, self.samples[-1].resident_bytes)
 
 
+class TableStatistics(Record):
+    """One table, as the engine's own means count it; None where this engine has no such figure."""
+
+    name: str  # lower case
+    records: int | None
+    record_bytes: float | None  # mean length as stored, without versions
+    versions: int | None  # older or dead ones that still take room
+    version_bytes: float | None  # their mean length
+    versions_max: int | None  # of one record
+    data_pages: int | None
+    slots: int | None = None  # places for data pages in Firebird's pointer pages
+    bytes: int  # of its data pages, with what is stored beside them (blobs, TOAST)
+    index_bytes: int  # of its indexes, without the one that it is stored in
+    fill_percent: float | None  # of the data pages, mean, by whatever lies there
+    real_fill_percent: float | None  # what the live records fill of them, each with what the engine keeps beside it
+
+
+class IndexStatistics(Record):
+    """One index; a table that is stored in its primary key's index is told as that index too."""
+
+    name: str  # lower case
+    table: str
+    depth: int | None  # levels from the root to the leaves, both counted
+    keys: int | None
+    key_bytes: float | None  # mean, as stored, after prefix compression where the engine has it
+    duplicates: int | None  # keys that are equal to one before them
+    duplicates_max: int | None  # of one value
+    unique: int | None  # different values
+    bytes: int
+    fill_percent: float | None  # of the leaf pages, mean
+
+
+class Transactions(Record):
+    """Counters of an engine's transactions: a gap between oldest and next holds garbage that cannot be removed."""
+
+    oldest: int
+    oldest_active: int
+    next: int
+    history: int | None = None  # InnoDB's history list: committed transactions whose old versions are still kept
+
+
+class DatabaseStatistics(Record):
+    """What the tables and indexes of a database look like inside."""
+
+    source: str  # "gstat -a -r (5.0.4)", "pgstattuple 1.5", "dbstat", "information_schema, mysql.innodb_index_stats"
+    estimated: list[str] = []  # fields above that the engine samples instead of counting, with how: "records: ..."
+    page_bytes: int
+    bytes: int  # of the database's files
+    took_s: float  # to take them, timed reads and all
+    read_s_cold: float | None = None  # a full read by the engine's own means, file cache emptied before
+    read_s_warm: float | None = None  # the same again, with what the engine's and the file cache then hold
+    read_bytes: int | None = None  # that one such read goes through
+    tables: list[TableStatistics]
+    indexes: list[IndexStatistics]
+    transactions: Transactions | None = None
+
+
+class LoadSample(Record):
+    at_s: float  # from the start of this load
+    bytes: int  # of the database's files
+    rows: int  # written by this load
+
+
+class Grown(Record):
+    """The size that a database was brought to before it was measured."""
+
+    asked: str  # as the experiment has it: "9.04 GB", "40 warehouses", "2x memory"
+    asked_bytes: int | None  # None where warehouses were asked for
+    warehouses: int
+    bytes: int  # of the database's files after the load, before anything was measured
+    # Of the load that brought it here; a cell that found the size already loaded has none.
+    warehouses_before: int | None = None  # 0: loaded from nothing
+    bytes_before: int | None = None
+    load_s: float | None = None
+    load: list[LoadSample] = []
+    statistics: DatabaseStatistics | None = None  # taken once at each size, before it is measured
+    statistics_said: str = ""  # why there are none
+
+
+class DeviceWork(Record):
+    """What the block device beneath the database did during the measurement, by /proc/diskstats.
+
+    Times are sums over requests: ten reads of 1 ms side by side are 10 ms. The kernel counts a flush that carries
+    nothing as a write of no bytes too, and a write's time has that of the flushes in it that it brings along.
+    """
+
+    device: str  # "loop3", "vda": of all that use it, not of the engine alone
+    reads: int
+    read_bytes: int
+    read_s: float
+    writes: int
+    write_bytes: int
+    write_s: float
+    flushes: int | None  # None where they are not counted: before Linux 5.5, of an array
+    flush_s: float | None
+    busy_s: float  # in which at least one request was under way
+
+
+Verdict = Literal["survived", "lost", "unknown"]
+
+
+class Fate(Record):
+    """What became of numbered transactions in a power cut."""
+
+    acknowledged: int  # before the cut
+    present: int  # of those, whole in the database
+    lost: int  # of those, not there, or not whole
+    loaded_lost: int  # terminals whose loaded rows are not whole
+    unacknowledged: int  # whole in the database though no acknowledgement was drained: allowed
+    torn: int  # there in parts, acknowledged or not
+    order_broken: bool  # a transaction is there that began after a lost one had been acknowledged
+    examples: list[str]
+
+
+class Integrity(Record):
+    """What the engine's own check of its files says."""
+
+    holds: Literal["holds", "broken", "unknown"]  # unknown: it could not run, or crashed
+    check: str  # "PRAGMA integrity_check"
+    said: str  # its first words where it does not hold
+
+
+class States(Record):
+    """Crash states built from one log of a disk, and what came back from each."""
+
+    looked_at: int
+    survived: int
+    lost: int
+    unknown: int
+    per_s: float
+    writes: int  # in the log, from the start of the load
+    flushes: int
+    shortest: str | None  # file of the failing state that departs least from the disk as it was; --replay runs it again
+
+
+class Cut(Record):
+    """One power cut: what was done, what came back, and the verdict."""
+
+    verdict: Verdict
+    reasons: list[str]  # for any other verdict than survived
+    failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"]
+    # stopped: its error ended the load before power failed; hung: it answered nothing any more
+    after_failed_flush: Literal["stopped", "went on", "hung"] | None
+    failed_flush_said: str  # that error
+    acknowledged_after_failed_flush: int | None
+    drive: str  # what the disk does, in one word or a few: "honest", "lie-about-flush"
+    at_s: float  # from the start of the load to the cut
+    kept_bytes: int  # of the disk's write cache
+    lost_bytes: int
+    torn_writes: int
+    fate: Fate | None  # None of a workload that does not number its transactions, or that could not be surveyed
+    integrity: Integrity | None
+    filesystem_check: Literal["clean", "errors", "unknown"]  # after all, unmounted
+    filesystem_said: str
+    filesystem_repaired: bool  # it could be mounted only after a repair
+    filesystem_recovery_s: (
+        float | None
+    )  # the mount, with the journal's replay; a check before it, where there is no journal
+    engine_recovery_s: float | None  # from the start of the engine to its first answer
+    cycle_s: float  # from the load's start to the verdict
+    state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
+    states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
+
+
 def counted(kind: str) -> str:
     """What the rates of a kind of workload count."""
     return "reads" if kind == "scan" else "commits"
@@ -200,7 +374,11 @@ class Recording(Record):
     checks_after: Checked | None
     load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
     memory: Memory | None = None  # None where neither a limit nor a start nor a hint was asked for
+    grown: Grown | None = None  # of a database that grows from size to size
+    device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
     result: RunResult | None  # None when failed before the run ended
+    cut: Cut | None = None  # of a power cut
+    calls: ObservedCalls | None = None  # None where nobody watched
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
 
@@ -216,7 +394,8 @@ class Header(Record):
     digest: str  # of the above; a journal takes cells of this experiment only
     factors: dict[str, list[str]]  # factor -> level names, in order
     base: dict[str, str]  # factor -> level whose result is 100; may name some factors only
-    cells: int  # planned cells, repetitions included
+    cells: int  # that were asked for, repetitions included
+    asked: list[str] = []  # of power cuts: what followed "acidtest powercut", the experiment's file first
 
 
 class Journal(Record):
@@ -225,4 +404,5 @@ class Journal(Record):
     path: str
     header: Header
     recordings: list[Recording]
+    lines: dict[str, int] = {}  # cell -> line of its recording
     torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole

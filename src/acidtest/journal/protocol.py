@@ -83,8 +83,10 @@ class TpcbWorkload(Message):
 class TpccWorkload(Message):
     name: Literal["tpcc"] = "tpcc"
     warehouses: int
+    percent: int = 100  # rows of a warehouse, of the specification's
     procedures: bool
     keying: bool
+    roaming: bool = False  # another warehouse for each transaction
 
 
 class OrdersWorkload(Message):
@@ -111,8 +113,22 @@ class OltpWorkload(Message):
     table_rows: int
 
 
+class NumberedWorkload(Message):
+    name: Literal["numbered"] = "numbered"
+    terminals: int
+    parts: int
+    row_bytes: int
+
+
 Workload = Annotated[
-    CommitsWorkload | TpcbWorkload | TpccWorkload | OrdersWorkload | IudWorkload | ScanWorkload | OltpWorkload,
+    CommitsWorkload
+    | TpcbWorkload
+    | TpccWorkload
+    | OrdersWorkload
+    | IudWorkload
+    | ScanWorkload
+    | OltpWorkload
+    | NumberedWorkload,
     Field(discriminator="name"),
 ]
 
@@ -153,10 +169,12 @@ class LoadPhase(Message):
     phase: Literal["load"] = "load"
     sessions: int = 1
     one_by_one: bool = False
+    from_warehouses: int = 0  # tpcc: the database has so many, and gets those after them
 
 
 class CheckPhase(Message):
     phase: Literal["check"] = "check"
+    at_least: list[int] | None = None
 
 
 class RunPhase(Message):
@@ -167,9 +185,40 @@ class RunPhase(Message):
     warmup_s: float
     extent: Extent
     retries: int
+    acknowledge_to: str | None = None
 
 
-Phase = Annotated[LoadPhase | CheckPhase | RunPhase, Field(discriminator="phase")]
+class SurveyPhase(Message):
+    phase: Literal["survey"] = "survey"
+
+
+class AskPhase(Message):
+    phase: Literal["ask"] = "ask"
+    questions: list[str]
+
+
+Phase = Annotated[LoadPhase | CheckPhase | RunPhase | SurveyPhase | AskPhase, Field(discriminator="phase")]
+
+
+class KernelMeans(Message):
+    kind: Literal["kernel"] = "kernel"
+    instance: str
+
+
+class StraceMeans(Message):
+    kind: Literal["strace"] = "strace"
+    program: str
+
+
+Means = Annotated[KernelMeans | StraceMeans, Field(discriminator="kind")]
+
+
+class Observe(Message):
+    """How system calls are watched; without processes, those of an engine embedded in the rig."""
+
+    means: Means
+    processes: list[int]
+    directory: str
 
 
 class Job(Message):
@@ -179,6 +228,41 @@ class Job(Message):
     workload: Workload
     inspect: list[Inspection]
     phases: list[Phase]
+    observe: Observe | None = None
+
+
+class DirectoryTarget(Message):
+    kind: Literal["directory"] = "directory"
+    path: str
+
+
+class DeviceTarget(Message):
+    kind: Literal["device"] = "device"
+    path: str
+
+
+ProbeTarget = Annotated[DirectoryTarget | DeviceTarget, Field(discriminator="kind")]
+
+FlushMethod = Literal["plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"]
+WritePattern = Literal["overwrite", "append"]
+
+
+class ProbeStep(Message):
+    method: FlushMethod
+    pattern: WritePattern
+    block_bytes: int
+    writers: int
+    one_file: bool
+    extent: Extent
+
+
+class ProbeJob(Message):
+    protocol: int = PROTOCOL
+    seed: int
+    target: ProbeTarget
+    overwrite_bytes: int
+    append_bytes: int
+    steps: list[ProbeStep]
 
 
 # ------------------------------------------------------------------------------------------------ rig -> lab
@@ -352,6 +436,144 @@ class Result(RunResult):
     event: Literal["result"] = "result"
 
 
+class Probed(Message):
+    """What one step of a probe measured; see ``protocol.rs``."""
+
+    event: Literal["probed"] = "probed"
+    step: int
+    writes: int
+    measured_s: float
+    writes_per_s: float
+    latency: Histogram
+    flush: Histogram
+
+
+class Refused(Message):
+    event: Literal["refused"] = "refused"
+    step: int
+    message: str
+
+
+class Torn(Message):
+    number: int
+    right: int
+    wrong: int
+    expected: int
+
+
+class SurveyedTerminal(Message):
+    terminal: int
+    counter: int | None
+    whole: list[tuple[int, int]]
+    torn: list[Torn]
+
+
+class Survey(Message):
+    """What a database holds of numbered transactions; see ``protocol.rs`` for each field."""
+
+    terminals: list[SurveyedTerminal]
+    strays: int
+
+
+class Surveyed(Survey):
+    event: Literal["surveyed"] = "surveyed"
+
+
+class Answered(Message):
+    event: Literal["answered"] = "answered"
+    question: str
+    rows: list[list[str | None]]
+
+
+Layer = Literal["call", "file_system", "block", "device"]
+
+
+class CallCount(Message):
+    call: str
+    how: str
+    count: int
+    errors: int
+    bytes: int
+    total_us: float
+    max_us: float
+
+
+class ObservedFile(Message):
+    path: str
+    flags: list[str]
+    calls: list[CallCount]
+
+
+class StorageCount(Message):
+    layer: Layer
+    what: str
+    count: int
+    bytes: int
+    total_us: float
+
+
+class Spread(Message):
+    min: int
+    median: int
+    max: int
+    mean: float
+
+
+class PerCommit(Message):
+    commits: int
+    alike: int
+    writes: Spread
+    bytes: Spread
+    flushes: Spread
+    flush_us: Spread
+    whole_us: Spread
+
+
+class ObservedLine(Message):
+    at_us: float
+    lasted_us: float | None
+    layer: Layer
+    who: str
+    own: bool
+    what: str
+    how: str
+    path: str | None
+    offset: int | None
+    bytes: int | None
+    error: str | None
+
+
+class TypicalCommit(Message):
+    """One commit like most of them; ``begin_ns`` is of CLOCK_MONOTONIC."""
+
+    begin_ns: int
+    lasted_us: float
+    commit_at_us: float | None
+    terminal: int
+    alike: int
+    lines: list[ObservedLine]
+    left_out: int
+
+
+class ObservedCalls(Message):
+    """The system calls of an engine during one run phase; see ``Observed`` of ``protocol.rs`` for each field."""
+
+    means: str
+    tied_by: Literal["thread", "time", "shared_time"]
+    seconds: float
+    calls: int
+    dropped: int
+    commits: int
+    files: list[ObservedFile]
+    storage: list[StorageCount]
+    per_commit: PerCommit | None
+    typical: TypicalCommit | None
+
+
+class Observed(ObservedCalls):
+    event: Literal["observed"] = "observed"
+
+
 class Failed(Message):
     event: Literal["failed"] = "failed"
     doing: str
@@ -362,6 +584,193 @@ class Done(Message):
     event: Literal["done"] = "done"
 
 
-Event = Annotated[Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done, Field(discriminator="event")]
+Event = Annotated[
+    Hello
+    | Settings
+    | Progress
+    | Loaded
+    | Checked
+    | Result
+    | Observed
+    | Probed
+    | Refused
+    | Surveyed
+    | Answered
+    | Failed
+    | Done,
+    Field(discriminator="event"),
+]
 
-EVENT: TypeAdapter[Hello | Settings | Progress | Loaded | Checked | Result | Failed | Done] = TypeAdapter(Event)
+EVENT: TypeAdapter[
+    Hello
+    | Settings
+    | Progress
+    | Loaded
+    | Checked
+    | Result
+    | Observed
+    | Probed
+    | Refused
+    | Surveyed
+    | Answered
+    | Failed
+    | Done
+] = TypeAdapter(Event)
+
+
+# ------------------------------------------------------------------------------- lab <-> the simulated disk
+
+
+class DiskTiming(Message):
+    name: Literal["none", "rotating", "sata-ssd", "nvme"]
+    parameters: dict[str, float] = {}
+
+
+class DiskSpec(Message):
+    """First line to ``acidtest-rig disk``; see ``protocol.rs`` for each field."""
+
+    protocol: int = PROTOCOL
+    mount_point: str
+    medium: str | None = None
+    size_bytes: int
+    sector_bytes: int = 512
+    cache_bytes: int
+    timing: DiskTiming
+    seed: int
+    faults: list[str] = []
+    log: str | None = None
+
+
+class StatsCommand(Message):
+    command: Literal["stats"] = "stats"
+
+
+class FaultCommand(Message):
+    command: Literal["fault"] = "fault"
+    fault: str
+
+
+class MendCommand(Message):
+    command: Literal["mend"] = "mend"
+
+
+CutKeeps = Literal["none", "torn", "reordered", "all"]
+GhostFlushes = Literal["succeed", "fail"]
+
+
+class CutCommand(Message):
+    command: Literal["cut"] = "cut"
+    keep: CutKeeps
+    seed: int
+    flushes: GhostFlushes
+
+
+class ReviveCommand(Message):
+    command: Literal["revive"] = "revive"
+
+
+class SnapshotCommand(Message):
+    command: Literal["snapshot"] = "snapshot"
+
+
+class TornWrite(Message):
+    record: int
+    sectors: list[int]
+
+
+class DiskState(Message):
+    """A state built from a log: on the snapshot, its records ``from`` up to but not ``to``, but for those left out."""
+
+    log: str
+    from_: int = Field(alias="from")
+    to: int
+    without: list[int] = []
+    torn: list[TornWrite] = []
+
+
+class LoadCommand(Message):
+    command: Literal["load"] = "load"
+    state: DiskState | None
+
+
+class SaveCommand(Message):
+    command: Literal["save"] = "save"
+    file: str
+    whole: bool
+
+
+class EndCommand(Message):
+    command: Literal["end"] = "end"
+
+
+DiskCommand = Annotated[
+    StatsCommand
+    | FaultCommand
+    | MendCommand
+    | CutCommand
+    | ReviveCommand
+    | SnapshotCommand
+    | LoadCommand
+    | SaveCommand
+    | EndCommand,
+    Field(discriminator="command"),
+]
+
+
+class DiskReady(Message):
+    answer: Literal["ready"] = "ready"
+    protocol: int
+    pid: int
+    file: str
+    connection: int
+    unlocked: str | None
+
+
+class DiskCount(Message):
+    count: int
+    bytes: int
+    took: Histogram
+
+
+class FaultCount(Message):
+    fault: str
+    struck: int
+
+
+class DiskStats(Message):
+    """What the disk did since it is there."""
+
+    answer: Literal["stats"] = "stats"
+    reads: DiskCount
+    writes: DiskCount
+    flushes: DiskCount
+    lied_flushes: int
+    failed: int
+    dirty_bytes: int
+    dirty_bytes_max: int
+    power: Literal["on", "stopped", "given_up", "ghost"]
+    faults: list[FaultCount]
+    log_records: int
+
+
+class DiskCut(Message):
+    """What a cut did with what the cache held."""
+
+    answer: Literal["cut"] = "cut"
+    kept_bytes: int
+    lost_bytes: int
+    torn_writes: int
+
+
+class DiskDone(Message):
+    answer: Literal["done"] = "done"
+
+
+class DiskFailed(Message):
+    answer: Literal["failed"] = "failed"
+    message: str
+
+
+DiskAnswer = Annotated[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed, Field(discriminator="answer")]
+
+DISK_ANSWER: TypeAdapter[DiskReady | DiskStats | DiskCut | DiskDone | DiskFailed] = TypeAdapter(DiskAnswer)

@@ -11,6 +11,7 @@ from acidtest.errors import BadInput
 from acidtest.journal.models import FORMAT, Header, Journal, Recording
 
 NAME = "journal.jsonl"
+CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
 
 
 def read(path: Path) -> Journal:
@@ -31,6 +32,7 @@ def read(path: Path) -> Journal:
         raise BadInput(f"{path}: the journal is empty", "its run was stopped before it began; run it again")
     header = _header(path, lines[0])
     recordings: dict[str, Recording] = {}
+    at: dict[str, int] = {}
     for number, line in enumerate(lines[1:], start=2):
         try:
             recording = Recording.model_validate_json(line)
@@ -40,7 +42,8 @@ def read(path: Path) -> Journal:
             raise BadInput(f"{path}, line {number}: not a recording ({where}: {first['msg']})") from None
         recordings.pop(recording.cell, None)
         recordings[recording.cell] = recording
-    return Journal(path=str(path), header=header, recordings=list(recordings.values()), torn_bytes=torn)
+        at[recording.cell] = number
+    return Journal(path=str(path), header=header, recordings=list(recordings.values()), lines=at, torn_bytes=torn)
 
 
 def split_torn(raw: bytes) -> tuple[bytes, int]:

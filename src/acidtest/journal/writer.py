@@ -6,11 +6,19 @@ import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from acidtest.errors import BadInput
 from acidtest.files import fsync_path
 from acidtest.journal.models import Header, Journal, Recording
-from acidtest.journal.reader import NAME, read, split_torn
+from acidtest.journal.reader import CUTS, NAME, read, split_torn
+
+
+def _alike(header: Header) -> dict[str, Any]:
+    """What a run and the power cuts of one experiment have in common: not how often, and not which workload."""
+    apart = ("title", "question", "repetitions", "factors")
+    factors = {name: levels for name, levels in header.experiment.get("factors", {}).items() if name != "workload"}
+    return {name: value for name, value in header.experiment.items() if name not in apart} | {"factors": factors}
 
 
 class JournalWriter:
@@ -20,8 +28,8 @@ class JournalWriter:
     last line. Raises BadInput when the journal belongs to another experiment or to a running lab.
     """
 
-    def __init__(self, directory: Path, header: Header) -> None:
-        self.path = directory / NAME
+    def __init__(self, directory: Path, header: Header, name: str = NAME) -> None:
+        self.path = directory / name
         self._file = self.path.open("ab")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -52,6 +60,10 @@ class JournalWriter:
                 f'("{journal.header.experiment.get("name")}", or an earlier text of this one, or its --quick size)',
                 "give another --out, or run the experiment that it was made with",
             )
+        for other in {NAME, CUTS} - {self.path.name}:
+            beside = self.path.with_name(other)
+            if beside.exists() and _alike(read(beside).header) != _alike(header):
+                raise BadInput(f"{beside}: is of another experiment, or another size of it", "give another --out")
         return journal.model_copy(update={"torn_bytes": torn})
 
     def append(self, recording: Recording) -> None:

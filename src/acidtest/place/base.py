@@ -49,6 +49,10 @@ class Place(ABC):
     def facts(self) -> PlaceFacts:
         """The storage as it is now, read back."""
 
+    def disk_log(self) -> Path | None:
+        """What the simulated disk beneath has done so far, where it was asked to log it."""
+        return None
+
     def settings(self) -> list[SettingInForce]:
         """What was asked of the storage, beside what mountinfo and sysfs show."""
         return []

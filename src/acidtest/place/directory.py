@@ -29,7 +29,8 @@ class DirectoryPlace(Place):
                 f"{parent}: needs about {needed_bytes / 1e6:,.0f} MB for the databases, has {free / 1e6:,.0f} MB free",
                 "free some space, or name another place",
             )
-        self.path = (parent / f"acidtest-{uuid.uuid4().hex[:8]}").absolute()
+        # As the kernel names it in its table of mounts.
+        self.path = parent.resolve() / f"acidtest-{uuid.uuid4().hex[:8]}"
         try:
             self._id = ledger.make_directory(self.path)
         except OSError as error:

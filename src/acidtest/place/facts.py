@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -10,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.journal.models import Machine, PlaceFacts
+from acidtest.journal.probe import Layer
 
 UNKNOWN = "unknown"
+SIMULATED = "fuse.acidtest"  # the file system whose one file is a simulated disk
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,11 @@ def place_facts(path: Path) -> PlaceFacts:
         mount_options=mount.options if mount else UNKNOWN,
         device=mount.source if mount else UNKNOWN,
         free_bytes=shutil.disk_usage(resolved).free,
-        **queue_facts(_queue(_device_number(mount)) if mount else None),
+        **queue_facts(_queue(device_number(mount)) if mount else None),
     )
 
 
-def _device_number(mount: Mount) -> str:
+def device_number(mount: Mount) -> str:
     """Of the block device beneath; btrfs shows a number of its own making in mountinfo, but names its device."""
     try:
         source = Path(mount.source).stat()
@@ -103,7 +106,6 @@ def _device_number(mount: Mount) -> str:
 
 def raw_facts(device: Path) -> PlaceFacts:
     """The storage of a database that lies on ``device`` itself."""
-    number = device.stat().st_rdev
     return PlaceFacts(
         kind="raw",
         path=str(device),
@@ -112,7 +114,7 @@ def raw_facts(device: Path) -> PlaceFacts:
         mount_options="none",
         device=str(device),
         free_bytes=device_bytes(device),
-        **queue_facts(_queue(f"{os.major(number)}:{os.minor(number)}")),
+        **queue_facts(_queue(_number(device))),
     )
 
 
@@ -158,6 +160,81 @@ def _queue(device_number: str) -> Path | None:
         if (candidate / "queue").is_dir():
             return candidate / "queue"
     return None
+
+
+def layers(path: Path) -> list[Layer]:
+    """What lies between a write to ``path`` (an existing directory or a block device) and the medium, from the top.
+
+    A loop's image counts with the file system that it lies on; beneath a mapped device or an array come all its disks.
+    It ends with a file system where what is below cannot be seen: memory, a network, a process. A simulated disk counts
+    as a disk, with the loop that it lies under.
+    """
+    found: list[Layer] = []
+    resolved = path.resolve()
+    if stat.S_ISBLK(resolved.stat().st_mode):
+        _on_device(_number(resolved), found)
+    else:
+        _on_filesystem(resolved, found)
+    return found
+
+
+def _on_filesystem(path: Path, found: list[Layer]) -> None:
+    if mount := mount_of(path, mounts_now()):
+        found.append(Layer(kind="file system", name=mount.filesystem, about=mount.options))
+        _on_device(device_number(mount), found)
+
+
+def _on_device(number: str, found: list[Layer]) -> None:
+    try:
+        block = (Path("/sys/dev/block") / number).resolve(strict=True)
+    except OSError:
+        return
+    device = f"/dev/{block.name}"
+    if (block / "partition").exists():
+        found.append(Layer(kind="partition", name=device))
+        block = block.parent
+        device = f"/dev/{block.name}"
+    if any(layer.name == device for layer in found):
+        return  # a disk that two parts of an array lie on
+    queue = queue_facts(block / "queue")
+    about = {name: queue[name] for name in ("rotational", "write_cache", "fua", "scheduler")}
+    backing = _read(block / "loop" / "backing_file").strip()
+    if backing:
+        image = Path(backing)
+        mount = mount_of(image, mounts_now())
+        if mount and mount.filesystem == SIMULATED:
+            found.append(Layer(kind="disk", name=device, about="simulated", driver="loop", **about))
+            return
+        found.append(Layer(kind="loop", name=device, about=backing, **about))
+        with contextlib.suppress(OSError):
+            if stat.S_ISBLK(image.stat().st_mode):
+                _on_device(_number(image), found)
+                return
+        _on_filesystem(image.parent, found)
+    elif slaves := sorted((block / "slaves").glob("*")):
+        kind = "array" if (block / "md").is_dir() else "mapped"
+        name = _fact(block / ("md/level" if kind == "array" else "dm/name"))
+        found.append(Layer(kind=kind, name=device, about=name, **about))
+        for slave in slaves:
+            _on_device(_fact(slave / "dev"), found)
+    else:
+        model = queue["device_model"]
+        found.append(
+            Layer(kind="disk", name=device, about="" if model == UNKNOWN else model, driver=_driver(block), **about)
+        )
+
+
+def _driver(block: Path) -> str:
+    """Of a disk; without one in sysfs its name without number, as of zram0 and ram0."""
+    for device in (block / "device", block / "device" / "device"):  # a namespace of NVMe hangs on its controller
+        if (device / "driver").exists():
+            return (device / "driver").resolve().name
+    return block.name.rstrip("0123456789")
+
+
+def _number(device: Path) -> str:
+    number = device.stat().st_rdev
+    return f"{os.major(number)}:{os.minor(number)}"
 
 
 def _chosen(schedulers: str) -> str:

@@ -5,8 +5,9 @@ before it is made and struck off when it is released; what stands in the file of
 Only what stands in a ledger is ever removed, signalled or undone: a directory only if it carries the mark that the lab
 put into it and nothing is mounted in it, a process only if its start time, or the token in its environment, is the
 recorded one, a loop device only if the recorded image is behind it, a mount only of the recorded device at the
-recorded directory, queue settings only of the very disk that they were set on, a file system on a device only if it has
-the label that the lab gave it. Newest first: processes end before what they use is unmounted, and so on down.
+recorded directory, a simulated disk only at the recorded directory, queue settings only of the very disk that they were
+set on, a file system on a device only if it has the label that the lab gave it. Newest first: processes end before what
+they use is unmounted, and so on down; but before all of them simulated disks are ended, so that nothing waits for one.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, state_directory
-from acidtest.place import loops, mounts, queue, strangers
+from acidtest.place import loops, mounts, queue, strangers, tracing
 
 MARK = ".made-by-acidtest"
+DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
 
@@ -39,7 +41,7 @@ class Leftover:
     """One thing that a lab which is gone made and did not release."""
 
     ledger: Path
-    kind: str  # "directory", "process", "cgroup", "loop", "mount", "queue", "filesystem"
+    kind: str  # "directory", "process", "cgroup", "loop", "mount", "fuse", "queue", "filesystem", "trace"
     id: str
     what: str  # path, command or device
     entry: Mapping[str, Any]
@@ -166,6 +168,17 @@ class Ledger:
                 raise
         raise OSError(errno.EBUSY, "no free loop device", str(loops.CONTROL))
 
+    def let_go_of_image(self, id: str) -> None:  # noqa: A002
+        """Detach a loop of ours from its image; the device stays ours until it is undone. Raises OSError."""
+        entry = self._open[id]
+        loops.let_go(entry["number"], Path(entry["image"]), entry["inode"])
+
+    def attach_again(self, id: str) -> bool:  # noqa: A002
+        """The same image on the same loop; whether it is direct I/O. Raises OSError, and loops.Taken when somebody else
+        has the device now: then ``undo`` strikes it off and leaves it alone."""
+        entry = self._open[id]
+        return loops.attach_again(entry["number"], Path(entry["image"]))
+
     def mount(self, source: Path, point: Path, filesystem: str, options: Sequence[str]) -> str:
         """Mount ``source`` at the directory ``point``, which is ours. Raises CellFailed."""
         id = self._made("mount", path=str(point), source=str(source))  # noqa: A001
@@ -175,6 +188,23 @@ class Ledger:
             self._released(id)
             raise
         return id
+
+    def unmount(self, id: str) -> None:  # noqa: A002
+        """Unmount, and keep the entry for ``mount_again``. Raises OSError."""
+        _undo_mount(self._open[id])
+
+    def mount_again(self, id: str, filesystem: str, options: Sequence[str]) -> None:  # noqa: A002
+        """The same device at the same directory. Raises CellFailed, and then the entry stays."""
+        entry = self._open[id]
+        mounts.mount(Path(entry["source"]), Path(entry["path"]), filesystem, options)
+
+    def expect_fuse(self, point: Path) -> str:
+        """Announce that a process of ours will mount a simulated disk at the directory ``point``, which is ours.
+
+        Releasing the id ends what that process may have left: the connection, so that nobody waits for it any more, and
+        the mount.
+        """
+        return self._made("fuse", path=str(point))
 
     def make_cgroup(self, path: Path) -> str:
         """Make the control group ``path`` and return its id. Raises OSError."""
@@ -201,6 +231,11 @@ class Ledger:
         """
         return self._made("filesystem", path=str(device), label=label)
 
+    def begin_trace(self) -> tuple[str, str]:
+        """Announce a trace instance that the rig is about to make: its id, and the name to give it."""
+        name = f"acidtest-{uuid.uuid4().hex[:12]}"
+        return self._made("trace", path=name), name
+
     def undo(self, id: str) -> None:  # noqa: A002
         """Release what is neither directory nor process. Raises OSError, and then it stays open."""
         entry = self._open[id]
@@ -212,6 +247,7 @@ class Ledger:
 
     def close(self) -> None:
         """Release whatever is still open, newest first, and remove the ledger."""
+        _abort_disks(self._open.values())
         for id, entry in reversed(list(self._open.items())):  # noqa: A001
             if entry["kind"] == "directory":
                 self.remove_directory(id)
@@ -241,7 +277,9 @@ def release_leftovers() -> list[str]:
     for path, file in _dead_ledgers():
         with file:
             failed = False
-            for leftover in _leftovers_of(path, file):
+            found = _leftovers_of(path, file)
+            _abort_disks(leftover.entry for leftover in found if leftover.entry["boot"] == _boot_id())
+            for leftover in found:
                 try:
                     said += _release(leftover)
                 except OSError as error:
@@ -252,6 +290,13 @@ def release_leftovers() -> list[str]:
     if stuck:
         raise AcidtestError(f"could not release {'; '.join(stuck)}", "mend that and run acidtest clean again")
     return said
+
+
+def _abort_disks(entries: Iterable[Mapping[str, Any]]) -> None:
+    """Before anything else: to unmount what lies on a disk that does not answer would wait for it."""
+    for entry in entries:
+        if entry["kind"] == "fuse":
+            mounts.abort_fuse(Path(entry["path"]), DISK_SOURCE)
 
 
 def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:
@@ -327,6 +372,10 @@ def _undo_mount(entry: Mapping[str, Any]) -> list[str]:
     return []
 
 
+def _undo_fuse(entry: Mapping[str, Any]) -> list[str]:
+    return [f"ended the disk at {entry['path']}"] if mounts.end_fuse(Path(entry["path"]), DISK_SOURCE) else []
+
+
 def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
     at = Path(entry["queue"])
     if queue.identity(at) != entry["disk"] or not queue.restore(at, entry["before"]):
@@ -342,12 +391,18 @@ def _undo_filesystem(entry: Mapping[str, Any]) -> list[str]:
     return [f"wiped the file system that was made on {device}"]
 
 
+def _undo_trace(entry: Mapping[str, Any]) -> list[str]:
+    return [f"removed trace instance {entry['path']}"] if tracing.remove(entry["path"]) else []
+
+
 UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "cgroup": _undo_cgroup,
     "loop": _undo_loop,
     "mount": _undo_mount,
+    "fuse": _undo_fuse,
     "queue": _undo_queue,
     "filesystem": _undo_filesystem,
+    "trace": _undo_trace,
 }
 
 
@@ -429,7 +484,7 @@ def _entering(cgroup: Path | None) -> list[str]:
     return ["/bin/sh", "-c", ENTER, str(cgroup / "cgroup.procs")] if cgroup else []
 
 
-def _remove_cgroup(path: Path, seconds: float = 10.0) -> bool:
+def _remove_cgroup(path: Path, seconds: float = 60.0) -> bool:
     """Remove the control group; whether there was one. A process that just ended leaves it a moment later."""
     end = time.monotonic() + seconds
     while True:
@@ -458,7 +513,7 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _wait_gone(pid: int, seconds: float = 10.0) -> None:
+def _wait_gone(pid: int, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if _stat(pid)[:1] in ([], ["Z"]):

@@ -20,7 +20,7 @@ LO_FLAGS_DIRECT_IO = 16
 # struct loop_info64: device, inode, rdevice, offset, sizelimit; number, encryption (2), flags; names, key, init.
 INFO = struct.Struct("<5Q4I64s64s32s2Q")
 CONFIG = struct.Struct("<2I")  # struct loop_config before its loop_info64: fd, block_size; eight words are reserved
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Taken(Exception):
@@ -49,6 +49,15 @@ def attach(number: int, image: Path) -> bool:
         if error.errno == errno.EEXIST:
             raise Taken from None
         raise
+    return _over(number, image)
+
+
+def attach_again(number: int, image: Path) -> bool:
+    """As ``attach``, for a device of ours that ``let_go`` has left without an image."""
+    return _over(number, image)
+
+
+def _over(number: int, image: Path) -> bool:
     with image.open("r+b") as file:
         try:
             _configure(number, image, file.fileno())
@@ -80,6 +89,17 @@ def detach(number: int, image: Path, inode: int) -> bool:
             return False
         _remove(number)  # added and not configured yet; somebody else's would be in use, and is not removed
         return False
+    if not let_go(number, image, inode):
+        return False
+    _remove(number)
+    return True
+
+
+def let_go(number: int, image: Path, inode: int) -> bool:
+    """Detach the loop if it is surely the one over ``image``, and keep its number, which costs less than a new one.
+
+    Raises OSError (EBUSY) while it is in use: then it stays whole.
+    """
     if not is_over(number, image, inode):
         return False
     # A detached device that is still mounted or open would live on until its last user goes.
@@ -93,7 +113,6 @@ def detach(number: int, image: Path, inode: int) -> bool:
         if time.monotonic() > end:
             raise OSError(errno.EBUSY, "is still in use", str(device_of(number)))
         time.sleep(0.002)
-    _remove(number)
     return True
 
 

@@ -15,6 +15,7 @@ from acidtest.files import state_directory
 from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
+from acidtest.place.disk import DEVICE, DiskStorage, parameters
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest import kernel
 from acidtest.place.guest.machine import Hardware, can_run
@@ -30,8 +31,8 @@ SMALLEST_MB = 512  # that every file system in the table can be made on
 
 def check(spec: PlaceSpec) -> None:
     """Refuse what makes no sense on any machine. Raises BadInput."""
-    known = (*FILESYSTEMS, RAW) if spec.kind == "guest" else tuple(FILESYSTEMS)
-    if spec.kind in ("loop", "device", "guest") and spec.filesystem is None:
+    known = (*FILESYSTEMS, RAW) if spec.kind in ("guest", "disk") else tuple(FILESYSTEMS)
+    if spec.kind in ("loop", "device", "guest", "disk") and spec.filesystem is None:
         raise BadInput(f"place: kind {spec.kind} needs a file system", f"add filesystem, one of {', '.join(known)}")
     if spec.filesystem is not None and spec.filesystem not in known:
         raise BadInput(not_among("place.filesystem", spec.filesystem, known))
@@ -41,6 +42,11 @@ def check(spec: PlaceSpec) -> None:
         raise BadInput("place: kind device needs a device", 'add device = "/dev/..."')
     if spec.journal_path is not None and spec.journal != "external":
         raise BadInput("place: journal_path belongs to an external journal", 'add journal = "external"')
+    if spec.kind == "disk" and spec.journal == "external":
+        raise BadInput(
+            "place: an external journal would not lie on the simulated disk", 'leave out journal = "external"'
+        )
+    parameters(spec)
     queue.wanted(spec)
 
 
@@ -61,6 +67,8 @@ def check_machine(spec: PlaceSpec) -> None:
         raise MachineLacks(f"{spec.kind} places need root", f"run: {shlex.join(command)}")
     if spec.device is None and not CONTROL.exists():
         raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
+    if spec.kind == "disk" and not DEVICE.exists():
+        raise MachineLacks(f"this machine has no FUSE ({DEVICE})", "modprobe fuse, or use another kind of place")
 
 
 def ready_guests(say: Callable[[str], None]) -> None:
@@ -70,7 +78,7 @@ def ready_guests(say: Callable[[str], None]) -> None:
 
 def image_bytes(spec: PlaceSpec, database_bytes: int) -> int:
     """What the images of such a place take where they lie, 0 of one that has none."""
-    if spec.kind == "directory" or spec.device is not None:
+    if spec.kind == "directory" or spec.device is not None or (spec.kind == "disk" and spec.disk_medium == "memory"):
         return 0
     size = image_mb(spec, database_bytes) << 20
     return min(size, 2 * database_bytes) if spec.sparse else size
@@ -81,10 +89,18 @@ def image_mb(spec: PlaceSpec, database_bytes: int) -> int:
     return spec.size_mb or max(SMALLEST_MB, -(-2 * database_bytes >> 20))
 
 
-def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int, guests: Guests | None = None) -> Place:
+def make(
+    spec: PlaceSpec,
+    base: Path,
+    ledger: Ledger,
+    *,
+    database_bytes: int,
+    guests: Guests | None = None,
+    logged: bool = False,
+) -> Place:
     """The place that ``spec`` asks for, for a database of that size; without a path of its own, in ``base``.
 
-    A guest is taken from ``guests``, who keeps it.
+    A guest is taken from ``guests``, who keeps it. With ``logged`` a simulated disk logs what it does.
 
     Raises CellFailed when this machine cannot make it.
     """
@@ -98,7 +114,7 @@ def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int, gu
             guest = guests.get(hardware, at)
             return GuestPlace(spec, DirectoryPlace(at, ledger, needed_bytes=database_bytes), guest)
         with ExitStack() as held:
-            place = _made(spec, base, ledger, held, database_bytes)
+            place = _made(spec, base, ledger, held, database_bytes, logged)
             held.pop_all()
             return place
     except CellFailed:
@@ -107,18 +123,21 @@ def make(spec: PlaceSpec, base: Path, ledger: Ledger, *, database_bytes: int, gu
         raise CellFailed(": ".join(filter(None, (error.message, error.remedy)))) from None
 
 
-def _made(spec: PlaceSpec, base: Path, ledger: Ledger, held: ExitStack, database_bytes: int) -> Place:
+def _made(spec: PlaceSpec, base: Path, ledger: Ledger, held: ExitStack, database_bytes: int, logged: bool) -> Place:
     at = Path(spec.path or base)
     home = DirectoryPlace(at, ledger, needed_bytes=0)
     held.callback(home.release)
     storage: Storage
     if spec.device is not None:
         storage = DeviceStorage(ledger, spec.device)
+    elif spec.kind == "disk":
+        size_mb = image_mb(spec, database_bytes)
+        storage = DiskStorage(ledger, DirectoryPlace(at, ledger, needed_bytes=0), spec, size_mb, logged=logged)
     else:
         storage = _loop(at, ledger, image_mb(spec, database_bytes), sparse=spec.sparse)
     held.callback(storage.release)
     storage.set_queue(spec)
-    if spec.kind == "raw":
+    if spec.kind == "raw" or spec.filesystem == RAW:
         return RawPlace(home, storage)
     journal: Storage | None = None
     if spec.journal == "external":

@@ -1,4 +1,4 @@
-"""The places ``loop`` and ``device``: a block device that is formatted and mounted for the cell."""
+"""The places ``loop``, ``device`` and ``disk``: a block device that is formatted and mounted for the cell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MountedPlace(Place):
     def __init__(
         self, spec: PlaceSpec, home: DirectoryPlace, storage: Storage, journal: Storage | None, ledger: Ledger
     ) -> None:
-        self._spec, self._home, self._storage, self._journal, self._ledger = spec, home, storage, journal, ledger
+        self._spec, self._home, self.storage, self._journal, self._ledger = spec, home, storage, journal, ledger
         self._name = spec.filesystem or ""
         self.path = home.path / "mounted"
         device = storage.device
@@ -68,11 +68,11 @@ class MountedPlace(Place):
                 bdi.write_text(str(self._spec.read_ahead_kb))
 
     def _own_bdi(self) -> list[Path]:
-        found = Path("/sys/fs/btrfs").glob(f"*/devices/{self._storage.device.name}")
+        found = Path("/sys/fs/btrfs").glob(f"*/devices/{self.storage.device.name}")
         return [entry.parents[1] / "bdi" / "read_ahead_kb" for entry in found if (entry.parents[1] / "bdi").exists()]
 
     def _mount(self) -> Mount:
-        mounted = mounts.mounted_at(self.path, self._storage.device)
+        mounted = mounts.mounted_at(self.path, self.storage.device)
         if not mounted:
             raise CellFailed(f"{self.path}: is no longer mounted")
         return mounted[-1]
@@ -85,7 +85,7 @@ class MountedPlace(Place):
             "mkfs": self._mkfs,
             "journal_device": str(self._journal.device) if self._journal else "",
             "read_ahead_kb": own[0] if own else facts.read_ahead_kb,
-            **self._storage.facts(),
+            **self.storage.facts(),
         }
         return facts.model_copy(update=update)
 
@@ -95,7 +95,7 @@ class MountedPlace(Place):
             _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
             *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
             *mounts.in_force(filesystems.stripe_shown(self._name, self._spec), mount, {}, {}),
-            *self._storage.settings(),
+            *self.storage.settings(),
             *self._journal_settings(table),
         ]
         if self._spec.block_size is not None:
@@ -112,8 +112,11 @@ class MountedPlace(Place):
             asked["journal_mb"] = self._spec.journal_mb
         if not asked or table.journal_read is None:
             return []
-        read = table.journal_read(self._storage.device, self._journal.device if self._journal else None)
+        read = table.journal_read(self.storage.device, self._journal.device if self._journal else None)
         return [_compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
+
+    def disk_log(self) -> Path | None:
+        return self.storage.disk_log()
 
     def settle(self) -> None:
         super().settle()
@@ -121,9 +124,10 @@ class MountedPlace(Place):
 
     def release(self) -> None:
         if self._mounted is not None:
+            self.storage.quit()
             self._ledger.undo(self._mounted)
             self._mounted = None
-        self._storage.release()
+        self.storage.release()
         if self._journal:
             self._journal.release()
         self._home.release()

@@ -15,13 +15,15 @@ from acidtest.errors import CellFailed
 from acidtest.journal.models import SettingInForce
 from acidtest.place.facts import Mount, mounts_now
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
+CONNECTIONS = Path("/sys/fs/fuse/connections")  # by the minor number of the mount
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 # System calls and their words, the same on every architecture; see linux/mount.h.
 MOVE_MOUNT, FSOPEN, FSCONFIG, FSMOUNT = 429, 430, 431, 432
 SET_FLAG, SET_STRING, CREATE = 0, 1, 6
 AT_FDCWD, MOVE_MOUNT_F_EMPTY_PATH = -100, 4
+MNT_FORCE = 1
 # Options of the mount, not of the file system.
 ATTRIBUTES = {
     "nosuid": 2, "nodev": 4, "noexec": 8, "relatime": 0, "noatime": 0x10, "strictatime": 0x20, "nodiratime": 0x80,
@@ -65,6 +67,17 @@ def mount(source: Path, point: Path, filesystem: str, options: Sequence[str]) ->
             _call(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(point), MOVE_MOUNT_F_EMPTY_PATH, doing=asked)
         finally:
             os.close(tree)
+    finally:
+        os.close(context)
+
+
+def unseen(filesystem: str) -> int:
+    """A mount without a device that is at no directory: a descriptor of its root, gone when that is closed."""
+    doing = f"mount -t {filesystem}"
+    context = _call(FSOPEN, filesystem.encode(), 1, doing=doing, filesystem=filesystem)
+    try:
+        _say(context, doing, CREATE, None, None)
+        return _call(FSMOUNT, context, 1, 0, doing=doing, context=context)
     finally:
         os.close(context)
 
@@ -126,6 +139,24 @@ def unmount(point: Path, source: Path) -> bool:
             raise OSError(number, os.strerror(number), str(point))
         time.sleep(0.02)
     return found
+
+
+def end_fuse(point: Path, source: Path) -> bool:
+    """End the FUSE connection of what ``source`` has mounted at ``point``, and unmount it; whether it was mounted.
+
+    Whoever still waits for an answer gets an error. Raises OSError (EBUSY) when it is still used after ``PATIENCE_S``.
+    """
+    abort_fuse(point, source)
+    return unmount(point, source)
+
+
+def abort_fuse(point: Path, source: Path) -> None:
+    """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted and fails everybody."""
+    for mount in mounted_at(point, source):
+        try:
+            (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1")
+        except OSError:  # fusectl is not mounted; a mount that is used stays, and is ended nevertheless
+            LIBRARY.umount2(os.fsencode(point), MNT_FORCE)
 
 
 def in_force(

@@ -35,6 +35,8 @@ def wanted(spec: PlaceSpec) -> dict[str, str]:
     if spec.scheduler is not None:
         asked[SCHEDULER] = spec.scheduler
     asked |= {f"{TUNABLES}/{name}": value for name, value in _pairs("scheduler_tunables", spec.scheduler_tunables)}
+    if spec.kind == "disk":
+        asked["rotational"] = str(int(spec.disk == "rotating"))  # file systems and schedulers go by it
     asked |= dict(_pairs("queue", spec.queue))
     for name in PLAIN:
         if (value := getattr(spec, name)) is not None:

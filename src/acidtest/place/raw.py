@@ -49,6 +49,9 @@ class RawPlace(Place):
     def database_bytes(self, paths: Sequence[Path]) -> int:
         return self._bytes
 
+    def disk_log(self) -> Path | None:
+        return self._storage.disk_log()
+
     def settle(self) -> None:
         fsync_path(self._storage.device)
         super().settle()
@@ -60,5 +63,6 @@ class RawPlace(Place):
         return self._storage.settings()
 
     def release(self) -> None:
+        self._storage.quit()
         self._storage.release()
         self._home.release()

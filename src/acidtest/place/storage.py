@@ -42,9 +42,15 @@ class Storage(ABC):
     def begin(self, label: str | None) -> None:
         """Called before the device is written to, with the label of the file system that it will get."""
 
+    def disk_log(self) -> Path | None:
+        return None
+
     @abstractmethod
     def facts(self) -> dict[str, str]:
         """What a place's facts say of it beside the queue."""
+
+    def quit(self) -> None:  # noqa: B027 - most have nothing to do
+        """Called before a file system that nobody wants any more is unmounted, to be released."""
 
     def release(self) -> None:
         """Restore the queue and let go of the device."""
@@ -93,10 +99,9 @@ class LoopStorage(Storage):
         self._home.release()
 
     def facts(self) -> dict[str, str]:
-        below = place_facts(self.image.parent)
         return {
             "image": f"{self.image.name}, {self._size_mb} MiB, {'sparse' if self._sparse else 'preallocated'}",
-            "image_on": f"{below.filesystem} ({below.device}, {below.mount_options})",
+            "image_on": place_facts(self.image.parent).beneath,
             "direct_io": "yes" if self._direct else "no",
         }
 

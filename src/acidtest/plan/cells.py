@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,10 +18,12 @@ from acidtest.experiment import (
     Level,
     PlaceSpec,
     Scalar,
+    Size,
     WorkloadSpec,
     place_keys_without_meaning,
+    size_of,
 )
-from acidtest.journal.models import NOT_APPLICABLE
+from acidtest.journal.models import NOT_APPLICABLE, SIZE
 
 Spec = TypeVar("Spec", WorkloadSpec, PlaceSpec)
 
@@ -41,6 +43,8 @@ class Cell:
     workload: WorkloadSpec
     settings: Mapping[str, Scalar]  # of the cell's engine, by bare name
     place: PlaceSpec
+    size: Size | None = None  # that the database is brought to, in bytes or warehouses; None where none is asked for
+    series: str = ""  # cells of one have one database, which grows from size to size
 
     @property
     def combination(self) -> str:
@@ -72,6 +76,9 @@ def make(experiment: Experiment) -> Plan:
     the experiment's seed, so that a drift of the machine falls on all levels alike. A factor that a combination's
     engine or workload does not have gets the level "–" there, and combinations that become equal are kept once.
 
+    Databases that grow are not interleaved: one series after another, in each the sizes ascending, and the repetitions
+    of one size one after the other, for a size that was outgrown cannot be had again.
+
     Raises BadInput when nothing is left or a level does not fit its workload.
     """
     combinations: dict[str, tuple[dict[str, str], dict[str, Scalar]]] = {}
@@ -85,13 +92,23 @@ def make(experiment: Experiment) -> Plan:
             f"{experiment.name}: no cell is left to run", "every combination is excluded: loosen [[exclude]]"
         )
     cells: list[Cell] = []
-    for repetition in range(1, experiment.repetitions + 1):
-        shuffled = list(combinations)
+    for name, repetition in _ordered(experiment, list(combinations)):
+        levels, sets = combinations[name]
+        cells.append(_cell(experiment, name, levels, sets, repetition, len(cells) + 1))
+    return Plan(experiment, tuple(cells))
+
+
+def _ordered(experiment: Experiment, names: Sequence[str]) -> Iterator[tuple[str, int]]:
+    repetitions = range(1, experiment.repetitions + 1)
+    if experiment.growth is not None:
+        # The size is the last factor: crossing has put the sizes of each series side by side, in their order.
+        yield from itertools.product(names, repetitions)
+        return
+    for repetition in repetitions:
+        shuffled = list(names)
         random.Random(f"{experiment.seed}:{repetition}").shuffle(shuffled)
         for name in shuffled:
-            levels, sets = combinations[name]
-            cells.append(_cell(experiment, name, levels, sets, repetition, len(cells) + 1))
-    return Plan(experiment, tuple(cells))
+            yield name, repetition
 
 
 def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[dict[str, str], dict[str, Scalar]]:
@@ -148,6 +165,11 @@ def _cell(
             settings[setting] = value
         elif target not in ("engine", "durability", "workload"):
             parameters[target] = value
+    where = _varied(experiment.place, place, "place.", f"place {experiment.place.kind}")
+    size, series = None, ""
+    if experiment.growth is not None:
+        size = size_of(levels[SIZE]).with_memory(where.memory_mb)
+        series = name if experiment.growth.load == "fresh" else "/".join(v for f, v in levels.items() if f != SIZE)
     return Cell(
         id=f"{name}#{repetition}",
         levels=levels,
@@ -159,7 +181,9 @@ def _cell(
         workload_name=workload_name,
         workload=_varied(experiment.workload[workload_name], parameters, "", f"workload {workload_name}"),
         settings=settings,
-        place=_varied(experiment.place, place, "place.", f"place {experiment.place.kind}"),
+        place=where,
+        size=size,
+        series=series,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from acidtest.plan.cells import Cell
@@ -11,7 +11,16 @@ from acidtest.plan.cells import Cell
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
-ASSUMED_LOAD_S = {"commits": 1.0, "tpcb": 2.0, "tpcc": 8.0, "orders": 2.0, "iud": 1.0, "oltp": 2.0, "scan": 0.02}
+ASSUMED_LOAD_S = {
+    "commits": 1.0,
+    "tpcb": 2.0,
+    "tpcc": 8.0,
+    "orders": 2.0,
+    "iud": 1.0,
+    "oltp": 2.0,
+    "scan": 0.02,
+    "numbered": 1.0,
+}
 ASSUMED_UNITS = {
     "tpcb": "scale",
     "tpcc": "warehouses",
@@ -40,7 +49,7 @@ def load_seconds(cell: Cell) -> float:
     """Seconds that loading the cell's template database is assumed to take."""
     kind = cell.workload.kind
     units = getattr(cell.workload, ASSUMED_UNITS[kind]) if kind in ASSUMED_UNITS else 1
-    return ASSUMED_LOAD_S[kind] * float(units)
+    return ASSUMED_LOAD_S[kind] * float(units) * cell.workload.warehouse_percent / 100  # which is 100 of all but tpcc
 
 
 def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> float:
@@ -68,3 +77,66 @@ def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> 
         else:
             total += cell_seconds(cell) * scale
     return total
+
+
+# Of databases that grow, by family of engine: measured with pages of 4 kB on SQLite and the engines' own elsewhere. A
+# hundredth of a whole warehouse, its indexes included, and what is there without any; a load measures both anew.
+WAREHOUSE_BYTES = {"sqlite": 774_000, "firebird": 1_030_000, "postgresql": 1_090_000, "mysql": 915_000}
+FIXED_BYTES = {"sqlite": 66_000, "firebird": 180_000, "postgresql": 220_000, "mysql": 300_000}
+EMPTY_BYTES = {"sqlite": 100_000, "firebird": 2_500_000, "postgresql": 7_500_000, "mysql": 5_000_000}
+ASSUMED_LOAD_BYTES_PER_S = {"sqlite": 15e6, "firebird": 6e6, "postgresql": 15e6, "mysql": 6e6}
+ASSUMED_LOOK_BYTES_PER_S = 60e6  # consistency checks and statistics, which go through everything
+
+
+def database_bytes(cell: Cell, family: str, warehouses: int) -> int:
+    """How large so many warehouses are assumed to be on an engine of this family."""
+    percent = cell.workload.warehouse_percent
+    return EMPTY_BYTES[family] + percent * (FIXED_BYTES[family] + warehouses * WAREHOUSE_BYTES[family])
+
+
+def size_bytes(cell: Cell, family: str) -> int:
+    """How large the database of ``cell`` is to be; assumed where it is asked for in warehouses."""
+    assert cell.size is not None
+    return cell.size.bytes or database_bytes(cell, family, cell.size.warehouses or 0)
+
+
+class GrowthPace:
+    """How fast databases grow: each engine as fast as it did last, before that as fast as its family is assumed to."""
+
+    def __init__(self, families: Mapping[str, str]) -> None:
+        self._families = families  # engine -> family
+        self._speeds: dict[str, float] = {}
+        self._looks: dict[str, float] = {}
+        self._seen: list[tuple[Cell, float]] = []
+
+    def loaded(self, cell: Cell, byte_count: int, seconds: float) -> None:
+        """So much was added."""
+        if byte_count > 0 and seconds > 0:
+            self._speeds[cell.engine] = byte_count / seconds
+
+    def looked(self, cell: Cell, byte_count: int, seconds: float) -> None:
+        """A whole database was checked and its statistics were taken."""
+        if byte_count > 0 and seconds > 0:
+            self._looks[cell.engine] = byte_count / seconds
+
+    def measured(self, cell: Cell, seconds: float) -> None:
+        """``cell`` took so long, without what was loaded and looked at for it."""
+        self._seen.append((cell, seconds))
+
+    def bytes_per_s(self, engine: str) -> float:
+        return self._speeds.get(engine, ASSUMED_LOAD_BYTES_PER_S[self._families[engine]])
+
+    def left(self, remaining: Iterable[Cell], held: Mapping[str, int]) -> float:
+        """Seconds that ``remaining`` will take, where ``held`` has the bytes of each series' database so far."""
+        cells = list(remaining)
+        at = dict(held)
+        seconds = time_left(cells, self._seen)
+        for cell in cells:
+            target = size_bytes(cell, self._families[cell.engine])
+            if target <= (before := at.get(cell.series, 0)):
+                continue
+            at[cell.series] = target
+            seconds += (target - before) / self.bytes_per_s(cell.engine)
+            # The check after the load, the statistics, and the check in the end.
+            seconds += 3 * target / self._looks.get(cell.engine, ASSUMED_LOOK_BYTES_PER_S)
+        return seconds

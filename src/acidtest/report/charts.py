@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
 import altair as alt
 
+from acidtest.analysis.cuts import Survival
 from acidtest.analysis.latency import curve_ms
 from acidtest.analysis.memory import curve
+from acidtest.report.numbers import number
 from acidtest.report.pivot import Grid, short
-from acidtest.report.results import Line, Table, number
+from acidtest.report.results import Line, Table
 
 # Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E8E2E", "#7F7F7F")
 DASHES = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3])
+VERDICTS = {"survived": "#009E73", "lost": "#D55E00", "unknown": "#E69F00"}
 Spec = dict[str, Any]
 
 
@@ -67,7 +71,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
         )
     )
     label = base.mark_text(align="left", dx=6).encode(x="end:Q", y=y, text="said:N", opacity=alt.value(0.85))
-    return _spec(alt.layer(bar, interval, dot, label), height=max(60, 30 * len(lines)))
+    return spec(alt.layer(bar, interval, dot, label), height=max(60, 30 * len(lines)))
 
 
 def percentiles(table: Table, engines: list[str]) -> Spec | None:
@@ -100,7 +104,7 @@ def percentiles(table: Table, engines: list[str]) -> Spec | None:
             tooltip=["label:N", alt.Tooltip("latency (ms):Q", format=".3r")],
         )
     )
-    return _spec(chart, height=260)
+    return spec(chart, height=260)
 
 
 def series(table: Table, engines: list[str]) -> Spec | None:
@@ -128,7 +132,7 @@ def series(table: Table, engines: list[str]) -> Spec | None:
             tooltip=["label:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
         )
     )
-    return _spec(chart, height=240)
+    return spec(chart, height=240)
 
 
 def residency(table: Table) -> Spec | None:
@@ -168,7 +172,7 @@ def _memory(table: Table, field: str, y: alt.Y) -> Spec | None:
             tooltip=["row:N", "repetition:N", "second:Q", alt.Tooltip("value:Q", format=".3r")],
         )
     )
-    return _spec(chart, height=200)
+    return spec(chart, height=200)
 
 
 def load(table: Table) -> Spec | None:
@@ -196,7 +200,61 @@ def load(table: Table) -> Spec | None:
             tooltip=["load:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
         )
     )
-    return _spec(chart, height=200)
+    return spec(chart, height=200)
+
+
+def survival(
+    named: Sequence[tuple[str, Survival]], engines: list[str], title: str = "commits/s before the cut"
+) -> Spec | None:
+    """How fast each combination was, and what became of it; each of its speeds as a tick. The fastest first."""
+    placed = sorted((one for one in named if one[1].commits_per_s), key=lambda one: -(one[1].commits_per_s or 0))
+    if not placed:
+        return None
+    # The axis is logarithmic.
+    cuts = [(name, verdict, found) for name, row in placed for verdict, found in row.speeds if found > 0]
+    least, most = min(found for *_, found in cuts), max(found for *_, found in cuts)
+    ticks = [{"combination": name, "verdict": verdict, "speed": found} for name, verdict, found in cuts]
+    rows = [
+        {
+            "combination": name,
+            "engine": row.levels["engine"],
+            "verdict": row.verdict,
+            "speed": row.commits_per_s,
+            "survived": f"{row.survived} of {row.cuts}",
+            "end": max(found for _, found in row.speeds),
+        }
+        for name, row in placed
+    ]
+    room = max(2.0, (most / least) ** 0.35)  # for the words at the right
+    x = alt.X(
+        "speed:Q",
+        title=title,
+        scale=alt.Scale(type="log", domain=[least / 1.3, most * room], nice=False),
+        axis=alt.Axis(
+            format=",~r", values=[n * 10.0**tens for tens in range(-3, 7) for n in (1, 3)], labelOverlap=True
+        ),
+    )
+    y = alt.Y("combination:N", sort=[name for name, _ in placed], title=None, axis=alt.Axis(labelLimit=230))
+    verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    colour = alt.Color("verdict:N", scale=verdicts, legend=alt.Legend(title=None, orient="top"))
+    grey = alt.Legend(title=None, orient="bottom", columns=3, symbolFillColor="#7F7F7F", symbolStrokeColor="#7F7F7F")
+    shape = alt.Shape("engine:N", scale=alt.Scale(domain=engines), legend=grey)
+    speed = alt.Tooltip("speed:Q", format=",.3r")
+    tooltip = ["combination:N", "verdict:N", "survived:N", speed]
+    chart = alt.Chart(alt.InlineData(values=rows))
+    tick = alt.Chart(alt.InlineData(values=ticks)).mark_tick(thickness=2, size=11, opacity=1)
+    tick = tick.encode(x=x, y=y, color=colour, tooltip=["combination:N", "verdict:N", speed])
+    encoded = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": tooltip}
+    known = chart.mark_point(filled=True, size=130, opacity=1).encode(**encoded)
+    unknown = chart.mark_point(filled=False, size=130, opacity=1, strokeWidth=2).encode(**encoded)
+    label = chart.mark_text(align="left", dx=12).encode(x="end:Q", y=y, text="survived:N")
+    layers = (
+        tick,
+        known.transform_filter("datum.verdict != 'unknown'"),
+        unknown.transform_filter("datum.verdict == 'unknown'"),
+        label,
+    )
+    return spec(alt.layer(*layers), height=max(80, 26 * len(placed)))
 
 
 def grid(grid: Grid, relative: bool, unit: str) -> Spec:
@@ -226,7 +284,7 @@ def grid(grid: Grid, relative: bool, unit: str) -> Spec:
         base = alt.Chart(alt.InlineData(values=[{"base": 100}]))
         layers.insert(0, base.mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x="base:Q"))
     height = max(80, len(grid.rows) * (12 * len(grid.columns) + 12))
-    return _spec(alt.layer(*layers), height=height)
+    return spec(alt.layer(*layers), height=height)
 
 
 def heat(grid: Grid, relative: bool, unit: str) -> Spec:
@@ -250,7 +308,7 @@ def heat(grid: Grid, relative: bool, unit: str) -> Spec:
         x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.35),
         tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
     )  # fmt: skip
-    return _spec(
+    return spec(
         alt.layer(field, chart.mark_text().encode(x=x, y=y, text="said:N")), height=max(60, 34 * len(grid.rows))
     )
 
@@ -294,9 +352,10 @@ def _dash(table: Table) -> alt.StrokeDash:
     return alt.StrokeDash("durability:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
 
 
-def _spec(chart: Any, *, height: int) -> Spec:
+def spec(chart: Any, *, height: int) -> Spec:
+    """A plot as wide as its place on the page."""
     font = "system-ui, sans-serif"
-    spec: Spec = (
+    drawn: Spec = (
         chart.properties(width="container", height=height)
         .configure(background="transparent", font=font)
         .configure_view(stroke=None)
@@ -304,4 +363,4 @@ def _spec(chart: Any, *, height: int) -> Spec:
         .configure_legend(labelFontSize=12, symbolStrokeWidth=2)
         .to_dict()
     )
-    return spec
+    return drawn

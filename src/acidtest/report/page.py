@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +16,80 @@ import jinja2
 import vl_convert
 
 from acidtest.analysis.effects import conclusion
+from acidtest.analysis.growth import size_text
 from acidtest.analysis.summary import median
-from acidtest.journal.models import Recording, SettingInForce
-from acidtest.report import charts
+from acidtest.files import fsync_path, state_directory
+from acidtest.journal.models import Journal, Recording, SettingInForce
+from acidtest.report import calls, charts, grown, grown_charts, prices
+from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import short
-from acidtest.report.results import COUNTED, Results, interval, mib, name_of, number, percent, share
+from acidtest.report.results import COUNTED, Results, name_of
+from acidtest.report.survival import ms, page_tables
 
 
 def write_page(results: Results, path: Path) -> None:
     """Write the page to ``path``, whole or not at all."""
-    unfinished = path.with_name(f"acidtest-{path.name}.unfinished")
-    unfinished.write_text(_render(results))
-    unfinished.replace(path)
+    missing = f"{results.missing} of {results.journal.header.cells} cells have not run yet." if results.missing else ""
+    cuts = page_tables(results.cuts) if results.cuts else {}
+    fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
+         bad=results.bad, missing=missing, results=results, prices=prices, calls=calls, grown=grown,
+         landmarks=grown_charts.marks, **cuts)  # fmt: skip
 
 
-def _render(results: Results) -> str:
+def fill(
+    template: str,
+    journal: Journal,
+    path: Path,
+    plots: dict[str, Any],
+    answers: list[str],
+    *,
+    settings: list[tuple[str, list[SettingInForce]]],
+    bad: Sequence[Recording],
+    missing: str,
+    **findings: Any,
+) -> None:
+    """Write a page around ``findings``, whole or not at all. Plots go where the template has their names as ids."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
-    environment.filters |= {"mib": mib, "share": share, "short": short}
+    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text}
     environment.globals |= {"name_of": name_of, "counted": COUNTED}
+    header, recordings = journal.header, journal.recordings
+    html = environment.get_template(template).render(
+        title=str(header.experiment.get("title") or header.experiment["name"]),
+        header=header,
+        plots=plots,
+        # "</script>" inside a level's name must not end the script.
+        plots_json=json.dumps(plots).replace("<", "\\u003c"),
+        library=_library(),
+        storage=_storage([r for r in recordings if r.status != "failed"]),
+        machines=_distinct([r.machine.model_dump() for r in recordings]),
+        engines=_engines(recordings),
+        durabilities=_durabilities(recordings),
+        settings=settings,
+        bad=bad,
+        missing=missing,
+        experiment=json.dumps(header.experiment, indent=2, ensure_ascii=False),
+        answers=answers,
+        **findings,
+    )
+    unfinished = path.with_name(f"acidtest-{path.name}.unfinished")
+    unfinished.write_text(html)
+    unfinished.replace(path)
+
+
+def _plots(results: Results) -> dict[str, Any]:
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
+    if spec := prices.picture(results.prices, engines):
+        plots["prices"] = spec
     for position, table in enumerate(results.tables):
+        if table.growth:
+            plots |= {f"growth-{name}-{position}": one for name, one in grown_charts.plots(table.growth).items()}
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
-            if spec := draw(table, engines):
+            if not (table.growth and kind == "bars") and (spec := draw(table, engines)):
                 plots[f"{kind}-{position}"] = spec
         for number_, grid in enumerate(table.grids):
             plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted)
@@ -48,28 +99,30 @@ def _render(results: Results) -> str:
         ):  # fmt: skip
             if spec := draw_all(table):
                 plots[f"{kind}-{position}"] = spec
-    recordings = results.journal.recordings
-    return environment.get_template("page.html.j2").render(
-        results=results,
-        plots=plots,
-        # "</script>" inside a level's name must not end the script.
-        plots_json=json.dumps(plots).replace("<", "\\u003c"),
-        library=_library(),
-        storage=_storage([r for r in recordings if r.status != "failed"]),
-        machines=_distinct([r.machine.model_dump() for r in recordings]),
-        engines=_engines(recordings),
-        durabilities=_durabilities(recordings),
-        settings=_settings(results),
-        experiment=json.dumps(results.journal.header.experiment, indent=2, ensure_ascii=False),
-        answers=_answers(results),
-    )
+    return plots
 
 
 @cache
 def _library() -> str:
-    """Vega, Vega-Lite and vega-embed in one script, from the package: nothing is fetched."""
+    """Vega, Vega-Lite and vega-embed in one script, from the package: nothing is fetched.
+
+    Bundling takes seconds, so the script is kept for the pages to come, where acidtest may write there.
+    """
+    kept = state_directory() / "page" / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script")
+    script = bundle.replace("</script", "<\\/script")
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        fresh = kept.with_suffix(f".{os.getpid()}")
+        try:
+            fresh.write_text(script, encoding="utf-8")
+            fsync_path(fresh)
+            fresh.rename(kept)
+        finally:
+            fresh.unlink(missing_ok=True)
+    return script
 
 
 def _distinct(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -117,6 +170,9 @@ def _answers(results: Results) -> list[str]:
     said = []
     several = len(results.tables) > 1
     for table in results.tables:
+        if table.growth:
+            said += grown.answers(table.growth)
+            continue
         if table.grids:
             said += [f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)]
         measured = [line for line in table.lines if line.row.done]

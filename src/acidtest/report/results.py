@@ -9,18 +9,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from acidtest.analysis import kinds, memory, reads, samples
+from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.cuts import survivals
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.prices import Price, calls_of, prices
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
-from acidtest.audit import doubts
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, Warning, counted
+from acidtest.audit import judge, ours
+from acidtest.audit.finding import Finding
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, counted
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import pivot
+from acidtest.report import grown, pivot
+from acidtest.report.numbers import summary_json
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -49,7 +54,9 @@ class Line:
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
     memory: MemorySummary | None  # None where nothing was asked of it
-    notes: tuple[int, ...]  # numbers of Results.warnings
+    calls: CommitCalls | None  # None where nobody watched
+    observed: Recording | None  # the first repetition that was watched
+    notes: tuple[int, ...]  # numbers of Results.findings
 
     @property
     def levels(self) -> Mapping[str, str]:
@@ -71,6 +78,7 @@ class Table:
     loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
     grids: tuple[pivot.Grid, ...]  # two factors against each other
     effects: tuple[Effect, ...]  # of the factors, the largest first
+    growth: grown.Grows | None  # None where sizes are no factor
 
     @property
     def counted(self) -> str:
@@ -84,10 +92,13 @@ class Results:
 
     journal: Journal
     tables: tuple[Table, ...]
-    warnings: tuple[Warning, ...]  # numbered from 1 in this order
+    findings: tuple[Finding, ...]  # numbered from 1 in this order
+    overall: tuple[Finding, ...]  # that concern no single row, but what is compared with what
     place_notes: tuple[int, ...]
     bad: tuple[Recording, ...]  # invalid and failed cells
     base: Mapping[str, str] = field(default_factory=dict)
+    prices: tuple[Price, ...] = ()  # speed beside calls and survival; none where there are but speeds
+    cuts: Journal | None = None  # of the same experiment
 
     @property
     def title(self) -> str:
@@ -99,8 +110,13 @@ class Results:
         """Planned cells that have not run yet."""
         return self.journal.header.cells - len(self.journal.recordings)
 
-    def note(self, number: int) -> Warning:
-        return self.warnings[number - 1]
+    @property
+    def severe(self) -> list[Finding]:
+        """Findings that say that numbers here must not be believed."""
+        return [finding for finding in (*self.findings, *self.overall) if finding.severe]
+
+    def note(self, number: int) -> Finding:
+        return self.findings[number - 1]
 
     def as_json(self) -> dict[str, Any]:
         """For programs. Shapes are documented in docs/ANALYSIS.md."""
@@ -111,9 +127,14 @@ class Results:
             "rows": [_line_json(line) for table in self.tables for line in table.lines],
             "effects": [_effect_json(table.workload, effect) for table in self.tables for effect in table.effects],
             "comparisons": [_comparison_json(c) for table in self.tables for c in table.comparisons],
-            "warnings": [{"number": n, **w.model_dump()} for n, w in enumerate(self.warnings, start=1)],
+            "findings": [
+                *({"number": n, **one.as_json()} for n, one in enumerate(self.findings, start=1)),
+                *({"number": None, **one.as_json()} for one in self.overall),
+            ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
+            "prices": [_price_json(price) for price in self.prices],
+            "growth": [grown.as_json(table.growth) for table in self.tables if table.growth],
             "missing_cells": self.missing,
         }
 
@@ -124,11 +145,11 @@ def _line_json(line: Line) -> dict[str, Any]:
         "guest": line.row.guest or None,
         "levels": dict(line.levels),
         "repetitions": len(line.row.done),
-        "goodput_per_s": _summary_json(line.goodput),
+        "goodput_per_s": summary_json(line.goodput),
         "samples_per_s": line.row.goodput_per_s(),
         "throughput_per_s": line.throughput_per_s,
         "run_s_median": line.seconds,
-        "relative": _summary_json(line.relative) if line.relative else None,
+        "relative": summary_json(line.relative) if line.relative else None,
         "is_base": line.is_base,
         "verdict": line.verdict or None,
         "latency_ms": {p.name: p.value_ms for p in line.percentiles},
@@ -143,13 +164,32 @@ def _line_json(line: Line) -> dict[str, Any]:
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,
-        "warnings": list(line.notes),
+        "calls": asdict(line.calls) if line.calls else None,
+        "findings": list(line.notes),
     }
 
 
 def _kind_json(kind: KindSummary) -> dict[str, Any]:
     counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
     return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
+
+
+def _price_json(price: Price) -> dict[str, Any]:
+    cut, calls = price.survival, price.calls
+    return {
+        "workload": price.row.workload,
+        "levels": dict(price.levels),
+        "run_s_median": price.seconds,
+        "commits_per_s_median": median(price.row.goodput_per_s()),
+        "writes_per_commit": calls.writes if calls else None,
+        "bytes_per_commit": calls.bytes if calls else None,
+        "flushes_per_commit": calls.flushes if calls else None,
+        "flush_us_per_commit": calls.flush_us if calls else None,
+        "verdict": cut.verdict if cut else None,
+        "cuts": cut.cuts if cut else 0,
+        "cuts_survived": cut.survived if cut else 0,
+        "commits_lost_worst": cut.lost_commits_worst if cut else None,
+    }
 
 
 def _load_json(row: Row) -> dict[str, Any] | None:
@@ -160,11 +200,6 @@ def _load_json(row: Row) -> dict[str, Any] | None:
             "rows_per_s": load.rows_per_s, "mb_per_s": load.mb_per_s}  # fmt: skip
 
 
-def _summary_json(summary: Summary) -> dict[str, Any]:
-    low, high = (summary.interval.low, summary.interval.high) if summary.interval else (None, None)
-    return {"n": summary.n, "median": summary.median, "low": low, "high": high}
-
-
 def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "row": dict(comparison.row.levels),
@@ -172,7 +207,7 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
         "factors": list(comparison.factors),
         "is_base": comparison.is_base,
         "n": list(comparison.n),
-        "ratio": _summary_json(comparison.ratio),
+        "ratio": summary_json(comparison.ratio),
         "cliffs_delta": comparison.cliffs_delta,
         "p": comparison.p,
         "p_corrected": comparison.p_corrected,
@@ -183,30 +218,48 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _effect_json(workload: str, effect: Effect) -> dict[str, Any]:
-    return {"workload": workload} | vars(effect) | {"ratio": _summary_json(effect.ratio)}
+    return {"workload": workload} | vars(effect) | {"ratio": summary_json(effect.ratio)}
 
 
 def _bad_json(recording: Recording) -> dict[str, Any]:
     return {"cell": recording.cell, "levels": recording.levels, "reason": recording.reason}
 
 
-def results(journal: Journal, *, down: str | None = None, across: str | None = None) -> Results:
-    """Compute every table of a journal; ``down`` and ``across`` are factors to set against each other, if not ours."""
+def results(
+    journal: Journal,
+    *,
+    down: str | None = None,
+    across: str | None = None,
+    cuts: Journal | None = None,
+    waivers: Mapping[str, str] | None = None,
+    predict: Sequence[int] = (),
+) -> Results:
+    """Compute every table of a journal; ``down`` and ``across`` are factors to set against each other, if not ours.
+
+    ``cuts`` is the journal of its power cuts; ``waivers`` are those of the journal's own experiment, if no others
+    are given. ``predict`` are sizes in bytes at which the rates of databases that grow are asked for.
+    """
     found = samples.rows(journal.header, journal.recordings)
     base = journal.header.base
     compared = comparisons(found, base)
-    notes = _Notes()
+    waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
+    notes = _Notes(waivers)
     tables = []
     for workload, rows in samples.by_workload(found).items():
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        grids = pivot.grids(lines, factors, base, down, across)
-        tables.append(Table(workload, factors, lines, mine, _loads(rows, factors), grids, tuple(effects(rows))))
+        grows = grown.grows(journal.header, rows, predict)
+        # Size is set against the rest in plots and tables of its own.
+        grids = () if grows and not (down or across) else pivot.grids(lines, factors, base, down, across)
+        loads = () if grows else _loads(rows, factors)
+        tables.append(Table(workload, factors, lines, mine, loads, grids, tuple(effects(rows)), grows))
     places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
-    place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in doubts.of_place(place)))
+    place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in judge.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
-    return Results(journal, tuple(tables), tuple(notes.found), place_notes, bad, base)
+    overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, found)), waivers))
+    both = tuple(prices(found, survivals(cuts.recordings) if cuts else []))
+    return Results(journal, tuple(tables), tuple(notes.found), overall, place_notes, bad, base, both, cuts)
 
 
 def name_of(row: Row, factors: Sequence[str]) -> str:
@@ -230,16 +283,17 @@ def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Load
 
 
 class _Notes:
-    """Warnings numbered as they first appear; the same words have one number."""
+    """Findings numbered as they first appear; the same words have one number."""
 
-    def __init__(self) -> None:
-        self.found: list[Warning] = []
+    def __init__(self, waivers: Mapping[str, str]) -> None:
+        self._waivers = waivers
+        self.found: list[Finding] = []
 
-    def number(self, warning: Warning) -> int:
+    def number(self, finding: Finding) -> int:
         for position, known in enumerate(self.found, start=1):
-            if (known.code, known.text) == (warning.code, warning.text):
+            if (known.rule.name, known.text) == (finding.rule.name, finding.text):
                 return position
-        self.found.append(warning)
+        self.found += judge.waived([finding], self._waivers)
         return len(self.found)
 
 
@@ -284,38 +338,7 @@ def _line(
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         memory=memory.of_row(row),
-        notes=tuple(sorted(notes.number(warning) for warning in doubts.of_row(row))),
+        calls=calls_of(row),
+        observed=next((recording for recording in row.done if recording.calls), None),
+        notes=tuple(sorted(notes.number(finding) for finding in judge.of_row(row))),
     )
-
-
-def percent(summary: Summary | None) -> str:
-    """A ratio with the base as 100."""
-    return "–" if summary is None or summary.median is None else number(100 * summary.median)
-
-
-def interval(summary: Summary | None, scale: float = 1.0) -> str:
-    """``low – high``, or "–" where the sample cannot bear an interval."""
-    if summary is None or summary.interval is None:
-        return "–"
-    return f"{number(scale * summary.interval.low)} – {number(scale * summary.interval.high)}"
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Three significant digits, thousands set apart; "–" for None."""
-    if value is None:
-        return "–"
-    if value == 0:
-        return "0"
-    if abs(value) >= 10 ** (digits - 1):
-        return f"{float(f'{value:.{digits}g}'):,.0f}"
-    return f"{value:#.{digits}g}".rstrip(".")
-
-
-def mib(value: float | None) -> str:
-    """Bytes as MiB."""
-    return number(value / (1 << 20)) if value is not None else "–"
-
-
-def share(value: float | None) -> str:
-    """A part of the whole."""
-    return "–" if value is None else f"{value:.0%}"

@@ -15,7 +15,8 @@ from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio
 from acidtest.journal.models import Journal, counted
-from acidtest.report.results import interval, name_of, number, percent
+from acidtest.report.numbers import interval, number, percent
+from acidtest.report.results import name_of
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -13,9 +11,16 @@ from rich.text import Text
 
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
+from acidtest.analysis.prices import Price
+from acidtest.report import grown, prices
+from acidtest.report.fitted import Column as _Column
+from acidtest.report.fitted import print_fitted as _print_fitted
+from acidtest.report.grown import Grows
+from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
-from acidtest.report.results import Line, Results, Table, interval, mib, number, percent, share
+from acidtest.report.results import Line, Results, Table
+from acidtest.report.survival import STYLES as SURVIVAL_STYLES
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}
@@ -24,26 +29,32 @@ VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "",
 
 
 def print_results(results: Results, console: Console) -> None:
-    """Print tables, warnings, and the cells without numbers."""
+    """Print tables, findings, and the cells without numbers."""
     console.print()
     console.print(Text(results.title, style="bold"))
     for table in results.tables:
         console.print()
         if len(results.tables) > 1:
             console.print(Text(table.workload, style="bold underline"))
-        if _only_grids(table):
+        if table.growth:
+            _print_growth(results, table, table.growth, console)
+        elif _only_grids(table):
             console.print(f"{len(table.lines)} rows, each in a grid below; the page tells all of each.", style="dim")
         else:
             _print_lines(results, table, console)
         if table.grids:
             _print_grids(results, table, console)
             _print_effects(table.effects, console)
+    if results.prices:
+        print_prices(results.prices, console)
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
     _print_place(results, console)
-    for position, warning in enumerate(results.warnings, start=1):
-        console.print(_note(position, warning.text))
+    for position, finding in enumerate(results.findings, start=1):
+        console.print(_note(position, finding.advice))
+    for finding in results.overall:
+        console.print(Text(f"{finding.rule.name}: {finding.advice}", style="yellow" if finding.severe else ""))
     _print_bad(results, console)
 
 
@@ -58,6 +69,50 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
     if held := [line for line in table.lines if line.memory]:
         console.print()
         _print_fitted(_memory_columns(), held, console)
+
+
+def _print_growth(results: Results, table: Table, grows: Grows, console: Console) -> None:
+    """The answer first; then each size, and the ratios of series side by side. The page has statistics and device."""
+    for sentence in grown.answers(grows):
+        console.print(Text(sentence))
+    console.print()
+    at = {id(one.row): one for told in grows.told for one in told.series.sizes}
+    columns = _columns(results, table)
+    here = next(n for n, column in enumerate(columns) if column.head == f"{table.counted}/s")
+    measured = [
+        _Column(column.head, lambda line, column=column: column.said(at[id(line.row)]), drop=column.drop)  # type: ignore[misc]
+        for column in grown.shown(grown.IN_TERMINAL, list(at.values()))
+    ]
+    _print_fitted([*columns[:here], *measured, *columns[here:]], table.lines, console)
+    if grows.beside:
+        console.print()
+        _print_fitted([_Column(c.head, c.said, not c.left) for c in grown.BESIDE], grown.ratios(grows), console)
+    if grows.scaled:
+        console.print(f"Reduced scale: {'; '.join(grows.scaled)}. The page says what that keeps.", style="dim")
+
+
+def print_prices(found: Sequence[Price], console: Console) -> None:
+    """Speed, calls and survival in one table."""
+    cut = any(price.survival for price in found)
+    console.print()
+    console.print(Text(f"What a commit costs{', and what it is worth' if cut else ''}", style="bold"))
+    columns = [
+        _Column(short(factor), lambda price, factor=factor: price.row.levels[factor], right=False)  # type: ignore[misc]
+        for factor in prices.varied(found)
+    ]
+    columns += [_Column(one.head, one.said, drop=one.drop) for one in prices.columns(found)]
+    if cut:
+        columns.append(_Column("power cuts", _fate, right=False))
+    _print_fitted(columns, found, console)
+    if any(price.calls for price in found):
+        console.print(
+            "writes, flushes and the time in them: of one commit, as acidtest trace counts them.", style="dim"
+        )
+
+
+def _fate(price: Price) -> Text:
+    verdict = price.survival.verdict if price.survival else ""
+    return Text(verdict, style=SURVIVAL_STYLES.get(verdict, ""))
 
 
 def _only_grids(table: Table) -> bool:
@@ -155,14 +210,6 @@ def _print_effects(effects: tuple[Effect, ...], console: Console) -> None:
         console.print(Text(sentence))
 
 
-@dataclass(frozen=True)
-class _Column:
-    head: str
-    cell: Callable[[Any], Text | str]  # of a line, or of a line and a kind of its transactions
-    right: bool = True
-    drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
-
-
 def _columns(results: Results, table: Table) -> list[_Column]:
     def marked(line: Line, value: float | None, latency: bool) -> Text:
         notes = [n for n in line.notes if (results.note(n).about == "latency") is latency]
@@ -234,30 +281,6 @@ def _memory_columns() -> list[_Column]:
     ]
 
 
-def _print_fitted(columns: list[_Column], rows: Iterable[Any], console: Console) -> None:
-    """A table with as many columns as fit; those left out are named."""
-    left_out: list[str] = []
-    unbounded = console.options.update_width(10_000)
-    while Measurement.get(console, unbounded, _grid(rows, columns)).maximum > console.width:
-        least = max(columns, key=lambda column: column.drop)
-        if not least.drop:
-            break
-        columns.remove(least)
-        left_out.append(least.head)
-    console.print(_grid(rows, columns))
-    if left_out:
-        console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; the page has all.", style="dim")
-
-
-def _grid(rows: Iterable[Any], columns: list[_Column]) -> Grid:
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=column.right, overflow="fold")
-    for row in rows:
-        grid.add_row(*(column.cell(row) for column in columns))
-    return grid
-
-
 def _verdict(line: Line) -> Text:
     if not line.row.done:
         return Text("no result", style="red")
@@ -297,6 +320,9 @@ def _print_place(results: Results, console: Console) -> None:
             said = f"Storage: {place.path}'s own, which acidtest cannot see"
         elif place.guest:
             said = f"Storage: {place.guest.name}: virtio disk on an image on {place.image_on}"
+        elif place.disk:
+            on = f" on {place.image_on}" if place.image_on else ""
+            said = f"Storage: a simulated disk ({place.image}{on}): {place.disk}"
         elif place.image:  # what is made on it, the factors say
             said = f"Storage: a loop over an image ({place.image.partition(', ')[2]}) on {place.image_on}"
         else:

@@ -5,49 +5,36 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import subprocess
-import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 from pydantic import ValidationError
 
 from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.journal.protocol import EVENT, PROTOCOL, Done, Event, Failed, Hello, Job
+from acidtest.files import find_rig
+from acidtest.journal.protocol import EVENT, PROTOCOL, Answered, Done, Event, Failed, Hello, Job, ProbeJob
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
-BINARY = "acidtest-rig"
 
 
-class DiskFull(CellFailed):
+class Refused(CellFailed):
+    """The rig could not go on, in the engine's or the system's own words."""
+
+
+class DiskFull(Refused):
     """The place ran out of space; going on would fail every further cell."""
-
-
-def find_rig() -> Path:
-    """The rig: ``$ACIDTEST_RIG``, else the binary that was installed beside this Python's scripts."""
-    if given := os.environ.get("ACIDTEST_RIG"):
-        if os.access(given, os.X_OK):
-            return Path(given)
-        raise MachineLacks(f"ACIDTEST_RIG={given}: no program there", "unset it, or name the acidtest-rig binary")
-    beside = Path(sysconfig.get_path("scripts")) / BINARY
-    if os.access(beside, os.X_OK):
-        return beside
-    if found := shutil.which(BINARY):
-        return Path(found)
-    raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
 
 
 def rig_version() -> str:
     """What the rig says of itself: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it cannot."""
     try:
         return subprocess.run(
-            [find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=30
+            [find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=120
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
         raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
@@ -72,17 +59,23 @@ Start = Callable[[bytes, Mapping[str, str]], Working]  # over a job and the vari
 
 
 def converse(
-    job: Job, launcher: Launcher, environment: Mapping[str, str], start: Start | None = None
+    job: Job | ProbeJob,
+    launcher: Launcher,
+    environment: Mapping[str, str],
+    start: Start | None = None,
+    *,
+    silence_s: float = SILENCE_S,
 ) -> Iterator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
     ``start`` starts it elsewhere, with ``environment`` alone; here ``environment`` is laid over the lab's own. Raises
-    CellFailed when the rig reports a failure, dies, says something that is no event, or is silent for ``SILENCE_S``.
+    CellFailed when the rig reports a failure, dies, says something that is no event, or is silent for ``silence_s``.
     The process is gone when the iterator is closed.
     """
-    rig = (start or partial(_Process, launcher))(job.model_dump_json(by_alias=True).encode(), environment)
+    command = "probe" if isinstance(job, ProbeJob) else "job"
+    rig = (start or partial(Process, launcher, command))(job.model_dump_json(by_alias=True).encode(), environment)
     try:
-        yield from _events(rig)
+        yield from _events(rig, silence_s)
         code, words = rig.ended(60.0)
         if code != 0:
             raise CellFailed(f"the rig ended with code {code} after its work: {_last(words)}")
@@ -93,23 +86,37 @@ def converse(
         rig.stop()
 
 
-class _Process:
-    """The rig as a process of this machine, which the ledger knows of."""
+def answered(events: Iterable[Event]) -> list[list[str | None]]:
+    """The rows of a conversation's one question, when it has ended."""
+    answers = [event for event in events if isinstance(event, Answered)]
+    return answers[0].rows
 
-    def __init__(self, launcher: Launcher, job: bytes, environment: Mapping[str, str]) -> None:
+
+class Process:
+    """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``tell``."""
+
+    def __init__(self, launcher: Launcher, command: str, job: bytes | None, environment: Mapping[str, str]) -> None:
         self._launcher = launcher
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
             self._id, self._process = launcher.start_process(
-                [str(find_rig()), "job"], environment={**os.environ, **environment}, stderr=self._stderr
+                [str(find_rig()), command], environment={**os.environ, **environment}, stderr=self._stderr
             )
         except BaseException:
             self._stderr.close()
             raise
+        if job is not None:
+            self.tell(job)
+            assert self._process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def tell(self, job: bytes) -> None:
+        """Give it a job."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it ended: its output will say so
             self._process.stdin.write(job)
-            self._process.stdin.close()
+            self._process.stdin.flush()
 
     def lines(self, silence_s: float) -> Iterator[bytes]:
         assert self._process.stdout is not None
@@ -143,12 +150,62 @@ class _Process:
         self._stderr.close()
 
 
+class Standing:
+    """One rig process for job after job, which loads an engine's library once; as the start of ``converse``.
+
+    A job that did not end well ends the process with it: the next one gets a new process.
+    """
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._rig: Process | None = None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the next job gets a process that has done nothing yet."""
+        return self._rig is None
+
+    def __call__(self, job: bytes, environment: Mapping[str, str]) -> Working:
+        if self._rig is None:
+            self._rig = Process(self._launcher, "jobs", None, environment)
+        self._rig.tell(job + b"\n")
+        return _Turn(self, self._rig)
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self._rig is not None:
+            self._rig.stop()
+            self._rig = None
+
+
+class _Turn:
+    """One job of a standing rig."""
+
+    def __init__(self, standing: Standing, rig: Process) -> None:
+        self._standing, self._rig = standing, rig
+        self._is_gone = self._is_done = False
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        yield from self._rig.lines(silence_s)
+        self._is_gone = True
+
+    def ended(self, limit_s: float) -> tuple[int, str]:
+        if self._is_gone:
+            return self._rig.ended(limit_s)
+        self._is_done = True
+        return 0, ""
+
+    def stop(self) -> None:
+        if not self._is_done:
+            self._standing.end()
+
+
 class _Ended(Exception):
     """The rig closed its output before it was done."""
 
 
-def _events(rig: Working) -> Iterator[Event]:
-    for number, line in enumerate(rig.lines(SILENCE_S)):
+def _events(rig: Working, silence_s: float) -> Iterator[Event]:
+    for number, line in enumerate(rig.lines(silence_s)):
         try:
             event = EVENT.validate_json(line)
         except ValidationError:
@@ -156,7 +213,7 @@ def _events(rig: Working) -> Iterator[Event]:
                 f"the rig said something that is no event: {line[:200].decode(errors='replace')}"
             ) from None
         if isinstance(event, Failed):
-            kind = DiskFull if _says_full(event.message) else CellFailed
+            kind = DiskFull if _says_full(event.message) else Refused
             raise kind(f"{event.doing}: {event.message}")
         if number == 0 and (not isinstance(event, Hello) or event.protocol != PROTOCOL):
             raise CellFailed("the rig and this acidtest are of different versions; install acidtest again")

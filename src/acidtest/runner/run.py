@@ -16,8 +16,9 @@ from acidtest import __version__
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import AcidtestError, BadInput
-from acidtest.journal.models import Header, Journal, Recording
+from acidtest.journal.models import Header, Journal, Machine, Recording
 from acidtest.journal.protocol import Progress
+from acidtest.journal.reader import CUTS, NAME
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import (
     DirectoryPlace,
@@ -33,7 +34,7 @@ from acidtest.place import (
 )
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.runner import foreign, memory
+from acidtest.runner import foreign, growth, memory, watching
 from acidtest.runner.cell import Templates, run_cell, template_bytes, template_key
 from acidtest.runner.engines import engines_of
 from acidtest.runner.rig import DiskFull
@@ -51,6 +52,7 @@ class Watcher(Protocol):
     def admitted(self, lines: list[str]) -> None: ...
     def cell_begins(self, cell: Cell, left_s: float) -> None: ...
     def progress(self, cell: Cell, event: Progress) -> None: ...
+    def loading(self, cell: Cell, loading: growth.Loading) -> None: ...
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None: ...
 
 
@@ -98,14 +100,15 @@ def run(
     _named_devices(plan.cells, devices)
     engines = engines_of(plan)
     memory.admit(cell.place for cell in plan.combinations())
+    watching.admit(plan.combinations())
     released = release_leftovers()
     with _ledger() as ledger:
         for engine in engines.values():
             if isinstance(engine, ForeignServer):
                 foreign.admit(engine, where, ledger)
-    _make(out)
+    make_directory(out)
     try:
-        with JournalWriter(out, _header(plan)) as writer, _ledger() as ledger:
+        with JournalWriter(out, header(plan)) as writer, _ledger() as ledger:
             if released:
                 watcher.released(released)
             remaining = _remaining(plan, writer.journal, retry_failed)
@@ -113,14 +116,14 @@ def run(
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
             admit(_devices(remaining), devices.erase, watcher.admitted)
             if remaining:
-                keys = {
-                    template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
-                    for cell in remaining
-                }
-                needed = sum(keys.values()) + max(_needed(cell, engines, parent) for cell in remaining) + MARGIN_BYTES
+                if plan.experiment.growth is not None:
+                    growth.admit(remaining, engines, parent)
+                    needed = MARGIN_BYTES
+                else:
+                    needed = _needed_by_all(remaining, engines, parent)
                 place = DirectoryPlace(parent, ledger, needed_bytes=needed)
                 try:
-                    _run_cells(remaining, writer, watcher, place, ledger, engines)
+                    _run_cells(plan, remaining, writer, watcher, place, ledger, engines)
                 finally:
                     place.release()
             return Outcome(writer.journal, len(remaining))
@@ -156,6 +159,14 @@ def _named_devices(cells: Iterable[Cell], devices: Devices) -> None:
         raise BadInput(f"{stray[0]}: is named on the command line, but no place is on it", "leave it out")
 
 
+def _needed_by_all(cells: Sequence[Cell], engines: dict[str, Engine], parent: Path) -> int:
+    """Bytes that the templates of these cells take in ``parent``, and the largest of the cells."""
+    templates = {
+        template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine]) for cell in cells
+    }
+    return sum(templates.values()) + max(_needed(cell, engines, parent) for cell in cells) + MARGIN_BYTES
+
+
 def _needed(cell: Cell, engines: dict[str, Engine], parent: Path) -> int:
     """Bytes that the cell itself takes in ``parent``, beside the templates."""
     if cell.place.path is not None and Path(cell.place.path) != parent:
@@ -166,7 +177,44 @@ def _needed(cell: Cell, engines: dict[str, Engine], parent: Path) -> int:
     return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 
+class _OnCopies:
+    """Cells that each have a fresh copy of a loaded template."""
+
+    def __init__(
+        self, engines: dict[str, Engine], place: DirectoryPlace, ledger: Ledger, machine: Machine, watcher: Watcher
+    ) -> None:
+        self._engines, self._place, self._ledger = engines, place, ledger
+        self._machine, self._watcher = machine, watcher
+        self._facts = place_facts(place.path)
+        self._templates = Templates(place, ledger)
+        self._guests = Guests(ledger)
+        self._seen: list[tuple[Cell, float]] = []
+
+    def run(self, cell: Cell) -> list[Recording]:
+        began = time.monotonic()
+        recording = run_cell(
+            cell,
+            self._engines[cell.engine],
+            self._place,
+            self._templates,
+            self._guests,
+            self._ledger,
+            self._machine,
+            self._facts,
+            partial(self._watcher.progress, cell),
+        )
+        self._seen.append((cell, time.monotonic() - began))
+        return [recording]
+
+    def left(self, remaining: Sequence[Cell]) -> float:
+        return time_left(remaining, self._seen)
+
+    def end(self) -> None:
+        self._guests.end()
+
+
 def _run_cells(
+    plan: Plan,
     remaining: list[Cell],
     writer: JournalWriter,
     watcher: Watcher,
@@ -174,30 +222,21 @@ def _run_cells(
     ledger: Ledger,
     engines: dict[str, Engine],
 ) -> None:
-    machine, facts = machine_facts(), place_facts(place.path)
-    templates = Templates(place, ledger)
-    seen: list[tuple[Cell, float]] = []
-    guests = Guests(ledger)
+    machine = machine_facts()
+    grows = plan.experiment.growth
+    conduct: _OnCopies | growth.Growing
+    if grows is None:
+        conduct = _OnCopies(engines, place, ledger, machine, watcher)
+    else:
+        conduct = growth.Growing(remaining, engines, place, ledger, machine, watcher, statistics=grows.statistics)
     try:
         for position, cell in enumerate(remaining):
-            watcher.cell_begins(cell, time_left(remaining[position:], seen))
-            began = time.monotonic()
-            recording = run_cell(
-                cell,
-                engines[cell.engine],
-                place,
-                templates,
-                guests,
-                ledger,
-                machine,
-                facts,
-                partial(watcher.progress, cell),
-            )
-            writer.append(recording)
-            seen.append((cell, time.monotonic() - began))
-            watcher.cell_ended(cell, recording, time_left(remaining[position + 1 :], seen))
+            watcher.cell_begins(cell, conduct.left(remaining[position:]))
+            for recording in conduct.run(cell):
+                writer.append(recording)
+            watcher.cell_ended(cell, recording, conduct.left(remaining[position + 1 :]))
     finally:
-        guests.end()
+        conduct.end()
 
 
 @contextmanager
@@ -214,7 +253,7 @@ def _remaining(plan: Plan, journal: Journal, retry_failed: bool) -> list[Cell]:
     return [cell for cell in plan.cells if cell.id not in held]
 
 
-def _header(plan: Plan) -> Header:
+def header(plan: Plan) -> Header:
     experiment = plan.experiment
     return Header(
         acidtest_version=__version__,
@@ -227,7 +266,7 @@ def _header(plan: Plan) -> Header:
     )
 
 
-def _make(out: Path) -> None:
+def make_directory(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         probe = out / ".acidtest-can-write"
@@ -240,9 +279,9 @@ def _make(out: Path) -> None:
             raise BadInput(f"{out}: the disk is full", "free some space, or give another --out") from None
         raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
     stranger = next((p for p in out.iterdir() if not _is_ours(p)), None)
-    if stranger and not (out / "journal.jsonl").exists():
+    if stranger and not any((out / name).exists() for name in (NAME, CUTS)):
         raise BadInput(f"{out}: holds files that are not acidtest's ({stranger.name})", "give a new or empty --out")
 
 
 def _is_ours(path: Path) -> bool:
-    return path.name in ("journal.jsonl", "report.html", "lost+found") or path.name.startswith("acidtest-")
+    return path.name in (NAME, CUTS, "report.html", "lost+found") or path.name.startswith("acidtest-")

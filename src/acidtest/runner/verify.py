@@ -37,16 +37,27 @@ def verify(plan: Plan, where: Path) -> None:
                     f"{engine_.id}: cannot run in a guest, where only the rig runs with an engine embedded in it",
                     f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
                 )
-            raw = cell.place.kind == "raw" or (cell.place.kind == "guest" and cell.place.filesystem == "raw")
+            raw = cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
             if raw and not engine_.on_raw_device:
                 raise BadInput(
                     f"{engine_.id}: cannot have its database on a raw device",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            if cell.size is not None and (not engine_.private or cell.place.kind == "guest" or raw):
+                lies = "on a server by URL" if not engine_.private else "on a raw device" if raw else "in a guest"
+                raise BadInput(
+                    f"{engine_.id}: [growth] is for databases in files that acidtest makes on this machine, not {lies}",
                     f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
                 )
             if not engine_.private and (named := memory.asked(cell.place)):
                 raise BadInput(
                     f"{engine_.id}: place.{named[0]} is for engines that acidtest starts, and this is a server by URL",
                     "leave it out, or leave the server out of it",
+                )
+            if cell.workload.observe and (not engine_.private or cell.place.kind == "guest"):
+                raise BadInput(
+                    f"{engine_.id}: observe is for engines that run on this machine and that acidtest starts",
+                    "leave observe out, or leave out what runs elsewhere",
                 )
             if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
                 raise BadInput(

@@ -6,10 +6,14 @@ Each instance has its own root (``FIREBIRD``): the installed runtime, its own ``
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
+import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +21,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acidtest.engine.base import Durability, Engine, Instance, SettingSpec, filled
+from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, SettingSpec, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force
-from acidtest.engine.firebird import header, log
+from acidtest.engine.firebird import log, statistics
+from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.server import log_tail
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path
-from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.formats import firebird_header, gstat
+from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import FirebirdTarget, Inspection, Settings
 
 FILE = "database.fdb"
@@ -36,6 +42,14 @@ ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
     "3": "read committed, no record version",
     "4": "read committed, read consistency",
 }
+
+# The engine's words for pages that are not what they must be; other words may have other causes.
+DAMAGED = re.compile(
+    "corrupt|wrong page type|wrong record length|bugcheck|consistency check|not a valid database|checksum"
+)
+
+VALIDATION_S = 300
+ADMIN = [sys.executable, "-P", str(Path(__file__).with_name("admin.py"))]
 
 # Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
 # src/jrd/cch.cpp).
@@ -153,6 +167,9 @@ class FirebirdInstance(Instance):
         self.directory = directory.resolve()
         self._root = self.directory / "root"
         self._log = self._root / "firebird.log"
+        self._launcher: Launcher | None = None
+        self._validator: Validator | None = None
+        self._many_looks = False
         self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
@@ -181,21 +198,31 @@ class FirebirdInstance(Instance):
         self._admin("configure the database", forced_writes=forced, page_buffers=buffers)
         fsync_path(self.directory / FILE)
 
+    def start(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+
     def _admin(self, do: str, **request: Any) -> None:
         """Have a process of its own ``do`` it with the engine embedded; see admin.py."""
-        request |= {"do": do, "library": str(self._root / LIBRARY), "user": USER}
-        request.setdefault("database", str(self.directory / FILE))
+        environment = {**os.environ, **self.environment()}
         ended = subprocess.run(
-            [sys.executable, "-m", "acidtest.engine.firebird.admin"],
-            input=json.dumps(request),
-            env={**os.environ, **self.environment()},
+            ADMIN,
+            input=self._request(do, request),
+            env=environment,
             capture_output=True,
-            text=True,
             check=False,
             timeout=300,
         )
-        if ended.returncode != 0:
-            words = ended.stderr.strip().splitlines()[-1:] or [f"ended with code {ended.returncode}"]
+        self._done(do, ended.returncode, ended.stderr)
+
+    def _request(self, do: str, request: dict[str, Any]) -> bytes:
+        request |= {"do": do, "library": str(self._root / LIBRARY), "user": USER}
+        request.setdefault("database", str(self.directory / FILE))
+        return json.dumps(request).encode()
+
+    def _done(self, do: str, code: int, stderr: bytes) -> None:
+        """Raise CellFailed with its last words unless it ended in order."""
+        if code != 0:
+            words = stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"ended with code {code}"]
             raise CellFailed(f"{self._engine.id}: could not {do}: {words[0]}")
 
     def database_files(self) -> list[Path]:
@@ -308,8 +335,8 @@ class FirebirdInstance(Instance):
         """The header page in the file itself: what the next attachment will be told."""
         asked = _said(self._settings["forced_writes"])
         try:
-            in_file = _said(header.read(self.directory / FILE).forced_writes)
-        except (OSError, header.NotAHeader) as error:
+            in_file = _said(firebird_header.read(self.directory / FILE).forced_writes)
+        except (OSError, firebird_header.NotAHeader) as error:
             in_file = f"unreadable: {error}"
         return SettingInForce(
             name="forced_writes_in_header", asked=asked, in_force=in_file, agrees=in_file == asked, source="header page"
@@ -342,11 +369,92 @@ class FirebirdInstance(Instance):
     def log(self) -> str:
         return log_tail(self._log)
 
+    def _validate(self) -> str:
+        """See validation.py; "" when the engine found nothing."""
+        if self._validator is None:
+            library = self._root / LIBRARY
+            self._validator = Validator(library, self.directory / FILE, USER, self.environment())
+        try:
+            return self._validator.validate(VALIDATION_S)
+        finally:
+            if not self._many_looks:
+                self._end_validator()
+
+    def _end_validator(self) -> None:
+        if self._validator is not None:
+            self._validator.end()
+            self._validator = None
+
+    def expect_looks(self, *, many: bool) -> None:
+        self._many_looks = many
+        self._end_validator()
+
+    def _engine_log(self) -> Path:
+        """Where the library of the engine writes its firebird.log."""
+        return self._log
+
+    def lose_power(self) -> None:
+        for file in (self._root / "lock").iterdir():
+            file.unlink()
+
+    def integrity(self, ask: Ask) -> Integrity:
+        check = "gfix -validate -full"
+        path = self._engine_log()
+        before = path.stat().st_size if path.exists() else 0
+        refused = self._validate()  # also when it ended and found something
+        with path.open("rb") if path.exists() else io.BytesIO() as file:
+            file.seek(before)
+            database = (self.directory / FILE).resolve()
+            found = log.validation(check, file.read().decode(errors="replace"), database)
+        if not refused or found.holds != "unknown":
+            return found
+        return Integrity(holds="broken" if DAMAGED.search(refused) else "unknown", check=check, said=refused)
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """gstat, which reads each data page and each leaf page of an index past the engine's own cache."""
+        began = time.monotonic()
+        cold_s = self._gstat(forget)[0] if forget else None
+        warm_s, output = self._gstat()
+        try:
+            told = statistics.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
+        except KeyError as missing:
+            raise CellFailed(f"{self._engine.id}: gstat does not say {missing}: no statistics") from None
+        return told.model_copy(
+            update={
+                "bytes": (self.directory / FILE).stat().st_size,
+                "took_s": time.monotonic() - began,
+                "read_s_cold": cold_s,
+                "read_s_warm": warm_s if forget else None,
+            }
+        )
+
+    def _gstat(self, forget: Forget | None = None) -> tuple[float, gstat.Output]:
+        """How long it took, and what it printed. Where the engine runs, so that a limit of memory holds for it too."""
+        if self._launcher is None:
+            raise CellFailed(f"{self._engine.id}: could not take its statistics: the engine was never started")
+        if forget:
+            forget()
+        do = "take its statistics"
+        with tempfile.TemporaryFile() as stderr:
+            environment = {**os.environ, **self.environment()}
+            id_, process = self._launcher.start_process(ADMIN, environment=environment, stderr=stderr)
+            try:
+                said, _ = process.communicate(self._request(do, {}))
+            finally:
+                self._launcher.end_process(id_, process)
+            stderr.seek(0)
+            self._done(do, process.returncode, stderr.read())
+        seconds, *lines = said.decode(errors="replace").splitlines()
+        output = gstat.parse(lines)
+        if output.damaged:
+            raise CellFailed(f"{self._engine.id}: could not {do}: gstat says: {output.damaged}")
+        return float(seconds), output
+
     def log_findings(self) -> list[str]:
         return log.findings(self._log)
 
     def release(self) -> None:
-        pass
+        self._end_validator()
 
 
 def _columns(table: str, where: str, *names: str) -> list[Inspection]:

@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from acidtest import elf
 from acidtest.engine import install, libraries
 from acidtest.engine.base import Engine, Instance, Offer
 from acidtest.engine.firebird import wheel
 from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
+from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
 
 WHEELS = {"3.0": "3.0.14.4", "4.0": "4.0.7.4", "5.0": "5.0.4.4"}  # versions of firebird-embedded on PyPI

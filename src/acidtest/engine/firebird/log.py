@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from acidtest.journal.models import Integrity
+
 KINDS_MAX = 5
 WIDTH = 200
 
@@ -42,6 +44,26 @@ def findings(path: Path) -> list[str]:
             return summary(messages(file))
     except FileNotFoundError:
         return []
+
+
+FINISHED = re.compile(r"Validation finished: (\d+) errors?, (\d+) warnings?, \d+ fixed")
+ERROR = re.compile(r"^\s*Error: (.*)$", re.MULTILINE)
+
+
+def validation(check: str, log: str, database: Path) -> Integrity:
+    """What a validation of ``database`` wrote (src/jrd/validation.cpp), among entries about others.
+
+    Warnings are pages that nobody uses: a crash may leave them.
+    """
+    ours = f"Database: {database}\n"
+    log = "\n".join(entry for entry in HEAD.split(log) if ours in entry)
+    finished = FINISHED.search(log)
+    if finished is None:
+        return Integrity(holds="unknown", check=check, said="it wrote no result to firebird.log")
+    said = [message.strip() for message in ERROR.findall(log)]
+    if finished[1] != "0":
+        return Integrity(holds="broken", check=check, said=" / ".join([finished[0], *said[:3]]))
+    return Integrity(holds="holds", check=check, said="" if finished[2] == "0" else finished[0])
 
 
 def messages(lines: Iterable[str]) -> Iterator[str]:

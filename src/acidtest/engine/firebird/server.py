@@ -12,11 +12,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acidtest import elf
-from acidtest.engine.base import Engine, Instance, Launcher, Offer, SettingSpec
+from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
 from acidtest.engine.server import Server, check_port, free_port, password
-from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
+from acidtest.formats import elf
+from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import FirebirdRemote, FirebirdTarget, Settings
 
 LOOPBACK = "127.0.0.1"
@@ -110,13 +110,17 @@ class ServerInstance(FirebirdInstance):
         return CONF
 
     def start(self, launcher: Launcher) -> None:
-        self._admin("make the user", database=str(self._root / "security3.fdb"), password=self._password)
+        super().start(launcher)
+        users = self._root / "security3.fdb"
+        users.unlink(missing_ok=True)  # of a start before this one
+        self._admin("make the user", database=str(users), password=self._password)
         if (asked := self._settings.get(PORT.name)) is not None:
             check_port(self._engine.id, int(str(asked)))
         self._port = int(str(asked or free_port()))
         # A port in the command line would make the server forget RemoteBindAddress.
-        with (self._root / "firebird.conf").open("a") as conf:
-            conf.write(f"RemoteServicePort = {self._port}\n")
+        conf = self._root / "firebird.conf"
+        lines = [line for line in conf.read_text().splitlines() if not line.startswith("RemoteServicePort")]
+        conf.write_text("\n".join([*lines, f"RemoteServicePort = {self._port}", ""]))
         self._server.start(
             launcher,
             [str(self._engine.program)],
@@ -156,9 +160,26 @@ class ServerInstance(FirebirdInstance):
 
     def seal(self) -> None:
         # Now and then it does not heed SIGTERM: the thread that waits for it lost a race at the server's start and is
-        # gone (FirebirdSQL/firebird, pull request 8380). The end of the last session has closed the database.
-        self._server.stop(files=self.database_files())
+        # gone (FirebirdSQL/firebird, pull request 8380). And it takes connections before it has looked at its security
+        # database: told to end in between, it ends with code 2. The end of the last session has closed the database.
+        self._server.stop(files=self.database_files(), orderly=(0, 2))
         super().seal()
 
+    def lose_power(self) -> None:
+        self._server.kill()
+        super().lose_power()
+
+    def _engine_log(self) -> Path:
+        return Path(f"/var/log/firebird/firebird{self._engine.version.release}.log")  # built into Debian's library
+
+    def integrity(self, ask: Ask) -> Integrity:
+        self._server.kill()  # the end of the last session has closed the database
+        return super().integrity(ask)
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        self._server.kill()  # the end of the last session has closed the database
+        return super().statistics(ask, forget)
+
     def release(self) -> None:
+        super().release()
         self._server.kill()

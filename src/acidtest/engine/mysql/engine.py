@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from acidtest import elf
 from acidtest.engine import archives, install, libraries
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec
 from acidtest.engine.mysql import durability
 from acidtest.engine.mysql.instance import Installation, MysqlInstance
 from acidtest.engine.mysql.versions import VERSIONS, Version, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
 
 SYSTEM_PROGRAM = Path("/usr/sbin/mariadbd")

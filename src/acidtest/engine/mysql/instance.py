@@ -8,12 +8,15 @@ import resource
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from acidtest.engine.base import Instance, Launcher, filled
+from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.mysql import statistics
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
@@ -24,10 +27,12 @@ from acidtest.engine.mysql.versions import (
     specs_of,
     spoken,
 )
+from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
 from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem
-from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.formats import innodb
+from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
 
 DATABASE = USER = "acidtest"
@@ -184,6 +189,9 @@ class MysqlInstance(Instance):
     def database_files(self) -> list[Path]:
         return [self._data]
 
+    def data_files(self) -> list[Path]:
+        return [self._data / DATABASE]
+
     def start(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._socket.make(launcher)
@@ -210,12 +218,13 @@ class MysqlInstance(Instance):
             introduction.unlink()
 
     def _introduction(self) -> str:
-        """Our database and its user, who has rights on nothing else; not into the binary log."""
+        """Our database and its user, who may change nothing else; not into the binary log."""
         host = LOOPBACK if self._port else "localhost"
         return (
             "set session sql_log_bin = 0;\n"
             f"create database if not exists {DATABASE};\n"
             f"grant all privileges on {DATABASE}.* to '{USER}'@'{host}' identified by '{self._password}';\n"
+            f"grant process on *.* to '{USER}'@'{host}';\n"  # what it takes to see InnoDB's own tables
         )
 
     def _answers(self) -> bool:
@@ -298,6 +307,50 @@ class MysqlInstance(Instance):
 
     def log(self) -> str:
         return "\n".join(worth_reading(log_tail(self._server.log)))
+
+    def lose_power(self) -> None:
+        self._server.kill()
+
+    def integrity(self, ask: Ask) -> Integrity:
+        check = "CHECK TABLE EXTENDED"
+        try:
+            names = [
+                row[0]
+                for row in ask(
+                    "select table_name from information_schema.tables "
+                    "where table_schema = database() and table_type = 'BASE TABLE' order by table_name"
+                )
+            ]
+            if not names:
+                return Integrity(holds="unknown", check=check, said="there is no table")
+            answers = ask(f"check table {', '.join(f'`{name}`' for name in names)} extended")
+        except CellFailed as error:
+            return Integrity(holds="unknown", check=check, said=error.message)
+        # Table, "check", kind of message, message: the last of each table is its status.
+        fine = sum(row[2:4] == ["status", "OK"] for row in answers)
+        wrong = [": ".join(filter(None, (row[0], row[3]))) for row in answers if row[2:4] != ["status", "OK"]]
+        holds = fine == len(names) and not wrong
+        return Integrity(holds="holds" if holds else "broken", check=check, said=" / ".join(wrong[:3]))
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """What the server says of its tables, and the pages of their files after it has shut down and purged."""
+        began = time.monotonic()
+        ask = clearly(self._id, ask, self.died)
+        tables = statistics.tables(ask)
+        reads = timed_reads(partial(statistics.count, ask, tables), forget)
+        found = statistics.found(ask, tables, reads.answer)
+        self._server.stop()
+        page_bytes = int(str(self._settings.get("innodb_page_size", 16384)))
+        try:
+            files = {
+                table.name: innodb.read(self._data / DATABASE / f"{table.name}.ibd", page_bytes) for table in tables
+            }
+        except (OSError, innodb.Damaged) as error:
+            raise CellFailed(f"{self._id}: could not take its statistics: {error}") from None
+        told = statistics.of_innodb(found, files, page_bytes)
+        return told.model_copy(
+            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
+        )
 
     def release(self) -> None:
         # Killed: what it still has to write nobody will read.

@@ -12,9 +12,9 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from acidtest import elf
 from acidtest.errors import MachineLacks
 from acidtest.files import fsync_path, state_directory
+from acidtest.formats import elf
 from acidtest.place.guest.kernel import Kernel
 
 BASE = ("virtio_pci", "virtio_blk", "virtio_console")  # what a guest cannot start without

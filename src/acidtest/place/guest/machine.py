@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acidtest import elf
 from acidtest.errors import CellFailed, MachineLacks
+from acidtest.formats import elf
 from acidtest.place.guest.agent import Gone, Port
 from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
@@ -281,7 +281,7 @@ def can_run(accelerator: str) -> None:
 
 def qemu_version() -> str:
     """As QEMU says it: "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)"."""
-    said = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False, timeout=30).stdout
+    said = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False, timeout=120).stdout
     return said.partition("\n")[0].partition("version ")[2] or "unknown"
 
 

@@ -206,7 +206,7 @@ class GuestPlace(Place):
             **of_queue,
             mkfs=self._mkfs,
             image=f"disk, {guest.hardware.disk_mb} MiB, written throughout",
-            image_on=f"{below.filesystem} ({below.device}, {below.mount_options})",
+            image_on=below.beneath,
             direct_io="yes",
             guest=GuestFacts(
                 kernel=f"{guest.kernel.package} {guest.kernel.version}",

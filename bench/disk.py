@@ -1,0 +1,102 @@
+"""What the simulated disk costs: ext4 on it, and on a plain loop device over a file in memory (tmpfs), in turns.
+
+Both media are memory, and the disk takes no time of its own: what is left is the way through FUSE. Ratios are of pairs
+of runs that followed each other; absolute figures are this machine's at this hour.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from acidtest.errors import MachineLacks
+from acidtest.experiment import PlaceSpec
+from acidtest.place import Ledger, Place, make
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes its own directory
+SIZE_MB = 512
+FILE_MB = 128
+SECONDS = 1.0
+
+
+def overwrites_per_s(file: Path) -> float:
+    """Overwrites of 4 KiB at random places, each flushed."""
+    blocks, done = FILE_MB << 8, 0
+    with mmap.mmap(-1, 4096) as page:
+        page[:] = b"x" * 4096
+        handle = os.open(file, os.O_RDWR)
+        try:
+            end = (began := time.monotonic()) + SECONDS
+            while (now := time.monotonic()) < end:
+                os.pwrite(handle, page, done * 7919 % blocks * 4096)
+                os.fdatasync(handle)
+                done += 1
+            return done / (now - began)
+        finally:
+            os.close(handle)
+
+
+def sequential_mb_s(file: Path) -> float:
+    """The file written from one end to the other, 1 MiB at a time, and flushed."""
+    with mmap.mmap(-1, 1 << 20) as page:
+        page[:] = b"x" * (1 << 20)
+        handle = os.open(file, os.O_RDWR)
+        try:
+            began = time.monotonic()
+            for _ in range(FILE_MB):
+                os.write(handle, page)
+            os.fsync(handle)
+            return FILE_MB * 1.048576 / (time.monotonic() - began)
+        finally:
+            os.close(handle)
+
+
+MEASURES: dict[str, Callable[[Path], float]] = {
+    "fsynced 4 KiB overwrites a second": overwrites_per_s,
+    "sequential MB/s": sequential_mb_s,
+}
+
+
+def main(rounds: int) -> None:
+    if not os.access(MEMORY, os.W_OK) or os.geteuid() != 0:
+        raise MachineLacks(f"needs root and {MEMORY}", "run it as root on a machine with a tmpfs there")
+    ledger = Ledger()
+    places: dict[str, Place] = {}
+    try:
+        with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
+            for kind in ("disk", "loop"):
+                spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)  # type: ignore[arg-type]
+                places[kind] = make(spec, Path(directory), ledger, database_bytes=1)
+            try:
+                measure(places, rounds)
+            finally:
+                for place in places.values():
+                    place.release()
+    finally:
+        ledger.close()
+
+
+def measure(places: dict[str, Place], rounds: int) -> None:
+    seen: dict[tuple[str, str], list[float]] = {}
+    for place in places.values():
+        (place.path / "file").touch()
+        sequential_mb_s(place.path / "file")
+    for round_ in range(rounds):
+        for name, of in MEASURES.items():
+            # Who goes first alternates.
+            for kind in sorted(places, reverse=bool(round_ % 2)):
+                seen.setdefault((name, kind), []).append(of(places[kind].path / "file"))
+    print(f"{'':<36}{'disk':>24}{'loop':>24}{'ratio':>22}")
+    for name in MEASURES:
+        disk, loop = seen[name, "disk"], seen[name, "loop"]
+        ratios = [d / p for d, p in zip(disk, loop, strict=True)]
+        print(f"{name:<36}{spread(disk, 0):>24}{spread(loop, 0):>24}{spread(ratios, 2):>22}")
+
+
+def spread(values: list[float], digits: int) -> str:
+    return f"{statistics.median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"

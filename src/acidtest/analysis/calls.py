@@ -1,0 +1,195 @@
+"""What an engine asked of the operating system: each file by its role, and what was done to it at each commit."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from acidtest.journal.protocol import CallCount, ObservedCalls, ObservedFile, ObservedLine, TypicalCommit
+
+WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2", "io_uring write")
+READS = ("read", "readv", "pread64", "preadv", "preadv2", "io_uring read")
+FLUSHES = ("fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs", "io_uring fsync")
+SYNCED = ("O_DSYNC", "O_SYNC", "RWF_DSYNC", "RWF_SYNC")
+
+# What a file is to its engine, by the file's name; the first that matches counts.
+ROLES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "sqlite": (
+        (r"-journal$", "journal"),
+        (r"-wal$", "log"),
+        (r"-shm$", "shared memory"),
+        (r"etilqs_", "temp"),
+        (r"\.db$", "database"),
+    ),
+    "firebird": (
+        (r"\.fdb$", "database"),
+        (r"/?fb_(sort|undo|blob|recbuf|merge|table|backup)\w*", "temp"),
+        (r"/?fb\w*_(lock|event|trace|monitor|user_mapping|tpc|snap|init)\w*", "lock table"),
+        (r"firebird\.log$", "messages"),
+    ),
+    "postgresql": (
+        (r"(^|/)pg_wal/", "log"),
+        (r"pgsql_tmp", "temp"),
+        (r"(^|/)(base|global|pg_tblspc)/", "database"),
+        (r"(^|/)pg_(xact|multixact|subtrans|commit_ts)/", "transaction status"),
+        (r"(^|/)pg_(stat|stat_tmp|logical|replslot|dynshmem|notify)/", "bookkeeping"),
+        (r"^/dev/shm/", "shared memory"),
+    ),
+    "mysql": (
+        (r"ib_(logfile|redo)|#ib_redo", "log"),
+        (r"(binlog|mysql-bin|-bin)[.\d]*", "binary log"),
+        (r"dblwr|ib_doublewrite", "double write"),
+        (r"ibtmp|#sql|#innodb_temp|\.MAI$|\.MAD$", "temp"),
+        (r"ibdata|\.ibd$|undo\d*", "database"),
+        (r"aria_log|tc\.log|ddl_recovery", "log of the server"),
+        (r"\.frm$|\.MYI$|\.MYD$", "tables of the server"),
+    ),
+}
+
+
+def role(engine: str, path: str) -> str:
+    """What the file ``path`` is to ``engine``; "other" when its name does not say."""
+    if path == ".":
+        return "directory"
+    if path == "*":
+        return "not shown"
+    if path == "?":
+        return "not named"
+    family = engine.partition("-")[0]
+    family = {"mariadb": "mysql"}.get(family, family)
+    return next((name for pattern, name in ROLES.get(family, ()) if re.search(pattern, path)), "other")
+
+
+@dataclass(frozen=True)
+class FileUse:
+    """One file over the whole run; ``flushes`` by the way: "fdatasync", "O_DSYNC" (writes that are durable)."""
+
+    path: str
+    role: str
+    flags: tuple[str, ...]
+    reads: int = 0
+    read_bytes: int = 0
+    writes: int = 0
+    write_bytes: int = 0
+    flushes: Mapping[str, int] = field(default_factory=dict)
+    flush_us: float = 0.0
+    submitted: int = 0  # io_submit: requests that the kernel does not show
+    others: int = 0
+    errors: int = 0
+
+    @property
+    def flush_count(self) -> int:
+        return sum(self.flushes.values())
+
+    @property
+    def touched(self) -> bool:
+        return bool(self.writes or self.flushes or self.submitted)
+
+
+def uses(calls: ObservedCalls, engine: str) -> list[FileUse]:
+    """Every file, those written and flushed first."""
+    found = [_use(file, engine) for file in calls.files]
+    return sorted(found, key=lambda use: (-use.flush_count, -use.writes, -use.reads, use.path))
+
+
+def _use(file: ObservedFile, engine: str) -> FileUse:
+    reads = [call for call in file.calls if call.call in READS]
+    writes = [call for call in file.calls if call.call in WRITES]
+    flushing = [call for call in file.calls if call.call in FLUSHES or (call.call in WRITES and synced(call.how))]
+    flushes: Counter[str] = Counter()
+    for call in flushing:
+        flushes[call.call if call.call in FLUSHES else synced(call.how)] += call.count
+    submitted = [call for call in file.calls if call.call in ("io_submit", "io_uring other")]
+    known = {id(call) for call in (*reads, *writes, *flushing, *submitted)}
+    return FileUse(
+        path=file.path,
+        role=role(engine, file.path),
+        flags=tuple(file.flags),
+        reads=_count(reads),
+        read_bytes=sum(call.bytes for call in reads),
+        writes=_count(writes),
+        write_bytes=sum(call.bytes for call in writes),
+        flushes=dict(flushes),
+        flush_us=sum(call.total_us for call in flushing),
+        submitted=_count(submitted),
+        others=_count(call for call in file.calls if id(call) not in known),
+        errors=sum(call.errors for call in file.calls),
+    )
+
+
+def synced(how: str) -> str:
+    """What makes a write durable when it returns, of a call's ``how``; "" when nothing does."""
+    return next((word for word in how.split("|") if word in SYNCED), "")
+
+
+def _count(calls: Iterable[CallCount]) -> int:
+    return sum(call.count for call in calls)
+
+
+def joined(typical: TypicalCommit, device: Iterable[tuple[int, str, int | None, int | None]]) -> TypicalCommit:
+    """The commit with what a disk logged meanwhile: time (ns of CLOCK_MONOTONIC), what, offset and bytes of each."""
+    end_ns = typical.begin_ns + typical.lasted_us * 1e3
+    lines = [
+        ObservedLine(
+            at_us=(at_ns - typical.begin_ns) / 1e3, lasted_us=None, layer="device", who="disk", own=False, what=what,
+            how="", path=None, offset=offset, bytes=length, error=None,
+        )
+        for at_ns, what, offset, length in device
+        if typical.begin_ns <= at_ns <= end_ns
+    ]  # fmt: skip
+    return typical.model_copy(update={"lines": sorted([*typical.lines, *lines], key=lambda line: line.at_us)})
+
+
+@dataclass(frozen=True)
+class CommitCalls:
+    """What one commit asks for: medians of its commits, averages where calls cannot be told apart by commit."""
+
+    commits: int  # that were seen
+    writes: float
+    bytes: float
+    flushes: float
+    by_kind: Mapping[str, float]  # flushes by the way, as ``FileUse`` has them; always averages
+    flush_us: float
+    average: bool  # all figures are averages
+    dropped: int  # events that were lost: then every figure is a lower bound
+
+
+def of_commits(watched: Sequence[tuple[str, ObservedCalls]]) -> CommitCalls | None:
+    """The median of several runs alike, each with its engine; None where no commit was seen."""
+    found = [_of_commits(engine, calls) for engine, calls in watched if calls.commits]
+    if not found:
+        return None
+    kinds = dict.fromkeys(kind for one in found for kind in one.by_kind)
+    return CommitCalls(
+        commits=sum(one.commits for one in found),
+        writes=median(one.writes for one in found),
+        bytes=median(one.bytes for one in found),
+        flushes=median(one.flushes for one in found),
+        by_kind={kind: median(one.by_kind.get(kind, 0.0) for one in found) for kind in kinds},
+        flush_us=median(one.flush_us for one in found),
+        average=any(one.average for one in found),
+        dropped=sum(one.dropped for one in found),
+    )
+
+
+def _of_commits(engine: str, calls: ObservedCalls) -> CommitCalls:
+    found = uses(calls, engine)
+    flushes: Counter[str] = Counter()
+    for use in found:
+        flushes.update(use.flushes)
+    by_kind = {kind: count / calls.commits for kind, count in flushes.most_common()}
+    if each := calls.per_commit:
+        writes, bytes_ = float(each.writes.median), float(each.bytes.median)
+        asked, flush_us = float(each.flushes.median), float(each.flush_us.median)
+    else:
+        sums = (
+            sum(use.writes for use in found),
+            sum(use.write_bytes for use in found),
+            flushes.total(),
+            sum(use.flush_us for use in found),
+        )
+        writes, bytes_, asked, flush_us = (one / calls.commits for one in sums)
+    return CommitCalls(calls.commits, writes, bytes_, asked, by_kind, flush_us, calls.per_commit is None, calls.dropped)

@@ -1,0 +1,106 @@
+"""Power cuts summed up: what each combination survived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from acidtest.journal.models import Cut, Recording, Verdict
+
+
+@dataclass(frozen=True)
+class Survival:
+    """All cuts of one combination. Times are medians, in seconds; None where nothing came back."""
+
+    levels: dict[str, str]
+    cuts: int  # that were made, those without a verdict included
+    survived: int
+    lost: int
+    unknown: int
+    acknowledged: int  # commits, before all cuts together
+    lost_commits_worst: (
+        int | None
+    )  # in the cut that lost the most; None where one lost so much that none can be counted
+    torn: int  # transactions found in parts, over all cuts
+    filesystem_recovery_s: float | None
+    engine_recovery_s: float | None
+    repaired: int  # cuts after which the file system had to be repaired
+    filesystem_errors: int  # cuts after which its own program found errors
+    cycle_s: float | None
+    states: int  # crash states that were built and looked at
+    states_per_s: float | None
+    after_failed_flush: dict[str, int]  # "stopped", "went on", "hung" -> cuts; empty where no flush was made to fail
+    speeds: tuple[tuple[Verdict, float], ...]  # of each cut that has one: its verdict, commits a second before it
+    witness: Recording | None  # the worst cut that is not survived; one that was kept to be looked at again first
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the combination: one cut that lost is enough; all must have survived."""
+        return "lost" if self.lost else "unknown" if self.unknown or not self.cuts else "survived"
+
+    @property
+    def commits_per_s(self) -> float | None:
+        """The median of the cuts: a speed on the simulated disk, from the load's start to the cut."""
+        return median(speed for _, speed in self.speeds) if self.speeds else None
+
+
+def survivals(recordings: Iterable[Recording]) -> list[Survival]:
+    """One for each combination, in the order in which they were first cut."""
+    groups: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        groups.setdefault(tuple(recording.levels.values()), []).append(recording)
+    return [_survival(group) for group in groups.values()]
+
+
+def _survival(group: list[Recording]) -> Survival:
+    cuts = [recording.cut for recording in group if recording.cut is not None and recording.status == "done"]
+    fates = [cut.fate for cut in cuts if cut.fate is not None]
+    lost = [cut for cut in cuts if cut.verdict == "lost"]
+    states = [cut.states for cut in cuts if cut.states is not None]
+    survived = sum(cut.verdict == "survived" for cut in cuts)
+    return Survival(
+        levels=group[0].levels,
+        cuts=len(group),
+        survived=survived,
+        lost=len(lost),
+        unknown=len(group) - survived - len(lost),
+        acknowledged=sum(fate.acknowledged for fate in fates),
+        lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
+        torn=sum(fate.torn for fate in fates),
+        filesystem_recovery_s=_median(cuts, "filesystem_recovery_s"),
+        engine_recovery_s=_median(cuts, "engine_recovery_s"),
+        repaired=sum(cut.filesystem_repaired for cut in cuts),
+        filesystem_errors=sum(cut.filesystem_check == "errors" for cut in cuts),
+        cycle_s=_median(cuts, "cycle_s"),
+        states=sum(one.looked_at for one in states),
+        states_per_s=median(one.per_s for one in states) if states else None,
+        after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
+        speeds=tuple((cut.verdict, found) for cut in cuts if (found := speed(cut)) is not None),
+        witness=max((r for r in group if _badness(r) > (False, 0)), key=_badness, default=None),
+    )
+
+
+def speed(cut: Cut) -> float | None:
+    """Commits a second that were acknowledged before the cut; None where that is not known.
+
+    Of crash states it is not: what is told of them belongs to one state, not to the whole load.
+    """
+    if cut.fate is None or cut.states is not None or cut.at_s <= 0:
+        return None
+    return cut.fate.acknowledged / cut.at_s
+
+
+def _badness(recording: Recording) -> tuple[bool, int]:
+    cut = recording.cut
+    if cut is None or recording.status != "done" or cut.verdict == "unknown":
+        return False, 1
+    if cut.verdict == "survived":
+        return False, 0
+    return cut.state is not None, 2 + (cut.fate.lost if cut.fate else 1 << 40)
+
+
+def _median(cuts: list[Cut], name: str) -> float | None:
+    values = [value for cut in cuts if (value := getattr(cut, name)) is not None]
+    return median(values) if values else None

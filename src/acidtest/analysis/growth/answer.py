@@ -1,0 +1,324 @@
+"""The answer for one series: what is lost, whether there is a knee, and what is to be expected of other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from acidtest.analysis.compare import ALPHA
+from acidtest.analysis.growth import knee as knees
+from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, cache_misses, fit, line
+from acidtest.analysis.growth.forecast import Model, models
+from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
+from acidtest.analysis.summary import (
+    REPETITIONS_FOR_INTERVAL,
+    Floats,
+    Interval,
+    Summary,
+    median,
+    ratio,
+    summarise,
+)
+
+SIZES_FOR_PREDICTION = 4
+DOUBLINGS_FOR_PREDICTION = 1.0
+SPANS_AHEAD = 4  # a prediction goes no further beyond the largest size than so many times the doublings measured
+APART = 1.25  # figures of plausible models so many times apart do not agree
+WIDE = 10  # ends of an interval so many times apart say little
+BEYOND_MEMORY = 2  # sizes larger than memory, before anything is said of more
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval; ``reason`` says why there is none."""
+
+    value: float
+    interval: Interval | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class AtSize:
+    bytes: float
+    rate: Summary
+    per_doubling: float | None  # share of the rate lost per doubling since the size before; negative: gained
+
+
+@dataclass(frozen=True)
+class Knee:
+    """A size from which on the rate falls faster, shown or not."""
+
+    verdict: Literal["knee", "no knee shown", "cannot tell"]
+    bytes: float | None  # where it is shown
+    interval: Interval | None  # bytes
+    shape: knees.Shape | None  # "cliff": as the misses of a cache
+    p: float | None
+    searched: Interval | None  # bytes: where one could be shown
+    before: float | None  # share of the rate that a doubling takes before it, and after; where it is shown
+    after: float | None
+    reason: str | None
+
+    def near(self, landmark: Landmark) -> str:
+        """What is told of a knee at ``landmark``, in a few words."""
+        at = f"{landmark.name} ({size_text(landmark.bytes)})" if landmark.name != MEMORY else _memory(landmark)
+        if self.searched is None:
+            return f"cannot tell whether there is a knee at {at}"
+        inside = self.searched.low <= landmark.bytes <= self.searched.high
+        if self.interval is not None and self.bytes is not None:
+            if self.interval.low <= landmark.bytes <= self.interval.high:
+                return f"the knee may be at {at}: its interval holds that"
+            side = "below" if self.bytes < landmark.bytes else "above"
+            return f"the knee is not at {at} but {side} it"
+        if not inside:
+            return (
+                f"cannot tell whether there is a knee at {at}: one can be shown from "
+                f"{size_text(self.searched.low)} to {size_text(self.searched.high)}, with two sizes on each side"
+            )
+        return f"no knee shown at {at}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A fall from one size to the next, beyond what the curve loses there anyhow."""
+
+    before: float  # bytes
+    after: float
+    share: float  # of the rate
+    p: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one measurement at ``bytes`` is expected to give; ``refused`` says why nothing is said."""
+
+    bytes: float
+    rate: float | None = None
+    interval: Interval | None = None  # 95 %, over all plausible models
+    model: str | None = None
+    spans: float | None = None  # distance beyond the largest size, in doublings measured
+    doubts: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class GrowthAnswer:
+    series: Series  # by size, equal sizes put together
+    sizes: tuple[AtSize, ...]
+    loss: Estimate | None  # share of the first size's rate that is lost at the last; negative: gained
+    per_doubling: Estimate | None  # share lost: slope of the logarithm of the rate over log2 of the size
+    knee: Knee
+    step: Step | None  # where one is shown and no knee
+    models: tuple[Model, ...]  # the best first
+    refused: str | None  # why nothing is fitted
+
+    def predict(self, size: float) -> Prediction:
+        """The rate at ``size`` bytes."""
+        refused = self.refused or self._unforeseeable(size)
+        if refused:
+            return Prediction(size, refused=refused)
+        x, span = self._doublings(size), self._doublings(self.sizes[-1].bytes)
+        plausible = [model for model in self.models if model.plausible]
+        holding = [model for model in plausible if not model.ends_before(x)]
+        if not holding:
+            return Prediction(size, refused="no prediction: by every plausible model nothing is left of the rate there")
+        best = holding[0]
+        # A law by which nothing is left has this much to say: it may be next to nothing.
+        low = _rate(min(model.interval(x).low for model in holding)) if holding == plausible else 0.0
+        interval = Interval(low, _rate(max(model.interval(x).high for model in holding)))
+        spans = max(0.0, x / span - 1)
+        doubts = self._doubts(size, interval, spans)
+        figures = [_rate(model.fit.at(x)) for model in holding]
+        if max(figures) > APART * min(figures):
+            said = f"the plausible models say {min(figures):.4g} to {max(figures):.4g}: which law holds is not shown"
+            doubts.insert(0, said)
+        return Prediction(size, _rate(best.fit.at(x)), interval, best.name, spans, tuple(doubts))
+
+    def by(self, model: Model, size: float) -> float:
+        """The rate at ``size`` bytes, as one model has it."""
+        return _rate(model.fit.at(self._doublings(size)))
+
+    def _doublings(self, size: float) -> float:
+        return float(np.log2(size / self.sizes[0].bytes))
+
+    def _unforeseeable(self, size: float) -> str | None:
+        first, last = self.sizes[0].bytes, self.sizes[-1].bytes
+        span = self._doublings(last)
+        if len(self.sizes) < SIZES_FOR_PREDICTION:
+            return f"no prediction: {SIZES_FOR_PREDICTION} sizes are needed, {len(self.sizes)} were measured"
+        if span < DOUBLINGS_FOR_PREDICTION:
+            return f"no prediction: sizes must span a doubling at least, they span {span:.2g}"
+        if not self.models:
+            return "no prediction: too few sizes for the curves that have a knee; measure more sizes beyond it"
+        if size < first * (1 - 1e-9):
+            return f"no prediction below {size_text(first)}, the smallest size measured: measure it"
+        if self._doublings(size) > span * (1 + SPANS_AHEAD):
+            most = first * 2 ** (span * (1 + SPANS_AHEAD))
+            return (
+                f"no prediction beyond {size_text(most)}: the sizes span {span:.3g} doublings, and no more than "
+                f"{SPANS_AHEAD} times that is looked ahead"
+            )
+        for landmark in self.series.landmarks:
+            beyond = sum(1 for one in self.sizes if one.bytes > landmark.bytes)
+            if landmark.name == MEMORY and size > max(landmark.bytes, last) and beyond < BEYOND_MEMORY:
+                return (
+                    f"no prediction beyond memory ({size_text(landmark.bytes)}): {_sizes(beyond)} larger than it "
+                    f"measured, and {BEYOND_MEMORY} are needed to see what it does"
+                )
+        return None
+
+    def _doubts(self, size: float, interval: Interval, spans: float) -> list[str]:
+        found = []
+        tested = 1.0 if any(model.forecast_error is not None for model in self.models) else 0.0
+        if not tested:
+            found.append("no forecast of these sizes could be tested, so the interval has the curves' own error alone")
+        elif spans > tested:
+            found.append(
+                f"it looks {spans:.2g} times as far ahead, in doublings, as was measured, further than any forecast "
+                "could be tested"
+            )
+        ahead = [one.name for one in self.series.landmarks if self.sizes[-1].bytes < one.bytes <= size]
+        if ahead:
+            found.append(f"between the largest size and this one lies {' and '.join(ahead)}, not seen yet")
+        if interval.high > WIDE * interval.low:
+            found.append("the interval is so wide that it says little")
+        return found
+
+
+def analyse(series: Series, *, hit_s: float | None = None, miss_s: float | None = None) -> GrowthAnswer:
+    """All that is told of ``series``; well under a second for dozens of sizes.
+
+    ``hit_s`` and ``miss_s``, where they were measured, are for the curve of cache misses (``curves.cache_misses``).
+    Rates must be finite and not negative.
+    """
+    series = _in_order(series)
+    points = series.points
+    summaries = [summarise(point.rates) for point in points]
+    medians = np.array([median(point.rates) or 0.0 for point in points])
+    x = np.log2(np.array([point.bytes for point in points]) / points[0].bytes)
+    refused = None
+    if (medians <= 0).any():
+        at = size_text(points[int((medians <= 0).argmax())].bytes)
+        refused = f"nothing is fitted: the rate at {at} is zero, which has no ratio to the others"
+    elif len(points) < 2:
+        refused = "nothing is fitted: one size alone has no growth"
+    sizes = tuple(
+        AtSize(point.bytes, summary, None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])))
+        for n, (point, summary) in enumerate(zip(points, summaries, strict=True))
+    )
+    if refused:
+        nothing = Knee("cannot tell", None, None, None, None, None, None, None, refused)
+        return GrowthAnswer(series, sizes, None, None, nothing, None, (), refused)
+    z = np.log(medians)
+    found = knees.find(x, z)
+    shown = found if found is not None and found.p <= ALPHA else None
+    memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
+    misses = cache_misses(hit_s, miss_s, memory)
+    straight = fit(POWER, x, z)
+    around = (
+        fit(PIECEWISE, x, z)
+        if shown
+        else min((one for c in SMOOTH if (one := fit(c, x, z))), key=_scatter, default=None)
+    )
+    return GrowthAnswer(
+        series,
+        sizes,
+        _loss(points, around),
+        _per_doubling(x, z, straight),
+        _knee(points, x, z, found),
+        None if shown else _step(points, x, z),
+        tuple(models(x, z, shown, misses)) if len(points) >= SIZES_FOR_PREDICTION else (),
+        None,
+    )
+
+
+def size_text(size: float) -> str:
+    """``9.04 GB``: four figures, 10^9 bytes a GB."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= unit * 0.99995:
+            return f"{size / unit:.4g} {name}"
+    return f"{size:.4g} bytes"
+
+
+def _in_order(series: Series) -> Series:
+    rates: dict[float, tuple[float, ...]] = {}
+    for point in series.points:
+        if point.rates:
+            rates[point.bytes] = rates.get(point.bytes, ()) + point.rates
+    if not rates or any(not np.isfinite(rate) or rate < 0 for each in rates.values() for rate in each):
+        raise ValueError("a series has at least one size with a rate, and rates are finite and not negative")
+    return Series(series.name, tuple(SizePoint(size, rates[size]) for size in sorted(rates)), series.landmarks)
+
+
+def _log(medians: Floats, n: int) -> float:
+    return float(np.log(medians[n] / medians[n - 1]))
+
+
+def _lost(log_ratio: float) -> float:
+    """The share that is lost where the logarithm changes by so much."""
+    return float(-np.expm1(min(log_ratio, 700.0)))
+
+
+def _rate(z: float) -> float:
+    return float(np.exp(min(z, 700.0)))
+
+
+def _scatter(found: Fit) -> float:
+    return found.scatter
+
+
+def _loss(points: Sequence[SizePoint], around: Fit | None) -> Estimate:
+    """From the repetitions where there are enough, else from the scatter of all sizes around the curve."""
+    first, last = points[0].rates, points[-1].rates
+    value = 1 - float(np.median(last)) / float(np.median(first))
+    if min(len(first), len(last)) >= REPETITIONS_FOR_INTERVAL:
+        of = ratio(last, first)
+        return Estimate(value, of.interval and Interval(1 - of.interval.high, 1 - of.interval.low), of.reason)
+    if around is None or around.freedom < 2:
+        return Estimate(value, None, f"needs {REPETITIONS_FOR_INTERVAL} repetitions of both sizes, or four sizes")
+    half = float(scipy.stats.t.ppf(0.975, around.freedom)) * around.scatter * np.sqrt(2)
+    change = float(np.log(1 - value))
+    return Estimate(value, Interval(_lost(change + half), _lost(change - half)))
+
+
+def _per_doubling(x: Floats, z: Floats, straight: Fit | None) -> Estimate:
+    if straight is None:
+        return Estimate(_lost(float((z[-1] - z[0]) / x[-1])), None, "needs three sizes")
+    slope = float(straight.values[1])
+    half = float(scipy.stats.t.ppf(0.975, straight.freedom)) * straight.scatter * np.sqrt(straight.covariance[1, 1])
+    return Estimate(_lost(slope), Interval(_lost(slope + half), _lost(slope - half)))
+
+
+def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, found: knees.Found | None) -> Knee:
+    if found is None:
+        reason = f"a knee takes {knees.SIZES_FOR_KNEE} sizes to show, {len(points)} were measured"
+        return Knee("cannot tell", None, None, None, None, None, None, None, reason)
+
+    def at(doublings: float) -> float:
+        return float(points[0].bytes * 2**doublings)
+
+    searched = Interval(*map(at, knees.searched(x)))
+    if found.p > ALPHA:
+        return Knee("no knee shown", None, None, None, found.p, searched, None, None, None)
+    below, above = x <= found.at, x >= found.at
+    before, after = (_lost(line(x[side], z[side])[1]) for side in (below, above))
+    interval = Interval(at(found.low), at(found.high))
+    return Knee("knee", at(found.at), interval, found.shape, found.p, searched, before, after, None)
+
+
+def _step(points: Sequence[SizePoint], x: Floats, z: Floats) -> Step | None:
+    found = knees.sharpest_step(x, z)
+    if found is None or found.p > ALPHA:
+        return None
+    return Step(points[found.after].bytes, points[found.after + 1].bytes, found.share, found.p)
+
+
+def _memory(landmark: Landmark) -> str:
+    return f"memory size ({size_text(landmark.bytes)})"
+
+
+def _sizes(count: int) -> str:
+    return "no size" if not count else "one size" if count == 1 else f"{count} sizes"

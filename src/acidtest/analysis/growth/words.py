@@ -1,0 +1,98 @@
+"""The answer in plain sentences: what a person asked is answered first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, Prediction, size_text
+from acidtest.analysis.growth.series import MEMORY
+
+
+def said(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[str]:
+    """Knee and landmarks, losses, then what is to be expected of each size asked for."""
+    if answer.refused:
+        return [_sentence(answer.refused)]
+    return [*_knee(answer), *_losses(answer), *map(expected, predictions)]
+
+
+def expected(prediction: Prediction) -> str:
+    """A prediction in one or more sentences."""
+    if prediction.refused or prediction.rate is None or prediction.interval is None:
+        return f"{size_text(prediction.bytes)}: {prediction.refused}."
+    words = (
+        f"At {size_text(prediction.bytes)} expect {prediction.rate:.4g} a second, between "
+        f"{_rate(prediction.interval.low)} and {prediction.interval.high:.4g} (95 %, over all plausible models; "
+        f"the figure is the {prediction.model} model's)."
+    )
+    return " ".join([words, *map(_sentence, prediction.doubts)])
+
+
+def share(estimate: Estimate) -> str:
+    """``17.5 % (14.1 to 20.7)``; a gain is negative."""
+    if estimate.interval is None:
+        return f"{estimate.value:.1%}".replace("%", " %")
+    low, high = 100 * estimate.interval.low, 100 * estimate.interval.high
+    return f"{100 * estimate.value:.3g} % ({low:.3g} to {high:.3g})"
+
+
+def _knee(answer: GrowthAnswer) -> list[str]:
+    knee = answer.knee
+    words = []
+    if knee.bytes is not None and knee.interval is not None:
+        like = "as when a cache no longer holds what is read" if knee.shape == "cliff" else "to a steeper slope"
+        words.append(
+            f"Knee at {size_text(knee.bytes)} ({size_text(knee.interval.low)} to {size_text(knee.interval.high)}, "
+            f"p {knee.p:.2g}), {like}: a doubling takes {_percent(knee.before)} before it and "
+            f"{_percent(knee.after)} after."
+        )
+    elif knee.reason:
+        words.append(f"Cannot tell whether there is a knee: {knee.reason}.")
+        return words
+    elif not answer.series.landmarks:
+        words.append(f"No knee shown (p {knee.p:.2g}).")
+    # Memory is what was asked for; of the others, those at which something can be told.
+    within = knee.interval or knee.searched
+    nears = [
+        knee.near(landmark)
+        for landmark in answer.series.landmarks
+        if landmark.name == MEMORY or (within and within.low <= landmark.bytes <= within.high)
+    ]
+    if nears:
+        tail = "" if knee.bytes is not None else f" (p {knee.p:.2g} for one anywhere)"
+        words.append(_sentence("; ".join(nears) + tail))
+    if answer.step:
+        step = answer.step
+        words.append(
+            f"From {size_text(step.before)} to {size_text(step.after)} the rate steps down by {_percent(step.share)} "
+            f"more than the curve does (p {step.p:.2g}); it does not fall faster from there on."
+        )
+    return words
+
+
+def _losses(answer: GrowthAnswer) -> list[str]:
+    if answer.loss is None or answer.per_doubling is None:
+        return []
+    first, last = (size_text(answer.sizes[n].bytes) for n in (0, -1))
+    # A gain is told as one: "loses -3 %" is read twice.
+    loss, doubling = answer.loss, answer.per_doubling
+    whole = f"it loses {share(loss)}" if loss.value >= 0 else f"it gains {share(_gained(loss))}"
+    each = f"takes {share(doubling)}" if doubling.value >= 0 else f"adds {share(_gained(doubling))}"
+    return [f"From {first} to {last} {whole} of its rate; each doubling {each}."]
+
+
+def _gained(loss: Estimate) -> Estimate:
+    interval = loss.interval and replace(loss.interval, low=-loss.interval.high, high=-loss.interval.low)
+    return replace(loss, value=-loss.value, interval=interval)
+
+
+def _rate(value: float) -> str:
+    return f"{value:.4g}" if value >= 0.001 else "0"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.3g} %"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."

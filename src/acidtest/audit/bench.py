@@ -1,0 +1,257 @@
+"""A benchmark as rules see it, whoever made it: its sides, and of each what its files, settings, logs and results say.
+
+Everything has the place it was read at. What is not known is None or empty, never guessed; a rule that needs it is then
+silent. ``kit`` reads one from somebody's directory, ``ours`` makes one of a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acidtest.audit.finding import Evidence
+
+EngineName = Literal["firebird", "mysql", "mariadb", "postgresql", "sqlite"]
+
+
+@dataclass(frozen=True)
+class Where:
+    file: str
+    line: int | None = None
+
+    def says(self, text: str) -> Evidence:
+        return Evidence(text, self.file, self.line)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A program or library of an engine."""
+
+    where: Where
+    engine: EngineName
+    bits: int
+    machine: str  # "x86", "x86-64"
+    system: Literal["Linux", "Windows"]
+    version: str  # "3.0.5.33220"; "" where it does not say
+    debug: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting that somebody has set. Names are lower case; values as written, without quotes."""
+
+    name: str
+    value: str
+    where: Where
+    written: str = ""  # the name as it stands there
+
+    def says(self) -> Evidence:
+        return self.where.says(f"{self.written or self.name} = {self.value}")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One configuration file. ``settings`` holds what is set; a line that is a comment sets nothing."""
+
+    where: Where
+    engine: EngineName
+    kind: str  # "firebird.conf", "databases.conf", "my.cnf", "postgresql.conf"
+    settings: tuple[Setting, ...]
+    comments: tuple[Setting, ...] = ()  # those that stand in a comment, as a file's author leaves a default
+
+    def get(self, name: str) -> Setting | None:
+        """The last one of that name, which is the one that holds."""
+        return next((one for one in reversed(self.settings) if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database, of whose file or statistics something is known."""
+
+    where: Where
+    name: str
+    engine: EngineName
+    ods: tuple[int, int] | None = None  # version of Firebird's on-disk structure
+    bytes: int | None = None
+    page_bytes: int | None = None
+    page_buffers: int | None = None  # in the header of a Firebird database; 0: from the configuration
+    forced_writes: bool | None = None
+    places: tuple[tuple[str, Where], ...] = ()  # where one of these is said, if not all at ``where``
+
+    def at(self, what: str) -> Where:
+        """Where ``what`` is said: "page_bytes", "page_buffers"."""
+        return dict(self.places).get(what, self.where)
+
+    def says(self, what: str, text: str) -> Evidence:
+        """``text`` where ``what`` is said, with the database's name unless it is the file's."""
+        where = self.at(what)
+        own = where.file.rpartition("/")[2].lower() == self.name.lower()
+        return where.says(text if own else f"{self.name}: {text}")
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One kind of message in an engine's log that matters."""
+
+    where: Where  # the first of them
+    engine: EngineName
+    # "update-conflict", "deadlock", "serialization", "error", "crash", "recovery", "corruption", "checkpoint",
+    # "checkpoints-frequent", "flush-behind"
+    kind: str
+    text: str
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A call in a routine whose answer is another one each time, or a column of the row that a trigger is for."""
+
+    where: Where
+    what: str  # "RAND()", "GEN_ID(ORDER_NO, 1)"; the column's name
+    sort: Literal["random", "sequence", "clock", "column"]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A statement in a routine that changes or locks rows. Names are upper case, as of all of a routine."""
+
+    where: Where
+    verb: Literal["insert", "update", "delete", "lock"]
+    table: str
+    keys: tuple[Draw, ...] = ()  # what decides which rows these are, but for rows that the routine itself has inserted
+    columns: tuple[tuple[str, tuple[Draw, ...]], ...] = ()  # of an insert: what of it is drawn; "*": of no known column
+    always: str = ""  # of an update: why it is of the same row each time; "" where it is not known to be
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A stored procedure, function or trigger, as its source says."""
+
+    where: Where
+    name: str
+    kind: Literal["procedure", "function", "trigger"] = "procedure"
+    table: str = ""  # that a trigger is for
+    calls: str = ""  # the function that a trigger of PostgreSQL calls
+    draws: tuple[Draw, ...] = ()
+    writes: tuple[Write, ...] = ()
+    loop: int | None = None  # how often it repeats its work in one call, where a number says so
+    loop_where: Where | None = None
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A mounted file system, as somebody listed it."""
+
+    where: Where
+    point: str
+    filesystem: str
+    options: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom a service of Windows runs as, and what that account may do."""
+
+    where: Where
+    name: str  # "LocalSystem", ".\\firebird"; "" where only its privileges are listed
+    privileges: frozenset[str] | None = None  # None: not listed
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a text says of the benchmark."""
+
+    where: Where
+    about: Literal["drive test", "database size", "memory"]
+    text: str  # the line
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Published:
+    """One result that a tool printed or somebody wrote down. Rates are a second."""
+
+    where: Where
+    tool: str  # "pgbench", "sysbench", "hammerdb", "benchbase", "go-tpc", "fio", "pg_test_fsync", "acidtest"
+    name: str  # of the run, as far as it has one
+    rate: float | None = None  # transactions a second
+    attempts: float | None = None  # of those, and of what was refused or failed
+    tpm: float | None = None  # of HammerDB: database transactions a minute
+    nopm: float | None = None  # new orders a minute
+    terminals: int | None = None
+    measured_s: float | None = None
+    warmup_s: float | None = None
+    asked_rate: float | None = None  # of an open loop; None: as fast as it goes
+    latency_ms: dict[str, float] = field(default_factory=dict)  # "mean", "p50", "p95", "p99", "max"
+    latency_from: Literal["scheduled start", "actual start", ""] = ""
+    errors: int | None = None
+    series: tuple[float, ...] = ()  # the rate, an interval each
+    interval_s: float = 1.0  # of the series
+    unit: Literal["transactions", "reads", "writes", "flushes"] = "transactions"  # of the rate; "reads" write nothing
+    flushed: bool = False  # whether the tool itself waited for the drive after each
+    engine: EngineName | None = None
+    threads: int | None = None  # of the tool
+    skipped: int | None = None  # of an open loop: left out because they would have begun too late
+    retries: int | None = None
+    ceiling_ms: float | None = None  # the longest that the tool's histogram tells from longer ones
+    warehouses: int | None = None  # of TPC-C's schema
+
+
+StatementKind = Literal[
+    "text",  # that there is one
+    "drive",
+    "file-system",
+    "turns",  # of a rotating drive; the value is a minute
+    "write-cache",  # that survives a power cut, or may
+    "iops",  # that were paid for; the value is a second
+    "spread",  # of repetitions
+    "best-of",
+    "relative",  # a comparison without what it is compared with
+    "tpc-word",
+    "not-tpc",  # that the result is none of the TPC's
+]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that the kit's own words say of it."""
+
+    where: Where
+    kind: StatementKind
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of those that are compared: an engine in one version and configuration."""
+
+    name: str
+    engine: EngineName | None = None
+    version: str = ""
+    binaries: tuple[Binary, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
+    databases: tuple[Database, ...] = ()
+    log: tuple[LogEntry, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    accounts: tuple[Account, ...] = ()
+
+    def settings(self, name: str) -> Iterator[Setting]:
+        """What each of its configurations sets under that name."""
+        return (found for one in self.configurations if (found := one.get(name.lower())))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A whole benchmark. ``factors`` are settings that differ on purpose."""
+
+    sides: Sequence[Side]
+    published: Sequence[Published] = ()
+    routines: Sequence[Routine] = ()
+    texts: Sequence[Statement] = ()
+    claims: Sequence[Claim] = ()
+    factors: frozenset[str] = frozenset()
+    read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
+    unread: Sequence[str] = ()  # files that nothing here understands
+    broken: Sequence[Evidence] = ()  # files that should be understood and are not

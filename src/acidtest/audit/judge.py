@@ -1,0 +1,80 @@
+"""Asks every rule, and sets aside what somebody waives with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from acidtest.analysis.cuts import Survival
+from acidtest.analysis.database import Looks
+from acidtest.analysis.samples import Row
+from acidtest.audit.bench import Bench
+from acidtest.audit.finding import SEVERITIES, Finding, Rule
+from acidtest.audit.rules import over, rules
+from acidtest.errors import BadInput, not_among
+from acidtest.journal.models import PlaceFacts, Warning
+
+
+def of_row(row: Row) -> list[Finding]:
+    """What is doubtful about the numbers of a row, the worst first; nothing when no repetition is done.
+
+    Last what the recordings themselves say: words of the engine's log, work that fell to the client.
+    """
+    if not row.done:
+        return []
+    said = {warning.text: warning for recording in row.done for warning in recording.warnings}
+    return [*(finding for rule in over(Row) for finding in rule(row)), *map(_noted, said.values())]
+
+
+def of_place(place: PlaceFacts) -> list[Finding]:
+    """What is doubtful about the storage."""
+    return [finding for rule in over(PlaceFacts) for finding in rule(place)]
+
+
+def of_looks(looks: Looks) -> list[Finding]:
+    """What changes inside a database that grows."""
+    return [finding for rule in over(Looks) for finding in rule(looks)]
+
+
+def of_cuts(survival: Survival) -> list[Finding]:
+    """What is doubtful about the power cuts of a combination."""
+    return [finding for rule in over(Survival) for finding in rule(survival)]
+
+
+def _noted(warning: Warning) -> Finding:
+    rule = Rule(
+        name=warning.code,
+        severity="note",
+        says="What was noted while it was measured.",
+        remedy="",
+        source="the recording",
+        about=warning.about,
+        over=Row,
+        find=lambda row: iter(()),
+    )
+    return Finding(rule, warning.text)
+
+
+def of_bench(bench: Bench) -> list[Finding]:
+    """What the rules over a whole benchmark find."""
+    return [finding for rule in over(Bench) for finding in rule(bench)]
+
+
+def waived(findings: Iterable[Finding], waivers: Mapping[str, str]) -> list[Finding]:
+    """The findings, the worst first, those under a waiver last and with its reason."""
+    return in_order(replace(finding, waiver=waivers.get(finding.rule.name, "")) for finding in findings)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The worst first, those set aside last."""
+    return sorted(findings, key=lambda f: (bool(f.waiver), SEVERITIES.index(f.severity), f.rule.name))
+
+
+def check_waivers(waivers: Mapping[str, str], where: str) -> None:
+    """Raises BadInput for a waiver of a rule that there is not, or that gives no reason; ``where`` begins it."""
+    names = [rule.name for rule in rules()]
+    for name, reason in waivers.items():
+        if name not in names:
+            raise BadInput(not_among(f"{where}: rule", name, names), "acidtest audit --rules lists them")
+        if not reason.strip():
+            raise BadInput(f"{where}: {name}: gives no reason", "say why its findings do not count here")

@@ -1,0 +1,145 @@
+"""A journal of ours, audited: its rows, its storage, and all of it as a benchmark like any other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from acidtest.analysis import database, samples
+from acidtest.analysis.cuts import survivals
+from acidtest.analysis.samples import Row
+from acidtest.audit import judge
+from acidtest.audit.bench import Bench, Binary, Configuration, Database, EngineName, Setting, Side, Where
+from acidtest.audit.finding import Evidence, Finding
+from acidtest.audit.settings import alike
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
+from acidtest.journal.reader import NAME
+
+FAMILIES: dict[str, EngineName] = {
+    "firebird": "firebird",
+    "mysql": "mysql",
+    "mariadb": "mariadb",
+    "postgresql": "postgresql",
+    "sqlite": "sqlite",
+}
+# Settings of ours that other people find under another name in Firebird's configuration.
+ENTRIES = {
+    "server_mode": "servermode",
+    "read_consistency": "readconsistency",
+    "use_file_system_cache": "usefilesystemcache",
+    "file_system_cache_threshold_pages": "filesystemcachethreshold",
+}
+
+
+def findings(journal: Journal) -> list[Finding]:
+    """Everything that there is to say of a journal, each thing once, with the rows that it concerns."""
+    rows = samples.rows(journal.header, journal.recordings)
+    factors = samples.varying(rows)
+    found = [
+        replace(one, evidence=(*one.evidence, _where(journal, row.first).says(_name(row, factors))))
+        for row in rows
+        for one in judge.of_row(row)
+    ]
+    places = {json.dumps(r.place.alike()): r for r in journal.recordings if r.result}
+    found += [
+        replace(one, evidence=(_where(journal, recording).says(recording.place.path),))
+        for recording in places.values()
+        for one in judge.of_place(recording.place)
+    ]
+    found += [one for looks in database.of_rows(rows) for one in judge.of_looks(looks)]
+    return [*_gathered(found), *judge.of_bench(bench(journal, rows))]
+
+
+def of_cuts(journal: Journal) -> list[Finding]:
+    """What there is to say of a journal of power cuts."""
+    first = {tuple(one.levels.values()): one for one in reversed(journal.recordings)}
+    return _gathered(
+        replace(
+            one, evidence=(_where(journal, first[tuple(row.levels.values())]).says(_levels(row.levels, [*row.levels])),)
+        )
+        for row in survivals(journal.recordings)
+        for one in judge.of_cuts(row)
+    )
+
+
+def bench(journal: Journal, rows: Sequence[Row]) -> Bench:
+    """The rows that have a number, as sides that differ in the experiment's factors."""
+    factors = samples.varying(rows)
+    varied = {*factors, *_set_by_levels(journal.header.experiment)}
+    return Bench(
+        sides=[_side(journal, row, factors) for row in rows if row.done],
+        factors=frozenset(part for name in varied for part in (name, name.rpartition(".")[2])),
+        read=[(NAME, "journal")],
+    )
+
+
+def _set_by_levels(experiment: Mapping[str, Any]) -> Iterator[str]:
+    """Settings that differ because a level of a factor sets them: { name = "…", set = { "mysql.log_bin" = true } }."""
+    for levels in experiment.get("factors", {}).values():
+        for level in levels if len(levels) > 1 else ():
+            if isinstance(level, dict):
+                yield from level.get("set", {})
+
+
+def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
+    recording = row.done[0]
+    where = _where(journal, recording)
+    facts = recording.engine
+    engine = next((name for word, name in FAMILIES.items() if facts and facts.id.startswith(word)), None)
+    version = facts.version if facts else ""
+    if facts is None or engine is None:
+        return Side(name=_name(row, factors), version=version)
+    settings = tuple(
+        Setting(ENTRIES.get(s.name, s.name.lower()), s.in_force, where, s.name)
+        for s in recording.settings
+        if s.in_force is not None
+    )
+    asked = {s.name: s.in_force for s in recording.settings if s.asked is not None and s.in_force is not None}
+    buffers = asked.get("page_buffers", "")
+    forced = asked.get("forced_writes")
+    page = next((s.value for s in settings if s.name == "page_size" and s.value.isdecimal()), None)
+    return Side(
+        name=_name(row, factors),
+        engine=engine,
+        version=version,
+        binaries=(
+            Binary(
+                where, engine, 64 if "64" in facts.architecture else 32, facts.architecture, "Linux", version, False
+            ),
+        ),
+        configurations=(Configuration(where, engine, "settings in force", settings),),
+        databases=(
+            Database(
+                where=where,
+                name=_name(row, factors),
+                engine=engine,
+                bytes=recording.database_bytes or None,
+                page_bytes=int(page) if page else None,
+                page_buffers=int(buffers) if buffers.isdecimal() else None,
+                forced_writes=None if forced is None else alike(forced) == "on",
+            ),
+        ),
+    )
+
+
+def _where(journal: Journal, recording: Recording) -> Where:
+    return Where(PurePath(journal.path).name, journal.lines.get(recording.cell))
+
+
+def _name(row: Row, factors: Sequence[str]) -> str:
+    return _levels(row.levels, ["workload", *factors])
+
+
+def _levels(levels: Mapping[str, str], factors: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(levels[one] for one in factors if levels.get(one, NOT_APPLICABLE) != NOT_APPLICABLE))
+
+
+def _gathered(found: Iterable[Finding]) -> list[Finding]:
+    """The same words said of several rows are one finding."""
+    held: dict[tuple[str, str], tuple[Finding, list[Evidence]]] = {}
+    for one in found:
+        held.setdefault((one.rule.name, one.text), (one, []))[1].extend(one.evidence)
+    return [replace(one, evidence=tuple(evidence)) for one, evidence in held.values()]

@@ -1,0 +1,128 @@
+"""What is compared: word sizes, versions, builds, architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from datetime import timedelta
+
+from acidtest.audit import releases
+from acidtest.audit.bench import Bench, Binary, Side
+from acidtest.audit.finding import Evidence, Found, rule
+
+GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
+INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
+
+
+ENGINES: Mapping[str, str] = {
+    "firebird": "Firebird",
+    "mysql": "MySQL",
+    "mariadb": "MariaDB",
+    "postgresql": "PostgreSQL",
+    "sqlite": "SQLite",
+}
+
+
+def named(side: Side) -> str:
+    """A side as people call it."""
+    return " ".join(word for word in (ENGINES[side.engine] if side.engine else side.name, side.version) if word)
+
+
+def all_named(sides: Iterable[Side]) -> str:
+    """Those sides, each name once."""
+    return ", ".join(dict.fromkeys(map(named, sides)))
+
+
+@rule(
+    "word-size",
+    severity="invalid",
+    over=Bench,
+    says="Builds of different word size are compared as if they differed in version only.",
+    remedy="Compare 64-bit builds with 64-bit builds.",
+    source=INVESTIGATION,
+)
+def word_size(bench: Bench) -> Iterator[Found]:
+    servers = [(side, binary) for side in bench.sides for binary in side.binaries]
+    if len({binary.bits for _, binary in servers}) > 1:
+        sizes = {side.name: (named(side), binary) for side, binary in servers}
+        text = ", ".join(f"{name} is {binary.bits}-bit" for name, binary in sizes.values())
+        seen = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
+        yield Found(f"{text}.", seen)
+
+
+@rule(
+    "old-build",
+    severity="doubtful",
+    over=Bench,
+    says="A build is compared that its own series had left behind for months when the newest of the others came out.",
+    remedy="Take the newest build of each series.",
+    source=INVESTIGATION,
+)
+def old_build(bench: Bench) -> Iterator[Found]:
+    dated = [(side, released) for side in bench.sides if (released := releases.find(side.engine, side.version))]
+    newest = max((released.date for _, released in dated), default=None)
+    for side, released in {(side.engine, side.version): (side, released) for side, released in dated}.values():
+        later = releases.newest(side.engine, released.series, newest - GRACE) if newest else None
+        if later and later.date > released.date:
+            where = next((b.where for b in side.binaries if b.version == side.version), None)
+            text = (
+                f"{named(side)} is of {released.date}; {later.version} of the same series was out by {later.date}, and "
+                f"the newest of what is compared is of {newest}."
+            )
+            yield Found(text, (where.says(f"version {side.version}"),) if where else (Evidence(text),))
+
+
+@rule(
+    "debug-build",
+    severity="invalid",
+    over=Bench,
+    says="A debug build is measured: its assertions and missing optimization are what the figures show.",
+    remedy="Measure release builds.",
+    source="Firebird's and MySQL's build manuals: debug builds are for developers of the engine",
+)
+def debug_build(bench: Bench) -> Iterator[Found]:
+    for side in bench.sides:
+        seen = tuple(binary.where.says("a debug build") for binary in side.binaries if binary.debug)
+        if seen:
+            yield Found(f"{named(side)} is a debug build.", seen)
+
+
+@rule(
+    "architecture-differs",
+    severity="invalid",
+    over=Bench,
+    says="Builds for different processors are compared as if they differed in version only.",
+    remedy="Compare builds for the same processor.",
+    source=INVESTIGATION,
+)
+def architecture_differs(bench: Bench) -> Iterator[Found]:
+    if "machine" in bench.factors:
+        return
+    # x86 against x86-64 is a matter of word size.
+    families = {
+        side.name: {"x86" if b.machine == "x86-64" else b.machine for b in side.binaries} for side in bench.sides
+    }
+    yield from _differs(bench, families, "{} is built for {}", lambda binary: f"built for {binary.machine}")
+
+
+@rule(
+    "system-differs",
+    severity="doubtful",
+    over=Bench,
+    says="Builds for different operating systems are compared: their files, caches and schedulers differ too.",
+    remedy="Measure all sides on the same system, or make it a factor.",
+    source="The study of InnoDB's commits on Windows and Linux: the same engine, up to ten times apart",
+)
+def system_differs(bench: Bench) -> Iterator[Found]:
+    if "system" in bench.factors:
+        return
+    systems: dict[str, set[str]] = {side.name: {b.system for b in side.binaries} for side in bench.sides}
+    yield from _differs(bench, systems, "{} is built for {}", lambda binary: f"built for {binary.system}")
+
+
+def _differs(bench: Bench, found: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:
+    known = [side for side in bench.sides if found[side.name]]
+    if len({frozenset(found[side.name]) for side in known}) > 1:
+        said = ", ".join(
+            dict.fromkeys(text.format(named(side), " and ".join(sorted(found[side.name]))) for side in known)
+        )
+        yield Found(f"{said}.", tuple(b.where.says(of(b)) for side in known for b in side.binaries))

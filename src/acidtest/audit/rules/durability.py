@@ -1,0 +1,124 @@
+"""What each side promises of a commit: whether it survives a power cut, and whether torn pages are mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from acidtest.audit import settings
+from acidtest.audit.bench import Bench, Side
+from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.rules.builds import all_named
+from acidtest.audit.rules.settings import binary_log, files, held
+
+MANUALS = (
+    "The manuals: MySQL, innodb_flush_log_at_trx_commit; PostgreSQL, Reliability and the Write-Ahead Log; "
+    "Firebird, gfix -write; mount(8), barrier; TPC-C, clause 3.5: durability"
+)
+Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is mended"]
+COMMIT: Promise = "a commit is on the drive when it returns"
+PAGES: Promise = "a page torn by a power cut is mended"
+
+
+def _on(value: str) -> bool:
+    return settings.alike(value) not in ("off",)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """A setting without which a promise is not kept."""
+
+    engines: tuple[str, ...]
+    setting: str
+    promise: Promise
+    keeps: Callable[[str], bool]
+
+
+KEEPERS = (
+    Keeper(("mysql", "mariadb"), "innodb_flush_log_at_trx_commit", COMMIT, lambda value: value.strip() in ("1", "3")),
+    Keeper(("mysql", "mariadb"), "innodb_flush_method", COMMIT, lambda v: v.lower() not in ("nosync", "littlesync")),
+    Keeper(("mysql", "mariadb"), "innodb_doublewrite", PAGES, lambda v: _on(v) and v.lower() != "detect_only"),
+    Keeper(("postgresql",), "fsync", COMMIT, _on),
+    Keeper(("postgresql",), "synchronous_commit", COMMIT, _on),
+    Keeper(("postgresql",), "full_page_writes", PAGES, _on),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kept:
+    promise: Promise
+    kept: bool
+    seen: tuple[Evidence, ...]
+
+
+def promises(side: Side) -> Iterator[Kept]:
+    """What is known of each promise on a side: what breaks it, or what keeps it. Nothing where nothing is known."""
+    facts: list[tuple[Promise, bool, Evidence]] = []
+    for keeper in KEEPERS:
+        if side.engine in keeper.engines:
+            value, seen = held(side, keeper.setting)
+            if value is not None:
+                facts.append((keeper.promise, keeper.keeps(value), seen))
+    log = binary_log(side)
+    often, seen = held(side, "sync_binlog")
+    if log and log[0] and often is not None:
+        # Recovery rolls back what is not in the binary log.
+        facts.append((COMMIT, often == "1", seen))
+    for one in side.databases:
+        if one.forced_writes is not None:
+            said = "on" if one.forced_writes else "off"
+            facts.append((COMMIT, one.forced_writes, one.says("forced_writes", f"Forced Writes {said}")))
+    for mount in side.mounts:
+        off = sorted(mount.options & {"nobarrier", "barrier=0"})
+        if off:
+            facts.append((COMMIT, False, mount.where.says(f"{mount.point}: {mount.filesystem} with {off[0]}")))
+    for promise in (COMMIT, PAGES):
+        about = [(kept, seen) for of, kept, seen in facts if of == promise]
+        if about:
+            kept = all(kept for kept, _ in about)
+            yield Kept(promise, kept, tuple(seen for one, seen in about if one == kept))
+
+
+def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]]]:
+    for promise in (COMMIT, PAGES):
+        yield promise, [(side, kept) for side in bench.sides for kept in promises(side) if kept.promise == promise]
+
+
+@rule(
+    "durability-differs",
+    severity="invalid",
+    over=Bench,
+    says="One side may lose what another must keep: one that waits for the drive is compared with one that does not.",
+    remedy="Give every side the same promise, or make the level of durability a factor.",
+    source=MANUALS,
+    about="settings",
+)
+def durability_differs(bench: Bench) -> Iterator[Found]:
+    if "durability" in bench.factors:
+        return
+    for promise, sides in _by_promise(bench):
+        broken = [(side, kept) for side, kept in sides if not kept.kept]
+        if broken and len(broken) < len(sides):
+            names = all_named(side for side, _ in broken)
+            others = all_named(side for side, kept in sides if kept.kept)
+            seen = (*(e for _, kept in broken for e in kept.seen), *(kept.seen[0] for _, kept in sides if kept.kept))
+            yield Found(f"That {promise} holds for {others}, and not for {names}.", seen)
+
+
+@rule(
+    "durability-given-up",
+    severity="doubtful",
+    over=Bench,
+    says="No side keeps the promise: the figures are of an engine that may lose commits or pages.",
+    remedy="Measure with the promise kept, or say beside each figure that it is not.",
+    source=MANUALS,
+    about="settings",
+)
+def durability_given_up(bench: Bench) -> Iterator[Found]:
+    ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number
+    if "durability" in bench.factors or ours:
+        return
+    for promise, sides in _by_promise(bench):
+        if sides and not any(kept.kept for _, kept in sides):
+            yield Found(f"Nowhere holds that {promise}.", tuple(one for _, kept in sides for one in kept.seen))

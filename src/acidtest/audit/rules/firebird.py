@@ -1,0 +1,355 @@
+"""Firebird's caches, page sizes, server modes and read consistency."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from acidtest.audit import settings
+from acidtest.audit.bench import Bench, Claim, Database, Side, Where
+from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.rules.builds import ENGINES, INVESTIGATION, all_named, named
+from acidtest.audit.rules.settings import files, held
+
+BUFFERS_MIN = 50  # the smallest that Firebird takes
+BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
+BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
+DRIVE_NAMES = ("drive", "disk", "diskio")
+DEVICE_CACHE = 1 << 30  # of a cheap RAID controller: 1 to 2 GB
+EXCEEDS = 2  # a database is to be two to three times the cache that it means to exceed
+
+
+@dataclass(frozen=True)
+class Known:
+    """One database of Firebird, by all that is known of it: its header page, statistics, or both."""
+
+    side: Side
+    name: str
+    seen: tuple[Database, ...]
+
+    @property
+    def buffers(self) -> int:
+        return next((one.page_buffers for one in self.seen if one.page_buffers), 0)
+
+    @property
+    def page_bytes(self) -> int:
+        return next((one.page_bytes for one in self.seen if one.page_bytes), 0)
+
+    def says(self, text: str) -> tuple[Evidence, ...]:
+        """Where the number of buffers stands."""
+        return tuple(one.says("page_buffers", text) for one in self.seen if one.page_buffers)
+
+
+def _factors(bench: Bench) -> set[str]:
+    return {factor.lower() for factor in bench.factors}
+
+
+def databases(bench: Bench) -> list[Known]:
+    """All of Firebird's, each once."""
+    found = []
+    for side in bench.sides:
+        names: dict[str, list[Database]] = defaultdict(list)
+        for one in side.databases:
+            if one.engine == "firebird":
+                names[one.name.lower().removesuffix(".header")].append(one)
+        found += [Known(side, name, tuple(of)) for name, of in names.items()]
+    return found
+
+
+def _by_buffers(bench: Bench, wanted: Callable[[Known], bool]) -> Iterator[tuple[int, list[Known]]]:
+    """Those whose header asks for a number of buffers, and that are wanted, by that number."""
+    found = sorted((one for one in databases(bench) if one.buffers and wanted(one)), key=lambda one: one.buffers)
+    return ((buffers, list(of)) for buffers, of in groupby(found, key=lambda one: one.buffers))
+
+
+def _listed(of: Iterable[Known]) -> str:
+    """Names of databases; those of our rows have commas in them."""
+    names = list(dict.fromkeys(one.name for one in of))
+    return ("; " if any("," in name for name in names) else ", ").join(names)
+
+
+def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
+    return tuple(said for one in of for said in one.says(f"{one.buffers:,} buffers"))
+
+
+@rule(
+    "page-size-differs",
+    severity="invalid",
+    over=Bench,
+    says="The databases that are compared have different page sizes: other index depths, other caches.",
+    remedy="Create every database with the same page size, or make it a factor.",
+    source=INVESTIGATION,
+    about="settings",
+)
+def page_size_differs(bench: Bench) -> Iterator[Found]:
+    if "page_size" in bench.factors:
+        return
+    known = [one for side in bench.sides for one in side.databases if one.page_bytes]
+    for engine in dict.fromkeys(one.engine for one in known):  # pages of different engines are different things
+        of = [one for one in known if one.engine == engine]
+        sizes = sorted({one.page_bytes for one in of if one.page_bytes})
+        if len(sizes) > 1:
+            text = (
+                f"Page sizes of {' and '.join(f'{size:,}' for size in sizes)} bytes are compared on {ENGINES[engine]}."
+            )
+            yield Found(text, tuple(one.says("page_bytes", f"{one.page_bytes:,} bytes a page") for one in of))
+
+
+@rule(
+    "buffers-in-header",
+    severity="note",
+    over=Bench,
+    says="The size of the page cache is in the database's header, so that the configuration's does not hold.",
+    remedy="gfix -buffers 0, or say both.",
+    source="Firebird's manual of gfix; the same investigation found it",
+    about="settings",
+)
+def buffers_in_header(bench: Bench) -> Iterator[Found]:
+    for buffers, of in _by_buffers(bench, lambda one: bool(files(one.side)) or not one.side.configurations):
+        asked = {one.side.name: found for one in of for found in one.side.settings("DefaultDbCachePages")}.values()
+        over = "".join(f"; {one.value} in {one.where.file} does not hold" for one in asked)
+        text = f"{_listed(of)}: {buffers:,} buffers in the header{over}."
+        yield Found(text, (*_says(of), *(one.says() for one in asked)))
+
+
+@rule(
+    "buffers-smallest",
+    severity="invalid",
+    over=Bench,
+    says="The engine was given the smallest page cache there is: it carries pages between it and the file cache.",
+    remedy="At least 256 buffers a connection for Classic and SuperClassic, 8,192 for SuperServer; to read from the "
+    "drive, switch off the file cache, not the engine's own.",
+    source=INVESTIGATION,
+    about="settings",
+)
+def buffers_smallest(bench: Bench) -> Iterator[Found]:
+    for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
+        yield Found(f"{_listed(of)}: a page cache of {buffers} pages.", _says(of))
+    for side in bench.sides:
+        asked = next(side.settings("DefaultDbCachePages"), None) if side.engine == "firebird" else None
+        if asked and 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
+            yield Found(f"{named(side)} has a page cache of {asked.value} pages.", (asked.says(),))
+
+
+@rule(
+    "buffers-classic",
+    severity="doubtful",
+    over=Bench,
+    says="Each connection of Classic and SuperClassic has a cache of its own, and this one is larger than serves it.",
+    remedy="At most 2,048 buffers a connection, or SuperServer with one large cache.",
+    source=INVESTIGATION,
+    about="settings",
+)
+def buffers_classic(bench: Bench) -> Iterator[Found]:
+    for buffers, of in _by_buffers(bench, _too_many_for_classic):
+        sizes = dict.fromkeys(f"{buffers * one.page_bytes / 1e6:,.0f} MB" for one in of)
+        each = f"({' or '.join(sizes)}) for each connection of Classic and SuperClassic"
+        text = f"{_listed(of)}: {buffers:,} buffers {each}."
+        yield Found(text, _says(of))
+
+
+def _too_many_for_classic(one: Known) -> bool:
+    """Also of a server whose mode nobody has chosen, if the cache was not made for its default, SuperServer."""
+    mode, chosen = server_mode(one.side)
+    fits = mode == "Super" and (chosen or one.buffers >= BUFFERS_SUPER_MIN)
+    return one.buffers > BUFFERS_CLASSIC_MAX and not fits
+
+
+@rule(
+    "buffers-super",
+    severity="note",
+    over=Bench,
+    says="SuperServer has one cache for all connections, and this one is small for a benchmark.",
+    remedy="At least 8,192 buffers; a server of its own gets millions.",
+    source=INVESTIGATION,
+    about="settings",
+)
+def buffers_super(bench: Bench) -> Iterator[Found]:
+    for buffers, of in _by_buffers(bench, _too_few_for_super):
+        yield Found(f"{_listed(of)}: {buffers:,} buffers under SuperServer.", _says(of))
+
+
+def _too_few_for_super(one: Known) -> bool:
+    return BUFFERS_MIN < one.buffers < BUFFERS_SUPER_MIN and server_mode(one.side)[0] == "Super"
+
+
+def _tells_mode(side: Side) -> list[Where]:
+    return [one.where for one in side.settings("ServerMode")] or [one.where for one in side.binaries[:1]]
+
+
+def server_mode(side: Side) -> tuple[str, bool]:
+    """ "Super", "SuperClassic", "Classic", or "" where it is not known; and whether somebody has chosen it. Of 2.5 the
+    programs say it, of later ones the setting, whose default is Super."""
+    if side.version.startswith(("2.", "1.")):
+        names = {binary.where.file.rpartition("/")[2].lower().removesuffix(".exe") for binary in side.binaries}
+        modes = {"fbserver": "Super", "fb_inet_server": "Classic", "fb_smp_server": "SuperClassic"}
+        found = {modes[name] for name in names if name in modes}
+        return (found.pop(), True) if len(found) == 1 else ("", False)
+    asked = next(side.settings("ServerMode"), None)
+    if asked is None:
+        return ("Super" if side.configurations and side.version else ""), False
+    words = {"super": "Super", "threadeddedicated": "Super", "superclassic": "SuperClassic",
+             "threadedshared": "SuperClassic", "classic": "Classic", "multiprocess": "Classic"}  # fmt: skip
+    return words.get(asked.value.lower(), ""), True
+
+
+@rule(
+    "server-mode-differs",
+    severity="doubtful",
+    over=Bench,
+    says="Servers of different modes are compared as if equal: one cache for all connections, or one for each.",
+    remedy="Compare the same mode, or make it a factor.",
+    source=INVESTIGATION,
+    about="settings",
+)
+def server_mode_differs(bench: Bench) -> Iterator[Found]:
+    if _factors(bench) & {"server_mode", "servermode"}:
+        return
+    modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
+    if len({mode for _, mode in modes}) > 1:
+        text = ", ".join(dict.fromkeys(f"{named(side)} is {mode}" for side, mode in modes))
+        seen = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
+        yield Found(f"{text}.", tuple(seen))
+
+
+@rule(
+    "read-consistency-differs",
+    severity="doubtful",
+    over=Bench,
+    says="Read committed is another isolation level on one side: from 4.0 on a statement reads one snapshot, and is "
+    "repeated after an update conflict.",
+    remedy="Measure 4.0 and later with ReadConsistency on and off, and say which of them is compared.",
+    source=f"{INVESTIGATION}; Release Notes of Firebird 4.0, Read Consistency",
+    about="settings",
+)
+def read_consistency_differs(bench: Bench) -> Iterator[Found]:
+    if _factors(bench) & {"readconsistency", "read_consistency"}:
+        return
+    sides = [side for side in bench.sides if side.engine == "firebird" and side.version and side.configurations]
+    sides = [side for side in sides if not any(s.value == "snapshot" for s in side.settings("isolation"))]
+    have = []
+    for side in sides:
+        value, seen = held(side, "readconsistency")
+        have.append((side, value is not None and settings.alike(value) == "on", seen))
+    if len({on for _, on, _ in have}) > 1:
+        names = [all_named(side for side, on, _ in have if on is wanted) for wanted in (True, False)]
+        text = f"ReadConsistency is on in {names[0]}, and off or not there yet in {names[1]}."
+        yield Found(text, tuple(seen for _, on, seen in have if on))
+
+
+@rule(
+    "restarts-in-log",
+    severity="doubtful",
+    over=Bench,
+    says="The engine gave statements up after ten restarts: what was measured is work that was undone.",
+    remedy="Find the rows that meet, and why the statement is not the same when it is repeated.",
+    source=INVESTIGATION,
+)
+def restarts_in_log(bench: Bench) -> Iterator[Found]:
+    for side in bench.sides:
+        for entry in side.log:
+            if entry.kind == "update-conflict":
+                text = f"{named(side)} gave up after all restarts, {entry.count:,} times."
+                yield Found(text, (entry.where.says(entry.text),))
+
+
+def through_file_cache(side: Side, buffers: int) -> tuple[bool, Evidence] | None:
+    """Whether pages pass through the file cache with so many buffers (0: the configuration's); None where not known."""
+    if side.engine != "firebird" or not side.configurations:
+        return None
+    value, seen = held(side, "usefilesystemcache")
+    threshold = next(side.settings("FileSystemCacheThreshold"), None)
+    if value is not None and (threshold is None or next(side.settings("UseFileSystemCache"), None)):
+        return settings.alike(value) == "on", seen
+    value, seen = held(side, "filesystemcachethreshold")
+    if threshold is not None:
+        value, seen = threshold.value, threshold.says()
+    pages = settings.size(value) if value is not None else None
+    if pages is None:
+        return None
+    own = next(side.settings("DefaultDbCachePages"), None)
+    return (buffers or (settings.size(own.value) if own else 0) or BUFFERS_CLASSIC_MAX) < pages, seen
+
+
+def _means_drive(bench: Bench) -> tuple[list[Known], list[Claim]]:
+    """The databases that are to show the drive, and the texts that say so. All of them, where only a text does."""
+    claims = [one for one in bench.claims if one.about == "drive test"]
+    all_ = databases(bench)
+    meant = [one for one in all_ if one.name.startswith(DRIVE_NAMES) or 0 < one.buffers <= BUFFERS_MIN]
+    return meant or (all_ if claims else []), claims
+
+
+@rule(
+    "drive-test-in-file-cache",
+    severity="invalid",
+    over=Bench,
+    says="What is called a test of the drive reads and writes the operating system's file cache: few buffers make "
+    "the engine copy pages, not the drive work.",
+    remedy="UseFileSystemCache = false, or before 4.0 FileSystemCacheThreshold = 1; a database larger than memory; or "
+    "a tool made for drives, such as fio.",
+    source=INVESTIGATION,
+    about="place",
+)
+def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
+    meant, claims = _means_drive(bench)
+    sides = {one.side.name: (one.side, one.buffers) for one in meant}
+    if claims:
+        sides |= {side.name: (side, 0) for side in bench.sides if side.name not in sides}
+    seen: list[Evidence] = []
+    through: list[Side] = []
+    for side, buffers in sides.values():
+        if (found := through_file_cache(side, buffers)) and found[0]:
+            through.append(side)
+            seen.append(found[1])
+    if through:
+        seen += [e for one in meant if one.buffers for e in one.says(f"{one.buffers:,} buffers")]
+        seen += [claim.where.says(claim.text) for claim in claims[:3]]
+        yield Found(
+            f"The file cache is on in {all_named(through)}, and the drive is meant to be measured.", tuple(seen)
+        )
+
+
+@rule(
+    "database-too-small",
+    severity="doubtful",
+    over=Bench,
+    says="The database fits into a cache that it is meant to exceed.",
+    remedy="Two to three times the largest cache on the way: the engine's, the device's (1 to 2 GB even in a cheap "
+    "controller), and for a test of the drive the memory's.",
+    source=INVESTIGATION,
+    about="place",
+)
+def database_too_small(bench: Bench) -> Iterator[Found]:
+    known = [one for side in bench.sides for one in side.databases if one.bytes]
+    claims = [one for one in bench.claims if one.about == "database size" and one.bytes]
+    sizes = [(one.bytes or 0, one.says("bytes", f"{(one.bytes or 0) / 1e6:,.0f} MB")) for one in known]
+    sizes += [(one.bytes or 0, one.where.says(one.text)) for one in claims]
+    if not sizes or not any(_means_drive(bench)):
+        return
+    largest = max(size for size, _ in sizes)
+    caches = list(_caches(bench))
+    exceeded = [(size, what, seen) for size, what, seen in caches if largest < EXCEEDS * size]
+    if exceeded:
+        size, what, _ = max(exceeded, key=lambda one: one[0])
+        text = f"The largest database has {largest / 1e6:,.0f} MB; {what} has {size / 1e6:,.0f} MB"
+        text += " and holds all of it." if largest <= size else ", and it should be at least twice that."
+        yield Found(text, (*(seen for _, seen in sizes), *(e for _, _, e in exceeded if e.file)))
+
+
+def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
+    """What could hold the database, in bytes."""
+    for one in databases(bench):
+        if one.buffers and one.page_bytes:
+            size = one.buffers * one.page_bytes
+            for seen in one.says(f"{one.buffers:,} buffers of {one.page_bytes:,} bytes"):
+                yield size, f"{one.side.name}'s page cache", seen
+    for side in bench.sides:
+        for name in ("innodb_buffer_pool_size", "shared_buffers"):
+            if (asked := next(side.settings(name), None)) and (amount := settings.size(asked.value)):
+                yield amount, f"{side.name}'s page cache", asked.says()
+    yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
+    for claim in bench.claims:
+        if claim.about == "memory" and claim.bytes:
+            yield claim.bytes, "the memory", claim.where.says(claim.text)

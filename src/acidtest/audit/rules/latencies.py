@@ -1,0 +1,139 @@
+"""Latencies that are not what they seem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.finding import Found, rule
+
+NEAR_CEILING = 0.99
+ORDER_TOLERANCE = 1.15  # tools' histograms are coarse: go-tpc's has one significant figure
+RATE_KEPT = 0.95
+STALLED = 0.05  # of the median rate
+TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
+
+
+@rule(
+    "percentile-at-ceiling",
+    severity="invalid",
+    over=Bench,
+    says="A percentile is the end of the tool's histogram: the true one is anywhere above it.",
+    remedy="Measure with a tool that holds the range, or say that it is a lower bound.",
+    source="sysbench's sb_logger.c: OPER_LOG_MAX_VALUE; fio's stat.h: FIO_IO_U_PLAT_GROUP_NR, and stat.c: "
+    "plat_idx_to_val; go-tpc's measure.go: DefaultMaxLatency",
+    about="latency",
+)
+def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        for name, value in one.latency_ms.items():
+            # Where the tool takes the maximum from the histogram too, that one is clamped as well, but claims less.
+            if name.startswith("p") and one.ceiling_ms and value >= NEAR_CEILING * one.ceiling_ms:
+                text = f"{one.name}: {name} is {value:,.0f} ms, {one.tool} counts to {one.ceiling_ms:,.0f}."
+                yield Found(text, (one.where.says(f"{name} {value:,.1f} ms"),))
+
+
+@rule(
+    "percentiles-disordered",
+    severity="invalid",
+    over=Bench,
+    says="A smaller percentile is above a larger one: these figures are not of one measurement.",
+    remedy="Take them from one run, and do not average percentiles.",
+    source="By definition; percentiles of several runs have no mean",
+    about="latency",
+)
+def percentiles_disordered(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        held = [(float(name[1:]), name) for name in one.latency_ms if name[1:].replace(".", "", 1).isdigit()]
+        names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
+        for lower, higher in pairwise(names):
+            if one.latency_ms[lower] > ORDER_TOLERANCE * one.latency_ms[higher]:
+                said = f"{lower} {one.latency_ms[lower]:,.2f} ms, {higher} {one.latency_ms[higher]:,.2f} ms"
+                yield Found(f"{one.name}: {said}.", (one.where.says(said),))
+
+
+@rule(
+    "service-time-under-rate",
+    severity="doubtful",
+    over=Bench,
+    says="Load came at a rate, and latency counts from when a transaction got its turn: its wait is left out.",
+    remedy="Count from the scheduled start (pgbench --rate and sysbench --rate do).",
+    source=TENE,
+    about="latency",
+)
+def service_time_under_rate(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.asked_rate and one.latency_from == "actual start" and one.latency_ms and one.tool != "fio":
+            text = (
+                f"{one.name}: {one.asked_rate:,.0f} a second were scheduled; {one.tool} counts from the actual start."
+            )
+            yield Found(text, (one.where.says(_latencies(one)),))
+
+
+@rule(
+    "rate-not-kept",
+    severity="doubtful",
+    over=Bench,
+    says="The rate that was asked for was not reached: what waits grows as long as the run lasts, and latency with it.",
+    remedy="Ask for less than the capacity, or report the run as a closed loop's.",
+    source=TENE,
+    about="latency",
+)
+def rate_not_kept(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate:
+            text = f"{one.name}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for."
+            yield Found(text, (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),))
+
+
+@rule(
+    "late-ones-skipped",
+    severity="doubtful",
+    over=Bench,
+    says="Transactions that would have begun too late were left out, and their latency with them.",
+    remedy="Run without --latency-limit, or count those skipped as above the limit.",
+    source="PostgreSQL's manual of pgbench: --latency-limit",
+    about="latency",
+)
+def late_ones_skipped(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.skipped:
+            yield Found(f"{one.name}: {one.skipped:,} were skipped.", (one.where.says(f"{one.skipped:,} skipped"),))
+
+
+@rule(
+    "closed-loop-stall",
+    severity="doubtful",
+    over=Bench,
+    says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "
+    "asked for nothing meanwhile.",
+    remedy="Measure latency under a rate, counted from the scheduled start.",
+    source=TENE,
+    about="latency",
+)
+def closed_loop_stall(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.asked_rate or one.latency_from != "actual start" or len(one.series) < 10:
+            continue
+        usual = median(one.series)
+        stalled = sum(1 for rate in one.series if rate < STALLED * usual)
+        share = stalled / len(one.series)
+        for name, value in one.latency_ms.items():
+            if (
+                name[1:].isdigit()
+                and name[0] == "p"
+                and share >= 1 - int(name[1:]) / 100
+                and value < 500 * one.interval_s
+            ):
+                text = (
+                    f"{one.name}: almost nothing was committed in {stalled:,} of {len(one.series):,} intervals of "
+                    f"{one.interval_s:g} s, and {name} is {value:,.1f} ms."
+                )
+                yield Found(text, (one.where.says(_latencies(one)),))
+                break
+
+
+def _latencies(one: Published) -> str:
+    return ", ".join(f"{name} {value:,.2f} ms" for name, value in one.latency_ms.items())

@@ -1,0 +1,103 @@
+"""What servers wrote into their logs. Firebird's restarts have rules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acidtest.audit.bench import Bench
+from acidtest.audit.finding import Found, rule
+
+
+def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
+    for side in bench.sides:
+        for one in side.log:
+            if one.kind in kinds:
+                times = "once" if one.count == 1 else f"{one.count:,} times"
+                yield Found(f"{side.name}: {times}: {one.text}", (one.where.says(f"{times}, the first one here"),))
+
+
+@rule(
+    "deadlocks-in-log",
+    severity="doubtful",
+    over=Bench,
+    says="Transactions were refused for others' sake: how they were tried again is part of what was measured.",
+    remedy="Count refusals and retries beside the rate; take a workload whose hot rows are meant to be.",
+    source="PostgreSQL's manual, 13.5 (serialization failure handling); MySQL's manual, 17.7.5 (deadlocks in InnoDB)",
+)
+def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "deadlock", "serialization")
+
+
+@rule(
+    "crash-in-log",
+    severity="doubtful",
+    over=Bench,
+    says="A server process died: figures from around that time are of a restart.",
+    remedy="Say when it was, and leave out every run that it touches.",
+    source="PostgreSQL's postmaster.c, MySQL's signal_handler.cc, Firebird's guard.cpp",
+)
+def crash_in_log(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "crash")
+
+
+@rule(
+    "corruption-in-log",
+    severity="invalid",
+    over=Bench,
+    says="The server found its own files damaged: nothing that was measured on them is of a working database.",
+    remedy="Find what damages them before measuring; acidtest powercut says whether the storage keeps its word.",
+    source="PostgreSQL's bufmgr.c, InnoDB's buf0buf.cc, Firebird's err.cpp",
+)
+def corruption_in_log(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "corruption")
+
+
+@rule(
+    "recovery-in-log",
+    severity="note",
+    over=Bench,
+    says="The server recovered from a stop that was no shutdown: caches were cold and files changed hands after it.",
+    remedy="Stop servers in order between runs, or say that the crash was meant.",
+    source="PostgreSQL's xlogrecovery.c, InnoDB's log0recv.cc",
+)
+def recovery_in_log(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "recovery")
+
+
+@rule(
+    "errors-in-log",
+    severity="note",
+    over=Bench,
+    says="The server logged errors.",
+    remedy="Mend their cause, or say why they do not matter.",
+    source="PostgreSQL's manual, table 20.2; MySQL's manual, 7.4.2",
+)
+def errors_in_log(bench: Bench) -> Iterator[Found]:
+    # Firebird logs each client that goes without a word as an error.
+    yield from _entries(Bench([side for side in bench.sides if side.engine != "firebird"]), "error")
+
+
+@rule(
+    "checkpoints-frequent",
+    severity="doubtful",
+    over=Bench,
+    says="PostgreSQL itself says that its checkpoints come too often: pages go into the log whole again and again.",
+    remedy="Raise max_wal_size until checkpoints come by time, and say what it is.",
+    source="PostgreSQL's manual: WAL Configuration, checkpoint_warning",
+    about="settings",
+)
+def checkpoints_frequent(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "checkpoints-frequent")
+
+
+@rule(
+    "flush-behind",
+    severity="doubtful",
+    over=Bench,
+    says="InnoDB says that its page cleaner or its log cannot keep up: the rate is borrowed from later.",
+    remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
+    source="InnoDB's buf0flu.cc and log0chkp.cc",
+    about="settings",
+)
+def flush_behind(bench: Bench) -> Iterator[Found]:
+    yield from _entries(bench, "flush-behind")

@@ -1,0 +1,241 @@
+"""Rates that cannot be: by the drive, by the mix of transactions, by the tool's own account."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
+
+IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
+# TPC-C, clause 5.2.3: at least 43 % payments, and 4 % of each of three others; at least as many payments as new orders
+# in every deck. Who counts no read-only transaction sees 10 new orders of 21.
+NEW_ORDERS_MOST = 0.5
+NEW_ORDERS_LEAST = 0.25  # HammerDB's own are 0.43; its old counts for MySQL, that has twice the commits, 0.33
+TPMC_PER_WAREHOUSE = 12.86
+CLIENTS_A_THREAD_MOST = 50
+RELAXED: dict[str, dict[str, tuple[str, ...]]] = {  # settings under which a commit does not wait for the drive
+    "postgresql": {"fsync": ("off", "false", "0", "no"), "synchronous_commit": ("off", "false", "0", "no")},
+    "mysql": {"innodb_flush_log_at_trx_commit": ("0", "2"), "innodb_flush_method": ("nosync",)},
+    "mariadb": {"innodb_flush_log_at_trx_commit": ("0", "2"), "innodb_flush_method": ("nosync",)},
+}
+
+
+def _waits(bench: Bench, one: Published) -> bool:
+    """Whether each of these is claimed to be on the drive before the next of the same terminal: a flush that the tool
+    did, or a writing transaction on an engine whose settings are in the kit and do not relax it."""
+    if one.flushed:
+        return True
+    if one.unit != "transactions":
+        return False
+    sides = [side for side in bench.sides if side.configurations and (one.engine is None or side.engine == one.engine)]
+    relaxed = any(
+        setting.value.lower() in values
+        for side in sides
+        for name, values in RELAXED.get(side.engine or "", {}).items()
+        for setting in side.settings(name)
+    )
+    return bool(sides) and not relaxed
+
+
+@rule(
+    "faster-than-it-turns",
+    severity="invalid",
+    over=Bench,
+    says="More durable commits are claimed than the drive that is named turns: something does not flush.",
+    remedy="Name the write cache that takes the flushes, or find the layer that drops them (acidtest probe).",
+    source="G. Smith, PostgreSQL 9.0 High Performance (2010): one commit a turn and writer without a cache that keeps",
+)
+def faster_than_it_turns(bench: Bench) -> Iterator[Found]:
+    turns = [one for one in bench.texts if one.kind == "turns" and one.value and 3600 <= one.value <= 20_000]
+    solid = any("ssd" in one.text.lower() or "nvme" in one.text.lower() for one in bench.texts if one.kind == "drive")
+    if not turns or solid or any(one.kind == "write-cache" for one in bench.texts):
+        return
+    said = max(turns, key=lambda one: one.value or 0)
+    per_s = (said.value or 0) / 60
+    for one in bench.published:
+        if one.rate and one.terminals and _waits(bench, one) and one.rate > one.terminals * per_s * TOLERANCE:
+            text = (
+                f"{one.name}: {one.rate:,.0f} durable {one.unit} a second from {one.terminals:,} "
+                f"{'writer' if one.terminals == 1 else 'writers'} on a drive that turns {per_s:,.0f} times a second."
+            )
+            yield Found(text, (one.where.says(f"{one.rate:,.1f} a second"), said.where.says(said.text)))
+
+
+@rule(
+    "flush-as-memory",
+    severity="invalid",
+    over=Bench,
+    says="A flush takes no longer than a write into memory: the storage does not flush.",
+    remedy="Find the layer that drops the flushes (acidtest probe), and call no figure from here durable.",
+    source="The fastest drive of its time needs 9 microseconds to read 4 KiB (AnandTech on the Optane P4800X, 2017)",
+)
+def flush_as_memory(bench: Bench) -> Iterator[Found]:
+    plain: dict[str, float] = {}
+    for one in bench.published:
+        if one.tool == "pg_test_fsync" and one.unit == "writes" and one.rate:
+            plain[one.where.file] = 1e6 / one.rate
+    for one in bench.published:
+        if not (one.flushed and one.rate and one.terminals):
+            continue
+        each_us = 1e6 * one.terminals / one.rate
+        floor = plain.get(one.where.file) if one.tool == "pg_test_fsync" and "fsync, close" not in one.name else None
+        if each_us < FASTEST_US:
+            text = f"{one.name}: {each_us:.2g} microseconds for one that is flushed."
+        elif floor is not None and each_us <= AS_PLAIN * floor and "open_" not in one.name:
+            text = f"{one.name}: {each_us:.3g} microseconds, a plain write {floor:.3g}."
+        else:
+            continue
+        yield Found(text, (one.where.says(f"{one.rate:,.0f} a second"),))
+
+
+@rule(
+    "iops-above-provisioned",
+    severity="invalid",
+    over=Bench,
+    says="More operations a second are claimed than the named volume was provisioned with: a cache was at work.",
+    remedy="Measure past the file cache (fio --direct=1) and past the volume's burst credit.",
+    source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
+)
+def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
+    said = max(
+        (one for one in bench.texts if one.kind == "iops" and one.value), key=lambda o: o.value or 0, default=None
+    )
+    if said is None or not said.value:
+        return
+    of_job: dict[tuple[str, str], list[Published]] = defaultdict(list)
+    for one in bench.published:
+        if one.rate and (one.tool in ("fio", "sysbench") and one.unit in ("reads", "writes")):
+            job = one.name.removesuffix(" read").removesuffix(" write") if one.tool == "fio" else one.where.file
+            of_job[one.where.file, job].append(one)
+        elif one.rate and one.terminals == 1 and _waits(bench, one):
+            of_job[one.where.file, f"{one.name}:{one.where.line}"].append(one)  # a write or more each
+    for together in of_job.values():
+        rate = sum(one.rate or 0 for one in together)
+        if rate > said.value * IOPS_TOLERANCE:
+            text = f"{together[0].name}: {rate:,.0f} a second, of {said.value:,.0f} provisioned."
+            seen = [one.where.says(f"{one.rate:,.0f} {one.unit} a second") for one in together]
+            yield Found(text, (*seen, said.where.says(said.text)))
+
+
+@rule(
+    "new-order-share",
+    severity="invalid",
+    over=Bench,
+    says="More than half of all transactions are new orders, which the TPC-C mix rules out.",
+    remedy="Look for payments that fail or are not counted; state the mix if it is another.",
+    source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
+)
+def new_order_share(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.nopm and one.tpm and one.nopm > NEW_ORDERS_MOST * one.tpm:
+            yield _share(one)
+
+
+@rule(
+    "new-order-share-low",
+    severity="doubtful",
+    over=Bench,
+    says="Less than a quarter of all transactions are new orders: the server did other work, or new orders failed.",
+    remedy="Look for errors in the tool's log and for other clients of the server.",
+    source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
+)
+def new_order_share_low(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.nopm and one.tpm and one.nopm < NEW_ORDERS_LEAST * one.tpm:
+            yield _share(one)
+
+
+def _share(one: Published) -> Found:
+    nopm, tpm = one.nopm or 0.0, one.tpm or 0.0
+    text = f"{one.name}: {nopm:,.0f} new orders of {tpm:,.0f} transactions a minute, {nopm / tpm:.0%}; the mix has 43%."
+    return Found(text, (one.where.says(f"{nopm:,.0f} NOPM, {tpm:,.0f} TPM"),))
+
+
+@rule(
+    "goodput-above-throughput",
+    severity="invalid",
+    over=Bench,
+    says="More transactions succeeded than were tried.",
+    remedy="Count both over the same time and in the same way.",
+    source="By definition: goodput is the part of throughput that succeeded",
+)
+def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
+    yield from (_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
+
+
+@rule(
+    "benchbase-goodput",
+    severity="doubtful",
+    over=Bench,
+    says="BenchBase's goodput counts what succeeded in the warm-up too, over the time of the measurement alone.",
+    remedy="Take its throughput less the failures; its goodput is too high by the warm-up's share.",
+    source="BenchBase's Worker.java: doWork counts a success in every state; Results.java: requestsPerSecondGoodput "
+    "divides by the measured time",
+)
+def benchbase_goodput(bench: Bench) -> Iterator[Found]:
+    yield from (_above(one) for one in bench.published if one.tool == "benchbase" and _is_above(one))
+
+
+def _is_above(one: Published) -> bool:
+    return bool(one.rate and one.attempts and one.rate > 1.01 * one.attempts)
+
+
+def _above(one: Published) -> Found:
+    text = f"{one.name}: {one.rate:,.1f} a second succeeded, of {one.attempts:,.1f} that were tried."
+    return Found(text, (one.where.says(f"goodput {one.rate:,.1f}, throughput {one.attempts:,.1f}"),))
+
+
+@rule(
+    "below-scale",
+    severity="note",
+    over=Bench,
+    says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
+    "cache test on few warehouses.",
+    remedy="Say that there are no keying and thinking times; do not compare with TPC-C results.",
+    source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
+)
+def below_scale(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.nopm and one.warehouses and one.nopm > TPMC_PER_WAREHOUSE * one.warehouses:
+            needed = one.nopm / TPMC_PER_WAREHOUSE
+            text = f"{one.name}: {one.nopm:,.0f} a minute on {one.warehouses:,} warehouses; {needed:,.0f} belong to it."
+            yield Found(text, (one.where.says(f"{one.nopm:,.0f} a minute, {one.warehouses:,} warehouses"),))
+
+
+@rule(
+    "generator-threads",
+    severity="note",
+    over=Bench,
+    says="Many clients share one thread of the load generator: its own queue may be what is measured.",
+    remedy="Give pgbench about as many threads (-j) as the generator has cores.",
+    source="PostgreSQL's manual of pgbench: -j, and Good Practices",
+)
+def generator_threads(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        if one.terminals and one.threads and one.terminals > CLIENTS_A_THREAD_MOST * one.threads:
+            threads = "one thread" if one.threads == 1 else f"{one.threads:,} threads"
+            text = f"{one.name}: {one.terminals:,} clients on {threads}."
+            yield Found(text, (one.where.says(f"{one.terminals} clients, {one.threads} threads"),))
+
+
+@rule(
+    "many-failed",
+    severity="doubtful",
+    over=Bench,
+    says="Transactions failed: what is left is another load than the one that is named.",
+    remedy="Mend what fails, or report it beside every figure.",
+    source="TPC-C, clause 5.4: only completed transactions count",
+)
+def many_failed(bench: Bench) -> Iterator[Found]:
+    for one in bench.published:
+        done = one.rate * one.measured_s if one.rate and one.measured_s else None
+        if one.errors and one.tool == "hammerdb":
+            text = f"{one.name}: {one.errors:,} virtual users finished with a failure."
+        elif one.errors and done and one.errors > 0.01 * (done + one.errors):
+            text = f"{one.name}: {one.errors:,} failed beside {done:,.0f} that did not."
+        else:
+            continue
+        yield Found(text, (Evidence(f"{one.errors:,} failed", one.where.file, one.where.line),))

@@ -1,0 +1,178 @@
+"""Stored procedures: whether they can be repeated, which rows they meet on, how much they do in one call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from acidtest.audit.bench import Bench, Draw, LogEntry, Routine, Write
+from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.rules.builds import INVESTIGATION
+
+LOOP_MAX = 20  # repetitions of work in one call; TPC-C's largest transactions have fifteen lines and ten districts
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Rows that a routine changes, and that are others when it is called again in the same way."""
+
+    routine: Routine
+    table: str
+    draws: tuple[Draw, ...]
+    steps: tuple[Evidence, ...]  # from the draw to the rows
+    trigger: str = ""  # that changes them
+
+
+Actions = Mapping[str, Sequence[tuple[Routine, Write]]]
+
+
+def _actions(bench: Bench) -> Actions:
+    """By the table that they are for: what triggers do to rows that are there already, in them or in the functions
+    that they call."""
+    functions: dict[str, list[Routine]] = defaultdict(list)
+    for one in bench.routines:
+        if one.kind == "function":
+            functions[one.name].append(one)
+    found: dict[str, list[tuple[Routine, Write]]] = defaultdict(list)
+    for trigger in bench.routines:
+        if trigger.kind == "trigger":
+            done = [trigger, *functions.get(trigger.calls, ())]
+            found[trigger.table] += [(trigger, write) for one in done for write in one.writes if write.verb != "insert"]
+    return found
+
+
+def moved(bench: Bench) -> Iterator[Moved]:
+    """Every table of whose rows a routine chooses some by what it draws, itself or through a trigger."""
+    actions = _actions(bench)
+    for routine in bench.routines:
+        if routine.kind == "trigger":
+            continue
+        seen = set()
+        for write in routine.writes:
+            for found in (*_directly(routine, write), *_by_triggers(actions, routine, write)):
+                if found.table not in seen:
+                    seen.add(found.table)
+                    yield found
+
+
+def _directly(routine: Routine, write: Write) -> Iterator[Moved]:
+    draws = tuple(one for one in write.keys if one.sort != "column")
+    if draws:
+        yield Moved(routine, write.table, draws, (*map(_drawn, draws), _written(write)))
+
+
+def _by_triggers(actions: Actions, routine: Routine, write: Write) -> Iterator[Moved]:
+    # What is inserted under a number that nobody else gets meets no other row: only what is chosen at random counts.
+    drawn = {name: [one for one in draws if one.sort == "random"] for name, draws in write.columns}
+    if write.verb != "insert" or not any(drawn.values()):
+        return
+    for trigger, action in actions.get(write.table, ()):
+        columns = [key.what for key in action.keys if key.sort == "column"]
+        draws = tuple(one for name in columns for one in drawn.get(name, []) + drawn.get("*", []))
+        if draws:
+            steps = (*map(_drawn, draws), _written(write), _written(action, f"the trigger {trigger.name} "))
+            yield Moved(routine, action.table, draws, steps, trigger.name)
+
+
+def _drawn(draw: Draw) -> Evidence:
+    return draw.where.says(f"{draw.what} answers differently each time")
+
+
+def _written(write: Write, who: str = "") -> Evidence:
+    verbs = {"insert": "inserts into", "update": "updates", "delete": "deletes from", "lock": "locks rows of"}
+    return write.where.says(f"{who}{verbs[write.verb]} {write.table}")
+
+
+def _names(draws: tuple[Draw, ...]) -> str:
+    return " and ".join(sorted({one.what for one in draws}))
+
+
+def _says(found: Moved) -> str:
+    through = f", through the trigger {found.trigger}" if found.trigger else ""
+    return f"{found.routine.name} chooses rows of {found.table} by {_names(found.draws)}{through}"
+
+
+@rule(
+    "routine-not-repeatable",
+    severity="doubtful",
+    over=Bench,
+    says="A procedure draws the keys of the rows that it changes itself: called again, or restarted by the engine "
+    "after an update conflict, it changes other rows and locks more of them each time.",
+    remedy="Draw the keys in the driver and pass them in, so that a repetition does the same work.",
+    source=INVESTIGATION,
+)
+def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
+    for found in moved(bench):
+        definition = found.routine.where.says(f"{found.routine.kind} {found.routine.name}")
+        yield Found(f"{_says(found)}.", (definition, *found.steps))
+
+
+@rule(
+    "restarts-not-repeatable",
+    severity="invalid",
+    over=Bench,
+    says="The log shows that a procedure was restarted after update conflicts, and it does other work each time: what "
+    "is measured is locks that pile up, not the engine.",
+    remedy="Draw the keys in the driver, create fewer rows in one call, or compare with ReadConsistency as a factor.",
+    source=INVESTIGATION,
+)
+def restarts_not_repeatable(bench: Bench) -> Iterator[Found]:
+    entries = [entry for side in bench.sides for entry in side.log if entry.kind == "update-conflict"]
+    for found in moved(bench):
+        named = next((entry for entry in entries if _names_it(entry, found.routine)), None)
+        if named:
+            text = f"{_says(found)}, and the log shows it restarted in vain ({named.count:,} such entries)."
+            yield Found(text, (named.where.says(named.text), *found.steps))
+
+
+def _names_it(entry: LogEntry, routine: Routine) -> bool:
+    words = entry.text.upper().replace('"', " ").replace("(", " ").replace(".", " ").split()
+    return routine.name in words
+
+
+@rule(
+    "hot-row",
+    severity="doubtful",
+    over=Bench,
+    says="Every terminal changes the same row: the test is one of waiting for its lock.",
+    remedy="Spread the work over rows as the application would, or say that a lock is what is measured.",
+    source="TPC-C, clause 2.4.1: rows are chosen at random by a non-uniform function, so that terminals seldom meet",
+)
+def hot_row(bench: Bench) -> Iterator[Found]:
+    for routine in bench.routines:
+        for write in routine.writes:
+            if write.always:
+                text = f"{routine.name} updates {write.table} with {write.always}: one row, or all, at each call."
+                yield Found(text, (write.where.says(f"UPDATE {write.table}: {write.always}"),))
+
+
+@rule(
+    "work-in-one-call",
+    severity="doubtful",
+    over=Bench,
+    says="One call repeats its work many times in one transaction: locks are kept for all of it, and a conflict at its "
+    "end undoes everything.",
+    remedy="One business operation a transaction.",
+    source=INVESTIGATION,
+)
+def work_in_one_call(bench: Bench) -> Iterator[Found]:
+    actions = _actions(bench)
+    for routine in bench.routines:
+        if routine.kind == "trigger" or (routine.loop or 0) < LOOP_MAX:
+            continue
+        changed = _changed(actions, routine)
+        if changed:
+            where = routine.loop_where or routine.where
+            seen = (where.says(f"{routine.loop:,} times"), changed)
+            yield Found(f"{routine.name} repeats its work {routine.loop:,} times in one call.", seen)
+
+
+def _changed(actions: Actions, routine: Routine) -> Evidence | None:
+    """The first change of rows that others may want; a procedure that only inserts is a load."""
+    for write in routine.writes:
+        if write.verb in ("update", "delete"):
+            return _written(write)
+        for trigger, action in actions.get(write.table, ()):
+            return action.where.says(f"the trigger {trigger.name} changes {action.table}")
+    return None

@@ -1,0 +1,25 @@
+"""PostgreSQL's vacuum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acidtest.audit.bench import Bench
+from acidtest.audit.finding import Found, rule
+from acidtest.audit.settings import alike
+
+
+@rule(
+    "autovacuum-off",
+    severity="doubtful",
+    over=Bench,
+    says="Nobody clears away dead rows while it is measured: work that every server must do later is left out.",
+    remedy="Leave autovacuum on, and measure for long enough that it runs.",
+    source="PostgreSQL's manual, Routine Vacuuming",
+    about="settings",
+)
+def autovacuum_off(bench: Bench) -> Iterator[Found]:
+    for side in bench.sides:
+        for setting in side.settings("autovacuum"):
+            if side.engine == "postgresql" and alike(setting.value) == "off":
+                yield Found(f"autovacuum is off in {side.name}.", (setting.says(),))

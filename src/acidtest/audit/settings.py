@@ -1,0 +1,81 @@
+"""What engines do when nobody sets it, and how values are written: from ``settings.toml``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
+ON, OFF = frozenset(("on", "1", "true", "yes", "y")), frozenset(("off", "0", "false", "no", "n"))
+
+
+@dataclass(frozen=True)
+class Known:
+    """One setting of one engine."""
+
+    name: str  # as the manual writes it
+    defaults: tuple[tuple[tuple[int, ...], str], ...]  # from a version on
+    until: tuple[int, ...]  # the first version without it; () for none
+    note: bool  # whether a benchmark should have decided it
+    means: str
+    oldest: tuple[int, ...]  # the first version of the engine that is known here
+
+    def default(self, version: str) -> str | None:
+        """What holds in ``version``; of an unknown one, what holds in all. None where that is not known."""
+        if not version:
+            everywhere = len(self.defaults) == 1 and not self.until and self.defaults[0][0] <= self.oldest
+            return self.defaults[0][1] if everywhere else None
+        of = numbers(version)
+        if self.until and of >= self.until:
+            return None
+        return next((value for since, value in reversed(self.defaults) if of >= since), None)
+
+
+@dataclass(frozen=True)
+class Engine:
+    known: dict[str, Known]  # by the name in lower case
+    neutral: re.Pattern[str]  # names of what has nothing to do with speed or safety
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """ "3.0.5" as something that can be compared."""
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
+
+
+@cache
+def of(engine: str | None) -> Engine:
+    """What is known of an engine; of one that is not here, nothing."""
+    with resources.files("acidtest.audit").joinpath("settings.toml").open("rb") as file:
+        tables = tomllib.load(file)
+    table = tables.get(engine or "", {})
+    both = tables.get(table.get("like", ""), {}) | table
+    known = {}
+    oldest = numbers(both.get("oldest", ""))
+    for name, one in both.items():
+        if isinstance(one, dict):
+            defaults = sorted((numbers(since), value) for since, value in one["default"].items())
+            until = numbers(one.get("until", ""))
+            known[name] = Known(
+                one["name"], tuple(defaults), until, one.get("note", False), one.get("means", ""), oldest
+            )
+    neutral = re.compile("".join(both.get("neutral", "").split()) or r"(?!)")
+    return Engine(known, neutral)
+
+
+def size(value: str) -> int | None:
+    """ "64K", "128MB", "1 GB" in bytes, or the plain number; None of what is neither."""
+    match = SIZE.fullmatch(value.strip())
+    return int(float(match[1]) * UNITS[match[2].lower()]) if match else None
+
+
+def alike(value: str) -> str:
+    """One spelling for what an engine takes for the same."""
+    low = value.strip().lower()
+    if low in ON or low in OFF:
+        return "on" if low in ON else "off"
+    number = size(low)
+    return low if number is None else str(number)

@@ -1,0 +1,86 @@
+"""``acidtest audit``: what makes a benchmark wrong, ours or somebody else's."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from acidtest.errors import BadInput
+from acidtest.journal.reader import CUTS, NAME, read
+
+if TYPE_CHECKING:
+    from acidtest.audit.bench import Bench
+    from acidtest.audit.finding import Finding
+
+
+def audit(
+    path: Annotated[
+        Path | None, typer.Argument(help="A directory: a run of ours, or a benchmark of anybody's.", metavar="PATH")
+    ] = None,
+    except_: Annotated[
+        list[str] | None,
+        typer.Option("--except", help="Set a rule's findings aside, and say why.", metavar="RULE=REASON"),
+    ] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write them for CI systems too.")] = None,
+) -> None:
+    """Look for what makes a benchmark wrong. Exit code 1: a finding says that it must not be believed."""
+    from acidtest.audit import judge, kit, ours
+    from acidtest.audit.bench import Bench
+    from acidtest.audit.rules import rules as all_rules
+    from acidtest.report import findings as shown
+
+    console = Console(highlight=False)
+    if rules:
+        shown.print_rules(all_rules(), console, json=json)
+        return
+    if path is None:
+        raise BadInput("audit what?", "acidtest audit PATH; acidtest audit --rules lists what is looked for")
+    waivers = _waivers(except_ or [])
+    judge.check_waivers(waivers, "--except")
+    try:
+        journals = [path / name for name in (NAME, CUTS) if (path / name).exists()]
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
+    found: list[Finding] = []
+    if journals:
+        bench = Bench(sides=[], read=[(one.name, "journal") for one in journals])
+        for one in journals:
+            journal = read(one)
+            said = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
+            found += judge.waived(said, journal.header.experiment.get("waive", {}) | waivers)
+        found = judge.in_order(found)
+    else:
+        bench = kit.read(path)
+        if not bench.read:
+            raise BadInput(f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md says what can be")
+        found = judge.waived(judge.of_bench(bench), waivers)
+    if sarif is not None:
+        try:
+            sarif.write_text(json_.dumps(shown.as_sarif(found), indent=2))
+        except OSError as error:
+            raise BadInput(f"{sarif}: cannot be written: {error.strerror}", "name a file that can be") from None
+    if json:
+        print(json_.dumps(shown.as_json(bench, found), indent=2))
+    else:
+        shown.print_findings(bench, found, console)
+    if any(finding.severe for finding in found):
+        raise typer.Exit(1)
+
+
+def _why(bench: Bench) -> str:
+    """What there is instead: what is broken, or of no kind that is known here."""
+    if bench.broken:
+        first = bench.broken[0]
+        return f": {first.file} {first.text}" + (f", and {len(bench.broken) - 1} more" if len(bench.broken) > 1 else "")
+    names = ", ".join(bench.unread[:3]) + (", …" if len(bench.unread) > 3 else "")
+    return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of no kind that is known here" if names else ""
+
+
+def _waivers(given: list[str]) -> dict[str, str]:
+    return {name.strip(): reason.strip() for name, _, reason in (one.partition("=") for one in given)}

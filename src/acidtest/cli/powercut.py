@@ -1,0 +1,78 @@
+"""``acidtest powercut``: cuts the power under loaded databases and says what survived."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from acidtest import experiment, plan, runner
+from acidtest.cli.report import show_cuts
+from acidtest.cli.run import watching
+from acidtest.errors import BadInput
+
+
+def powercut(
+    file: Annotated[Path | None, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the journal goes. A second call resumes.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
+    cuts: Annotated[
+        int | None, typer.Option("--cuts", help="Of each combination; else the repetitions.", min=1, max=1000)
+    ] = None,
+    only: Annotated[str | None, typer.Option("--only", help="One combination, as the table names it.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="Look again at a failing crash state, alone.", metavar="STATE.json")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
+    ] = False,
+) -> None:
+    """Cut the power of a simulated disk under each engine, and count acknowledged commits that are gone."""
+    if replay is not None:
+        _replay(replay, json=json)
+        return
+    if file is None or out is None:
+        raise BadInput("powercut: needs an experiment and --out DIR", "or --replay STATE.json alone")
+    asked = experiment.read(file, quick=quick).to_cut()
+    if cuts is not None or seed is not None:
+        asked = asked.model_copy(update={"repetitions": cuts or 1})
+    given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
+    command = [str(file), *(["--quick"] if quick else [])]
+    command += [word for option, value in given if value is not None for word in (option, str(value))]
+    console = Console(stderr=json, highlight=False)
+    with watching(console) as watcher:
+        outcome = runner.cut_power(plan.make(asked), file, out, watcher, only=only, seed=seed, command=command)
+    show_cuts(outcome.journal, out, console, json=json)
+    recordings = outcome.journal.recordings
+    if any(recording.status == "failed" for recording in recordings):
+        print("Some cuts could not be made: see above.", file=sys.stderr)
+        raise typer.Exit(3)
+    if any(r.status == "invalid" or (r.cut is not None and r.cut.verdict == "lost") for r in recordings):
+        raise typer.Exit(1)
+
+
+def _replay(file: Path, *, json: bool) -> None:
+    shown = runner.replay(file)
+    if json:
+        fate = shown.fate.model_dump() if shown.fate else None
+        told = {
+            "cell": shown.cell,
+            "verdict": shown.verdict,
+            "reasons": shown.reasons,
+            "found": shown.found,
+            "fate": fate,
+        }
+        print(json_.dumps(told, indent=2))
+    else:
+        print(f"{shown.verdict}: {shown.cell}")
+        for reason in shown.reasons:
+            print(f"  {reason}")
+    if shown.verdict == "lost":
+        raise typer.Exit(1)

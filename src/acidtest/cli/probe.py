@@ -1,0 +1,150 @@
+"""``acidtest probe``: the commit path of a directory or a block device, without an engine."""
+
+from __future__ import annotations
+
+import json as json_
+import random
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from acidtest import runner
+from acidtest.cli.devices import Erase, UseDevice
+from acidtest.cli.spans import span
+from acidtest.errors import BadInput
+from acidtest.journal import probe as recordings
+from acidtest.plan.probe import plan_probe
+from acidtest.runner.probe import WRITERS_MAX, is_device, look
+from acidtest.runner.probe import probe as run_probe
+
+SECONDS, QUICK_SECONDS = 60.0, 10.0
+WRITERS = "1,2,4,8,16"
+
+
+def probe(
+    path: Annotated[Path, typer.Argument(help="A directory, or a block device.", metavar="PATH")],
+    seconds: Annotated[float | None, typer.Option("--seconds", help="About how long to measure, in all.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One writer only, in about ten seconds.")] = False,
+    writers: Annotated[str, typer.Option("--writers", help="How many write at once, beside one.")] = WRITERS,
+    one_file: Annotated[bool, typer.Option("--one-file", help="All writers on one file, not each on its own.")] = False,
+    block: Annotated[int, typer.Option("--block", help="Bytes of a block: 512 to 1048576.")] = 4096,
+    repetitions: Annotated[int, typer.Option("--repetitions", help="Under five no interval and no verdict.")] = 5,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of the data and the order.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to keep a recording of it.")] = None,
+    use_device: UseDevice = None,
+    erase: Erase = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+) -> None:
+    """Measure every way of making a write durable, and say whether this storage flushes. Exit code 1: it does not.
+
+    A block device is only looked at, unless --use-device names it.
+    """
+    from acidtest.report.probe import print_report, report
+
+    devices = runner.Devices.named(use_device or [], erase or [])
+    widths = [1] if quick else _widths(writers)
+    if not (block >= 512 and block <= 1 << 20 and block.bit_count() == 1):
+        raise BadInput(f"--block {block}: must be a power of two from 512 to 1048576", "4096 is usual")
+    if seconds is not None and not 0 < seconds <= 86_400:
+        raise BadInput(f"--seconds {seconds:g}: must be above 0 and at most 86400")
+    if not 1 <= repetitions <= 1000:
+        raise BadInput(f"--repetitions {repetitions}: must be 1 to 1000")
+    on_device = is_device(path)
+    console = Console(stderr=json, highlight=False)
+    if on_device and not devices.use:
+        found = report(look(path))
+    else:
+        _can_write(out)
+        plan = plan_probe(
+            seconds=seconds if seconds is not None else QUICK_SECONDS if quick else SECONDS,
+            repetitions=repetitions,
+            writers=widths,
+            block_bytes=block,
+            one_file=one_file,
+            on_device=on_device,
+            seed=seed if seed is not None else random.randrange(1 << 32),
+        )
+        try:
+            with _Watcher(console, len(plan.order)) as watcher:
+                recording = run_probe(path, plan, devices, watcher.say, watcher.steps)
+        except KeyboardInterrupt:
+            print("acidtest: stopped; nothing of it is kept", file=sys.stderr)
+            raise typer.Exit(130) from None
+        if out is not None:
+            _keep(out, recording)
+        found = report(recording)
+    if json:
+        print(json_.dumps(found.as_json(), indent=2))
+    else:
+        print_report(found, console)
+        if not found.lines:
+            console.print(f"Nothing was written, so nothing was measured: --use-device {path} does.")
+    if found.judgement.verdict == "does not flush":
+        raise typer.Exit(1)
+
+
+def _widths(text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.strip().isdecimal() and 1 <= int(word) <= WRITERS_MAX for word in words):
+        raise BadInput(f'--writers "{text}": must be numbers from 1 to {WRITERS_MAX}', f"as in --writers {WRITERS}")
+    return [int(word) for word in words]
+
+
+def _can_write(out: Path | None) -> None:
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if (out / recordings.NAME).exists():
+            raise BadInput(f"{out}: holds a probe already", "give another --out, or remove it")
+        attempt = out / ".acidtest-can-write"
+        attempt.write_bytes(b"1")
+        attempt.unlink()
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+
+
+def _keep(out: Path, recording: recordings.ProbeRecording) -> None:
+    try:
+        recordings.write(out, recording)
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+
+
+class _Watcher:
+    """Progress: a bar for a person, a line now and then for a log."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console, self._total = console, total
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[said]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bars.add_task("probing", total=total, said="preparing")
+        self._told = 0
+
+    def __enter__(self) -> _Watcher:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def say(self, lines: list[str]) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=True, markup=False)
+
+    def steps(self, done: int, left_s: float) -> None:
+        self._bars.update(self._task, completed=done, said=f"{done} of {self._total}, {span(left_s)} left")
+        tenth = 10 * done // self._total
+        if not self._console.is_terminal and tenth > self._told:
+            self._told = tenth
+            self._console.print(f"[{done}/{self._total}] {span(left_s)} left", soft_wrap=True, markup=False)

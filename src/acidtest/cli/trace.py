@@ -1,0 +1,123 @@
+"""``acidtest trace``: what each combination of an experiment asks of the operating system at its commits."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+from rich.console import Console
+
+from acidtest import experiment, plan, runner
+from acidtest.cli.devices import Erase, UseDevice
+from acidtest.cli.run import watching
+from acidtest.errors import BadInput, not_among
+from acidtest.place import Ledger
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
+    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
+    engine: Annotated[list[str] | None, typer.Option("--engine", help="This engine only.", metavar="ID")] = None,
+    cell: Annotated[list[str] | None, typer.Option("--cell", help="This combination only.", metavar="ID")] = None,
+    transactions: Annotated[int, typer.Option("--transactions", help="So many of each.", min=1)] = 100,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Keep the recordings here; databases lie here meanwhile.")
+    ] = None,
+    use_device: UseDevice = None,
+    erase: Erase = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was seen as JSON.")] = False,
+) -> None:
+    """Watch the system calls of each combination of an experiment: files, flags, writes and flushes of a commit.
+
+    Each combination runs once, for few transactions, watched by the kernel's tracing (needs root) or by strace.
+    Without --out databases lie in a directory that is made here and removed in the end.
+    """
+    from acidtest.report.calls import as_json, print_calls
+
+    planned = _few(experiment.read(file, quick=quick), transactions)
+    chosen = _chosen(planned, engine or [], cell or [])
+    console = Console(stderr=json, highlight=False)
+    devices = runner.Devices.named(use_device or [], erase or [])
+    with _directory(out) as where, watching(console) as watcher:
+        outcome = runner.run(chosen, file, where, watcher, devices=devices)
+    order = [one.id for one in chosen.combinations()]
+    recordings = sorted(
+        (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order.index(one.cell)
+    )
+    if json:
+        print(
+            json_.dumps(
+                {"experiment": planned.experiment.name, "cells": [as_json(one) for one in recordings]}, indent=2
+            )
+        )
+    else:
+        for one in recordings:
+            print_calls(one, console)
+    if any(one.status == "failed" for one in recordings):
+        print("Some combinations could not run: see above.", file=sys.stderr)
+        raise typer.Exit(3)
+    if any(one.status == "invalid" or (one.calls and one.calls.dropped) for one in recordings):
+        print("Some combinations are invalid, or events were lost: see above.", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
+    """Each combination once, for few transactions, watched."""
+    workloads = {
+        name: spec.model_copy(
+            update={
+                "observe": True,
+                "warmup_s": 0.0,
+                "duration_s": None,
+                "count": min(spec.count, transactions) if spec.count else transactions,
+            }
+        )
+        for name, spec in asked.workload.items()
+    }
+    return plan.make(asked.model_copy(update={"repetitions": 1, "workload": workloads}))
+
+
+def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Plan:
+    known = {one.engine for one in planned.cells}
+    for name in engines:
+        if name not in known:
+            raise BadInput(not_among("--engine", name, sorted(known)))
+    combinations = {one.combination for one in planned.cells}
+    wanted = {name.partition("#")[0] for name in cells}
+    for name in wanted - combinations:
+        raise BadInput(not_among("--cell", name, sorted(combinations)))
+    kept = tuple(
+        one
+        for one in planned.cells
+        if (not engines or one.engine in engines) and (not wanted or one.combination in wanted)
+    )
+    if not kept:
+        raise BadInput("--engine and --cell together leave nothing to run", "leave one of them out")
+    return replace(planned, cells=kept)
+
+
+@contextmanager
+def _directory(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    ledger = Ledger()
+    made: str | None = None
+    try:
+        directory = Path.cwd() / f"acidtest-trace-{uuid4().hex[:8]}"
+        try:
+            made = ledger.make_directory(directory)
+        except OSError as error:
+            raise BadInput(f"{directory}: cannot be made: {error.strerror}", "give --out") from None
+        yield directory / "out"
+    finally:
+        if made is not None:
+            ledger.remove_directory(made)
+        ledger.close()

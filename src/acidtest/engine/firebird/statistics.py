@@ -1,0 +1,69 @@
+"""Statistics of a Firebird database, out of what gstat prints."""
+
+from __future__ import annotations
+
+from acidtest.formats import gstat
+from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics, Transactions
+
+# What a data page holds of each record beside its bytes: the record's header (RHD_SIZE) and its entry in the page's
+# directory (data_page::dpg_repeat); see src/jrd/ods.h of Firebird's source.
+RECORD_HEADER_BYTES, DIRECTORY_ENTRY_BYTES = 13, 4
+
+
+def of_gstat(output: gstat.Output, source: str) -> DatabaseStatistics:
+    """The figures; without size and times of the database, which gstat does not print. Raises KeyError for one that
+    is missing."""
+    page_bytes = int(output.header["Page size"])
+    # One that is switched off, or a table that is nobody's yet, has a name only.
+    indexes = [_index(part, page_bytes) for part in output.indexes if part.figures]
+    tables = [_table(part, page_bytes, indexes) for part in output.tables if part.figures]
+    counters = [int(output.header[name]) for name in ("Oldest transaction", "Oldest active", "Next transaction")]
+    return DatabaseStatistics(
+        source=source,
+        page_bytes=page_bytes,
+        bytes=0,
+        took_s=0,
+        read_bytes=sum(table.data_pages or 0 for table in tables) * page_bytes + sum(index.bytes for index in indexes),
+        tables=tables,
+        indexes=indexes,
+        transactions=Transactions(oldest=counters[0], oldest_active=counters[1], next=counters[2]),
+    )
+
+
+def _table(part: gstat.Part, page_bytes: int, indexes: list[IndexStatistics]) -> TableStatistics:
+    said = part.figures
+    name, records, pages = part.name.lower(), int(said["total records"]), int(said["data pages"])
+    record_bytes, room = said["average record length"], pages * page_bytes
+    whole = records * (record_bytes + RECORD_HEADER_BYTES + DIRECTORY_ENTRY_BYTES)
+    versions = int(said["total versions"])
+    return TableStatistics(
+        name=name,
+        records=records,
+        record_bytes=record_bytes if records else None,
+        versions=versions,
+        version_bytes=said["average version length"] if versions else None,
+        versions_max=int(said["max versions"]),
+        data_pages=pages,
+        slots=int(said["data page slots"]),
+        bytes=room + int(said.get("blob pages", 0)) * page_bytes,
+        index_bytes=sum(index.bytes for index in indexes if index.table == name),
+        fill_percent=said["average fill"] if pages else None,
+        real_fill_percent=min(100.0, 100 * whole / room) if pages else None,
+    )
+
+
+def _index(part: gstat.Part, page_bytes: int) -> IndexStatistics:
+    said = part.figures
+    nodes, leaves = int(said["nodes"]), int(said["leaf buckets"])
+    return IndexStatistics(
+        name=part.name.lower(),
+        table=part.table.lower(),
+        depth=int(said["depth"]),
+        keys=nodes,
+        key_bytes=said["average data length"] if nodes else None,
+        duplicates=int(said["total dup"]),
+        duplicates_max=int(said["max dup"]),
+        unique=nodes - int(said["total dup"]),
+        bytes=leaves * page_bytes,
+        fill_percent=min(100.0, 100 * nodes * said["average node length"] / (leaves * page_bytes)) if leaves else None,
+    )

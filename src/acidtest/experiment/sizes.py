@@ -1,0 +1,100 @@
+"""Sizes as people write them: "9.04 GB" is 9,040,000,000 bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from acidtest.errors import BadInput
+
+UNITS = {"b": 1, "bytes": 1} | {
+    f"{prefix}{suffix}": base**power
+    for suffix, base in (("b", 1000), ("ib", 1024))
+    for power, prefix in enumerate("kmgtp", start=1)
+}
+MOST = 1 << 60  # bytes: beyond every database, and whole in a floating-point number's range of counting
+GRAMMAR = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+REMEDY = 'a number and kB, MB, GB, TB (10^3 each) or KiB, MiB, GiB, TiB (2^10 each), as in "9.04 GB"'
+
+
+def bytes_of(text: str) -> int:
+    """The bytes of a size: ``9.04 GB``, ``1.8TB``, ``16 GiB``, or bytes without a unit; in upper or lower case.
+
+    Raises BadInput for anything else, for nothing at all ("0 GB") and for 2^60 bytes and more.
+    """
+    found = GRAMMAR.fullmatch(text.strip())
+    unit = UNITS.get(found[2].lower() or "b") if found else None
+    if found is None or unit is None:
+        raise BadInput(f'"{text}" is not a size', REMEDY)
+    if len(found[1]) > 40:
+        raise BadInput(f'"{text}": a size has at most 40 digits', REMEDY)
+    size = int((Decimal(found[1]) * unit).to_integral_value())
+    if not 1 <= size < MOST:
+        raise BadInput(f'"{text}": a size is at least a byte and below an exbibyte', REMEDY)
+    return size
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a database is to be: in exactly one of the three ways."""
+
+    asked: str  # as the experiment has it
+    bytes: int | None = None
+    warehouses: int | None = None
+    times_memory: float | None = None
+
+    def with_memory(self, memory_mb: int | None) -> Size:
+        """In bytes, where it is a multiple of this limit. Raises BadInput where there is no limit."""
+        if self.times_memory is None:
+            return self
+        if memory_mb is None:
+            raise BadInput(
+                f'growth.sizes: "{self.asked}" is a multiple of place.memory_mb, and there is none',
+                "add memory_mb to [place], or give the size in GB",
+            )
+        return Size(self.asked, bytes=round(self.times_memory * (memory_mb << 20)))
+
+
+WAREHOUSES = re.compile(r"([0-9]+)\s*warehouses?", re.ASCII | re.IGNORECASE)
+TIMES_MEMORY = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,9})?)\s*[x×]\s*memory", re.IGNORECASE)
+WAREHOUSES_MOST = 100_000
+
+
+def size_of(text: str) -> Size:
+    """One of growth's sizes: as ``bytes_of`` reads it, ``40 warehouses``, or ``2x memory``. Raises BadInput."""
+    if found := WAREHOUSES.fullmatch(text.strip()):
+        count = int(found[1][:9])
+        if not 1 <= count <= WAREHOUSES_MOST:
+            raise BadInput(f'"{text}": must be from 1 to {WAREHOUSES_MOST:,} warehouses')
+        return Size(text, warehouses=count)
+    if found := TIMES_MEMORY.fullmatch(text.strip()):
+        times = float(found[1])
+        if not times:
+            raise BadInput(f'"{text}": must be above 0')
+        return Size(text, times_memory=times)
+    try:
+        return Size(text, bytes=bytes_of(text))
+    except BadInput as error:
+        raise BadInput(error.message, 'write it as "9.04 GB", "40 warehouses" or "2x memory"') from None
+
+
+def check_ascending(sizes: Sequence[Size], memories_mb: Sequence[int | None]) -> None:
+    """Raise BadInput unless each size is above the one before it, whichever of the memory limits there is."""
+    counted = [size for size in sizes if size.warehouses is not None]
+    if counted and len(counted) < len(sizes):
+        other = next(size for size in sizes if size.warehouses is None)
+        raise BadInput(
+            f'growth.sizes: "{counted[0].asked}" and "{other.asked}" cannot be put in order',
+            "give all in warehouses, or none",
+        )
+    for memory_mb in memories_mb:
+        order = [(size.with_memory(memory_mb).bytes or size.warehouses or 0) for size in sizes]
+        for (below, size), (before, after) in zip(pairwise(sizes), pairwise(order), strict=True):
+            if after <= before:
+                raise BadInput(
+                    f'growth.sizes: "{size.asked}" is not above "{below.asked}", and a database only grows',
+                    'put them in ascending order, or load = "fresh"',
+                )

@@ -1,0 +1,189 @@
+"""An engine's system calls in a terminal: its files, each commit in figures, one commit line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from acidtest.analysis.calls import FileUse, role, uses
+from acidtest.journal.models import Recording
+from acidtest.journal.protocol import ObservedCalls, ObservedLine, Spread, TypicalCommit
+from acidtest.report.numbers import number
+
+TIED = {
+    "thread": "a commit's calls are those of its own thread",
+    "time": "a commit's calls are those that the server made while it was under way",
+    "shared_time": "several terminals at once: which commit a call is for cannot be told, so there are only averages",
+}
+LAYERS = {"file_system": "file system", "block": "block layer", "device": "disk"}
+OTHERS_MAX = 6  # names of files that were only read or open
+
+
+def print_calls(recording: Recording, console: Console) -> None:
+    """Print what ``recording`` holds of calls; nothing else of it."""
+    console.print()
+    console.print(Text(" ".join(recording.levels.values()), style="bold"), soft_wrap=True)
+    console.print(Text(recording.durability_means, style="dim"))
+    calls = recording.calls
+    if calls is None:
+        console.print(Text(recording.reason or "its calls were not watched", style="red"), soft_wrap=True)
+        return
+    lost = f"{calls.dropped:,} events lost: every count is a lower bound" if calls.dropped else "no event lost"
+    means = {"kernel": "the kernel's tracing", "strace": "strace"}[calls.means]
+    console.print(f"{calls.commits:,} commits, {calls.calls:,} calls seen by {means}, {lost}; {TIED[calls.tied_by]}.")
+    if calls.commits == 0:
+        return
+    found = uses(calls, recording.engine.id if recording.engine else "")
+    console.print()
+    console.print(_files([use for use in found if use.touched], calls.commits))
+    _print_others([use for use in found if not use.touched], console)
+    _print_storage(calls, console)
+    _print_commit(calls, console)
+    if calls.typical:
+        _print_typical(calls.typical, console)
+
+
+def _grid(*columns: tuple[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, justify in columns:
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    return table
+
+
+def _files(found: Sequence[FileUse], commits: int) -> Table:
+    table = _grid(
+        ("file", "left"), ("role", "left"), ("opened with", "left"), ("writes", "right"), ("bytes", "right"),
+        ("flushes", "left"), ("µs each", "right"), ("reads", "right"),
+    )  # fmt: skip
+    table.caption = "writes, bytes, flushes and reads: for each commit, on average"
+    table.caption_justify = "left"
+    for use in found:
+        table.add_row(*file_row(use, commits))
+    return table
+
+
+def file_row(use: FileUse, commits: int) -> tuple[str, ...]:
+    """Path, role, flags; then of one commit writes, bytes, flushes by kind, µs of each flush, reads."""
+    flushes = ", ".join(f"{number(count / commits)} {how}" for how, count in sorted(use.flushes.items()))
+    submitted = f"{number(use.submitted / commits)} handed over unseen" if use.submitted else ""
+    return (
+        use.path,
+        use.role,
+        " or ".join(use.flags),
+        number(use.writes / commits),
+        number(use.write_bytes / commits),
+        flushes or submitted or "none",
+        number(use.flush_us / use.flush_count) if use.flush_count else "",
+        number(use.reads / commits),
+    )
+
+
+def _print_others(found: Sequence[FileUse], console: Console) -> None:
+    if not found:
+        return
+    named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in found[:OTHERS_MAX]]
+    more = f" and {len(found) - OTHERS_MAX} more" if len(found) > OTHERS_MAX else ""
+    console.print(Text(f"Open or read only: {'; '.join(named)}{more}.", style="dim"))
+
+
+def _print_storage(calls: ObservedCalls, console: Console) -> None:
+    if calls.means != "kernel":
+        console.print(Text(beneath(calls), style="dim"))
+    else:
+        console.print(beneath(calls))
+
+
+def beneath(calls: ObservedCalls) -> str:
+    """What file system and block layer did for one commit, on average."""
+    if calls.means != "kernel":
+        return "What file system and block layer did, strace does not show."
+    each = [
+        f"{number(one.count / calls.commits)} {one.what}"
+        + (f" ({number(one.bytes / calls.commits)} bytes)" if one.bytes else "")
+        + (f" of {number(one.total_us / one.count)} µs" if one.total_us else "")
+        for one in calls.storage
+    ]
+    return f"Beneath, on this disk, for each commit: {'; '.join(each) or 'nothing was seen'}."
+
+
+def _print_commit(calls: ObservedCalls, console: Console) -> None:
+    if not (each := calls.per_commit):
+        return
+
+    def shown(spread: Spread) -> str:
+        if spread.min == spread.max:
+            return f"{spread.median:,}"
+        return f"{spread.median:,} ({spread.min:,} to {spread.max:,})"
+
+    console.print(
+        f"A commit: {shown(each.writes)} writes of {shown(each.bytes)} bytes together, {shown(each.flushes)} flushes, "
+        f"{shown(each.flush_us)} µs in flushes of {shown(each.whole_us)} µs in all; median and range."
+    )
+
+
+def _print_typical(typical: TypicalCommit, console: Console) -> None:
+    console.print()
+    console.print(heading(typical))
+    table = _grid(
+        ("at µs", "right"), ("thread", "left"), ("call", "left"), ("file", "left"), ("offset", "right"),
+        ("bytes", "right"), ("took µs", "right"),
+    )  # fmt: skip
+    for line in typical.lines:
+        table.add_row(*line_row(line), style="" if line.layer == "call" else "dim")
+    console.print(table)
+    if typical.left_out:
+        console.print(f"{typical.left_out:,} more lines are left out.")
+
+
+def heading(typical: TypicalCommit) -> str:
+    asked = f", the commit asked for at {number(typical.commit_at_us)} µs" if typical.commit_at_us else ""
+    return (
+        f"One commit like most ({typical.alike:,} have as many writes and flushes), terminal {typical.terminal}, "
+        f"{number(typical.lasted_us)} µs{asked}:"
+    )
+
+
+def line_row(line: ObservedLine) -> tuple[str, ...]:
+    """When, thread, call, file, offset, bytes, how long."""
+    what = (
+        " ".join(filter(None, (line.what, line.how))) if line.layer == "call" else f"{LAYERS[line.layer]}: {line.what}"
+    )
+    return (
+        f"{line.at_us:,.1f}",
+        line.who,
+        what + (f": {line.error}" if line.error else ""),
+        line.path or "",
+        "" if line.offset is None else f"{line.offset:,}",
+        "" if line.bytes is None else f"{line.bytes:,}",
+        "" if line.lasted_us is None else f"{line.lasted_us:,.1f}",
+    )
+
+
+def as_json(recording: Recording) -> dict[str, Any]:
+    """The same for programs, each file with its role."""
+    calls = recording.calls
+    told = calls.model_dump(mode="json") if calls else None
+    for file in told["files"] if told else []:
+        file["role"] = role(recording.engine.id if recording.engine else "", file["path"])
+    return {
+        "cell": recording.cell,
+        "levels": recording.levels,
+        "status": recording.status,
+        "reason": recording.reason,
+        "engine": recording.engine.model_dump(mode="json") if recording.engine else None,
+        "durability_means": recording.durability_means,
+        "calls": told,
+    }
+
+
+def touched(recording: Recording) -> list[tuple[str, ...]]:
+    """A row for each file that was written or flushed."""
+    calls = recording.calls
+    if calls is None or not calls.commits:
+        return []
+    found = uses(calls, recording.engine.id if recording.engine else "")
+    return [file_row(use, calls.commits) for use in found if use.touched]

@@ -1,0 +1,138 @@
+"""Findings of an audit: in the terminal, as JSON, and as SARIF 2.1.0 for CI systems."""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from acidtest import __version__
+from acidtest.audit.bench import Bench
+from acidtest.audit.finding import Evidence, Finding, Rule, Severity
+
+STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
+LEVELS: dict[Severity, str] = {"invalid": "error", "doubtful": "warning", "note": "note"}
+EVIDENCE_MAX = 6
+SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def print_findings(bench: Bench, findings: Sequence[Finding], console: Console) -> None:
+    """The findings by severity, then what could not be read."""
+    counted = [finding for finding in findings if not finding.waiver]
+    for severity, of in groupby(counted, key=lambda finding: finding.severity):
+        for finding in of:
+            console.print(Text.assemble((severity, STYLES[severity]), "  ", (finding.rule.name, "bold")))
+            _indented(console, finding.text)
+            for one in finding.evidence[:EVIDENCE_MAX]:
+                _indented(console, f"{place(one)}: {one.text}" if one.file else one.text, by=4, style="dim")
+            if len(finding.evidence) > EVIDENCE_MAX:
+                _indented(
+                    console, f"and {len(finding.evidence) - EVIDENCE_MAX} more (--json has all)", by=4, style="dim"
+                )
+            _indented(console, finding.rule.remedy, first="→ ")
+            _indented(console, f"Source: {finding.rule.source}", style="dim")
+            console.print()
+    for finding in findings:
+        if finding.waiver:
+            console.print(Text(f"set aside: {finding.rule.name}: {finding.waiver}", style="dim"))
+    for one in bench.broken:
+        console.print(Text(f"could not be read: {place(one)}: {one.text}", style="dim"))
+    if bench.unread:
+        names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8} more" if len(bench.unread) > 8 else "")
+        console.print(Text(f"not read, of no kind that is known here: {names}", style="dim"))
+    console.print(summary(bench, findings))
+
+
+def summary(bench: Bench, findings: Sequence[Finding]) -> str:
+    """One line: how many of each severity, over how many files."""
+    counts = [
+        f"{sum(1 for f in findings if f.severity == severity and not f.waiver)} {severity}" for severity in LEVELS
+    ]
+    return f"{', '.join(counts)}; {len(bench.sides)} sides, {len(bench.read)} files read"
+
+
+def place(evidence: Evidence) -> str:
+    return evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"
+
+
+def as_json(bench: Bench, findings: Sequence[Finding]) -> dict[str, Any]:
+    return {
+        "findings": [finding.as_json() for finding in findings],
+        "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
+        "read": [{"file": file, "as": kind} for file, kind in bench.read],
+        "not_read": list(bench.unread),
+        "broken": [vars(one) for one in bench.broken],
+    }
+
+
+def as_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """See the OASIS standard; a waived finding is suppressed with its reason."""
+    rules = {finding.rule.name: finding.rule for finding in findings}
+    return {
+        "$schema": SARIF,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "acidtest", "version": __version__,
+                                    "rules": [_sarif_rule(rule) for rule in rules.values()]}},
+                "results": [_sarif_result(finding) for finding in findings],
+            }
+        ],
+    }  # fmt: skip
+
+
+def _sarif_rule(rule: Rule[Any]) -> dict[str, Any]:
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": rule.says},
+        "help": {"text": f"{rule.remedy} Source: {rule.source}"},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+    }
+
+
+def _sarif_result(finding: Finding) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": finding.rule.name,
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{finding.text} {finding.rule.remedy}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": one.file},
+                    **({"region": {"startLine": one.line}} if one.line else {}),
+                },
+                "message": {"text": one.text},
+            }
+            for one in finding.evidence
+            if one.file
+        ],
+    }
+    if finding.waiver:
+        result["suppressions"] = [{"kind": "external", "justification": finding.waiver}]
+    return result
+
+
+def print_rules(rules: Sequence[Rule[Any]], console: Console, *, json: bool) -> None:
+    """Every rule, for people or for programs."""
+    if json:
+        names = ("name", "severity", "says", "remedy", "source")
+        console.print_json(json_.dumps({"rules": [{n: getattr(rule, n) for n in names} for rule in rules]}))
+        return
+    for rule in rules:
+        console.print(Text.assemble((rule.severity, STYLES[rule.severity]), "  ", (rule.name, "bold")))
+        _indented(console, rule.says)
+        _indented(console, rule.remedy, first="→ ")
+        _indented(console, f"Source: {rule.source}", style="dim")
+        console.print()
+
+
+def _indented(console: Console, text: str, *, by: int = 2, first: str = "", style: str = "") -> None:
+    """``text`` in lines of the console's width; ``first`` stands before the first, as much room before the others."""
+    width = by + len(first)
+    for number, line in enumerate(Text(text, style=style).wrap(console, max(console.width - width, 20))):
+        line.rstrip()
+        console.print(Text(f"{'' if number else first}".rjust(width)) + line)

@@ -1,0 +1,51 @@
+"""Figures as words and for programs: the same on the page, in the terminal, and wherever else they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from acidtest.analysis.summary import Interval, Summary
+
+
+def percent(summary: Summary | None) -> str:
+    """A ratio with the base as 100."""
+    return "–" if summary is None or summary.median is None else number(100 * summary.median)
+
+
+def interval(summary: Summary | None, scale: float = 1.0) -> str:
+    """``low – high``, or "–" where the sample cannot bear an interval."""
+    if summary is None or summary.interval is None:
+        return "–"
+    return f"{number(scale * summary.interval.low)} – {number(scale * summary.interval.high)}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Three significant digits, thousands set apart; "–" for None."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{float(f'{value:.{digits}g}'):,.0f}"
+    return f"{value:#.{digits}g}".rstrip(".")
+
+
+def mib(value: float | None) -> str:
+    """Bytes as MiB."""
+    return number(value / (1 << 20)) if value is not None else "–"
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """For programs: nothing is rounded."""
+    return {"n": summary.n, "median": summary.median, **bounds_json(summary.interval)}
+
+
+def bounds_json(found: Interval | None) -> dict[str, float | None]:
+    """An interval for programs."""
+    return {"low": found.low if found else None, "high": found.high if found else None}
+
+
+def share(value: float | None) -> str:
+    """A part of the whole."""
+    return "–" if value is None else f"{value:.0%}"

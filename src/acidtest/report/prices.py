@@ -1,0 +1,75 @@
+"""Speed, calls and survival of each row side by side: the columns of the table, and the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acidtest.analysis.calls import CommitCalls
+from acidtest.analysis.prices import APART, Price
+from acidtest.analysis.summary import median
+from acidtest.journal.models import NOT_APPLICABLE
+from acidtest.report import charts
+from acidtest.report.numbers import number
+from acidtest.report.survival import worst_said
+
+
+@dataclass(frozen=True)
+class Column:
+    head: str
+    said: Callable[[Price], str]
+    drop: int = 0  # as of ``fitted.Column``
+
+
+def varied(found: Sequence[Price]) -> list[str]:
+    """Factors that tell the rows apart; the workload only where several are timed."""
+    names = [f for f in found[0].row.levels if f == "workload" or f not in APART] if found else []
+    return [f for f in names if len({price.row.levels[f] for price in found}) > 1] or ["engine", "durability"]
+
+
+def name(price: Price, factors: Sequence[str]) -> str:
+    return ", ".join(level for f in factors if (level := price.row.levels[f]) != NOT_APPLICABLE)
+
+
+def columns(found: Sequence[Price]) -> list[Column]:
+    """Those that some row has a figure for. Speeds are medians of the repetitions."""
+    shown: list[Column] = []
+    if any(price.row.by_count for price in found):
+        shown.append(Column(_seconds_head(found), lambda p: number(p.seconds)))
+    shown.append(Column("commits/s", lambda p: number(median(p.row.goodput_per_s())), drop=2))
+    if any(price.calls for price in found):
+        shown += [
+            Column("writes", lambda p: _of(p.calls, lambda calls: number(calls.writes))),
+            Column("flushes", lambda p: _of(p.calls, lambda calls: number(calls.flushes))),
+            Column("ms in flushes", lambda p: _of(p.calls, lambda calls: number(calls.flush_us / 1e3)), drop=3),
+        ]
+    if any(price.survival for price in found):
+        shown += [
+            Column("survived", lambda p: f"{p.survival.survived} of {p.survival.cuts}" if p.survival else "not cut"),
+            Column("worst loss", lambda p: worst_said(p.survival) if p.survival else "–", drop=1),
+        ]
+    return shown
+
+
+def _seconds_head(found: Sequence[Price]) -> str:
+    """The kind ``commits`` counts pairs of insert and commit."""
+    counted = {price.row.first.workload.get("count") for price in found if price.row.by_count}
+    pairs = {price.row.first.workload.get("kind") for price in found if price.row.by_count} == {"commits"}
+    return f"s per {counted.pop():,} {'pairs' if pairs else 'commits'}" if len(counted) == 1 else "run s"
+
+
+def _of(calls: CommitCalls | None, said: Callable[[CommitCalls], str]) -> str:
+    if calls is None:
+        return "–"
+    return f"{'≥ ' if calls.dropped else ''}{said(calls)}"
+
+
+def picture(found: Sequence[Price], engines: list[str]) -> charts.Spec | None:
+    """Of those that were both timed and cut, each repetition in the colour of the verdict."""
+    factors = varied(found)
+    named = [
+        (name(price, factors), replace(cut, speeds=tuple((cut.verdict, rate) for rate in price.row.goodput_per_s())))
+        for price in found
+        if (cut := price.survival) is not None
+    ]
+    return charts.survival(named, engines, "commits/s")

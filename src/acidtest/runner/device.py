@@ -1,0 +1,46 @@
+"""The work of the block device beneath a cell's database, from the beginning of the measurement to its end."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from acidtest.journal.models import DeviceWork
+from acidtest.journal.protocol import Progress
+from acidtest.place import diskstats
+from acidtest.place.diskstats import Counters
+
+
+class CellDevice:
+    """Told what the rig says, it reads the device's counters when the measurement begins and when it ends.
+
+    ``database`` is a file, a directory or a device. With ``timed`` the run ends by its duration, which the rig says on
+    time; otherwise it has ended when its result is there, and what closing the sessions wrote counts too.
+    """
+
+    def __init__(self, database: Path, *, timed: bool) -> None:
+        self._block = diskstats.device_beneath(database)
+        self._timed = timed
+        self._read: list[Counters] = []
+
+    def progress(self, progress: Progress) -> None:
+        if progress.phase != "run":
+            return
+        if not self._read or (len(self._read) == 1 and self._timed and progress.fraction == 1):
+            self._now()
+
+    def measured(self) -> None:
+        """The result is there."""
+        if len(self._read) == 1:
+            self._now()
+
+    def _now(self) -> None:
+        with contextlib.suppress(OSError):  # a device that is gone: the cell will say so
+            if self._block:
+                self._read.append(diskstats.counters(self._block))
+
+    def record(self) -> DeviceWork | None:
+        """None where the kernel counts nothing for such a place, and where the measurement did not end."""
+        if self._block is None or len(self._read) < 2:
+            return None
+        return diskstats.between(self._block.name, *self._read)

@@ -1,0 +1,76 @@
+"""The system calls of one cell's engine: by what means they are watched, and what that does to the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from acidtest.analysis import crashstates
+from acidtest.analysis.calls import joined
+from acidtest.journal.models import Warning
+from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
+from acidtest.place import Ledger, tracing
+from acidtest.plan import Cell
+
+
+def admit(cells: Iterable[Cell]) -> None:
+    """Raise MachineLacks where a cell asks for what this machine cannot do."""
+    if any(cell.workload.observe for cell in cells):
+        tracing.means()
+
+
+@contextmanager
+def watched(cell: Cell, ledger: Ledger, processes: Sequence[int], directory: Path) -> Iterator[Observe | None]:
+    """What the rig is to watch: the server's ``processes``, or, without any, the engine embedded in itself.
+
+    What it makes in the kernel for that is released in the end, whatever becomes of the rig.
+    """
+    if not cell.workload.observe:
+        yield None
+        return
+    where = str(directory.resolve())
+    if tracing.means() == "strace":
+        program = tracing.strace()
+        assert program is not None
+        yield Observe(means=StraceMeans(program=program), processes=list(processes), directory=where)
+        return
+    id, instance = ledger.begin_trace()  # noqa: A001
+    try:
+        yield Observe(means=KernelMeans(instance=instance), processes=list(processes), directory=where)
+    finally:
+        ledger.undo(id)
+
+
+def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
+    """The calls, with what the simulated disk logged during the typical commit among its lines."""
+    if calls.typical is None:
+        return calls
+    began_ns, (_, records) = crashstates.began_ns(log), crashstates.read(log)
+    done = [
+        (
+            began_ns + one.time_ns,
+            "flush" if one.is_flush else "write",
+            *((None, None) if one.is_flush else (one.at, one.length)),
+        )
+        for one in records
+    ]
+    return calls.model_copy(update={"typical": joined(calls.typical, done)})
+
+
+def doubts(calls: ObservedCalls | None) -> list[Warning]:
+    """What a reader of the numbers must know."""
+    if calls is None:
+        return []
+    by = {"kernel": "the kernel's tracing", "strace": "strace, which stops the engine twice a call"}[calls.means]
+    found = [
+        Warning(
+            code="observed",
+            about="goodput_per_s",
+            text=f"The engine's system calls were watched by {by}: it is slower so than by itself.",
+        )
+    ]
+    if calls.dropped:
+        text = f"{calls.dropped:,} events of the kernel were lost: every count of calls is a lower bound."
+        found.append(Warning(code="calls-lost", about="calls", text=text))
+    return found
