@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +22,7 @@ settings.load_profile("acidtest")
 def engines_installed() -> None:
     """The engines that tests run, where they are missing; one that cannot be brought fails the tests."""
     command = [ACIDTEST, "engines", "install", *FIREBIRDS, *MYSQLS, *POSTGRESES]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=800)
 
 
 @pytest.fixture
@@ -35,3 +36,24 @@ def ledger() -> Iterator[Ledger]:
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     """One engine after another: what a contract suite runs over."""
     return catalogue.find(request.param)
+
+
+@pytest.fixture(scope="session")
+def sealed(engines_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Engine], list[Path]]:
+    """The files of an engine's sealed, empty database, made once for all who copy them."""
+    made: dict[str, list[Path]] = {}
+
+    def files(engine: Engine) -> list[Path]:
+        if engine.id not in made:
+            ledger = Ledger()
+            instance = engine.create(tmp_path_factory.mktemp("sealed"), {})
+            try:
+                instance.start(ledger)
+                instance.seal()
+                made[engine.id] = instance.database_files()
+            finally:
+                instance.release()
+                ledger.close()
+        return made[engine.id]
+
+    return files

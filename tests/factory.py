@@ -10,31 +10,53 @@ import numpy as np
 
 from acidtest.journal.models import (
     NOT_APPLICABLE,
+    Cut,
+    DatabaseStatistics,
+    DeviceWork,
     EngineFacts,
+    Fate,
+    Grown,
     Header,
+    IndexStatistics,
     Journal,
+    LoadSample,
     Machine,
     Memory,
     MemorySample,
     PlaceFacts,
     Recording,
     SettingInForce,
+    TableStatistics,
+    Transactions,
+    Verdict,
     Warning,
 )
+from acidtest.journal.probe import DURABLE, Layer, ProbeRecording, ProbeSample
 from acidtest.journal.protocol import (
     ArrivalCounts,
+    CallCount,
     Checked,
     ClassCount,
     Condition,
     Counts,
     Cpu,
+    Duration,
     ErrorSample,
     Histogram,
     Kind,
     Loaded,
     LoadSecond,
+    ObservedCalls,
+    ObservedFile,
+    ObservedLine,
+    PerCommit,
+    Probed,
+    ProbeStep,
     RunResult,
     Second,
+    Spread,
+    StorageCount,
+    TypicalCommit,
 )
 
 RATES = {"sqlite": 900.0, "firebird-3.0": 520.0, "firebird-4.0": 610.0, "firebird-5.0": 640.0}
@@ -250,6 +272,95 @@ def limited() -> Journal:
     return journal(recordings)
 
 
+def cut(verdict: Verdict = "survived", *, acknowledged: int = 50, lost: int = 0, **changes: Any) -> Cut:
+    """A cut a tenth of a second after the load began."""
+    fate = Fate(
+        acknowledged=acknowledged, present=acknowledged - lost, lost=lost, loaded_lost=0, unacknowledged=1, torn=0,
+        order_broken=False, examples=[],
+    )  # fmt: skip
+    reasons = {
+        "survived": [],
+        "lost": ["transaction 3 of terminal 0 was acknowledged and is not there"],
+        "unknown": ["the engine's own check could not run"],
+    }
+    fields: dict[str, Any] = {
+        "verdict": verdict, "reasons": reasons[verdict], "failure": "cut", "after_failed_flush": None,
+        "failed_flush_said": "", "acknowledged_after_failed_flush": None, "drive": "honest", "at_s": 0.1,
+        "kept_bytes": 0, "lost_bytes": 4096, "torn_writes": 0, "fate": fate, "integrity": None,
+        "filesystem_check": "clean", "filesystem_said": "", "filesystem_repaired": False,
+        "filesystem_recovery_s": 0.015, "engine_recovery_s": 0.02, "cycle_s": 0.5,
+    }  # fmt: skip
+    return Cut(**(fields | changes))
+
+
+def observed(
+    *, writes: int = 3, flushes: int = 2, commits: int = 100, engine_file: str = "acidtest.db-wal"
+) -> ObservedCalls:
+    """One terminal of an embedded engine: every commit as the other."""
+
+    def each(value: int) -> Spread:
+        return Spread(min=value, median=value, max=value, mean=float(value))
+
+    calls = [
+        CallCount(call="pwrite64", how="", count=commits * writes, errors=0, bytes=4096 * commits * writes, total_us=900.0,
+                  max_us=9.0),
+        CallCount(call="fdatasync", how="", count=commits * flushes, errors=0, bytes=0, total_us=8000.0 * commits, max_us=9e3),
+    ]  # fmt: skip
+    lines = [
+        ObservedLine(at_us=20.0, lasted_us=3.0, layer="call", who="t:1", own=True, what="pwrite64", how="", path=engine_file,
+                     offset=4096, bytes=4096, error=None),
+        ObservedLine(at_us=90.0, lasted_us=None, layer="device", who="disk", own=False, what="flush", how="", path=None,
+                     offset=None, bytes=None, error=None),
+    ]  # fmt: skip
+    return ObservedCalls(
+        means="kernel", tied_by="thread", seconds=1.0, calls=commits * (writes + flushes), dropped=0, commits=commits,
+        files=[ObservedFile(path=engine_file, flags=["O_RDWR|O_CREAT"], calls=[call for call in calls if call.count])],
+        storage=[StorageCount(layer="block", what="flush", count=commits, bytes=0, total_us=7000.0 * commits)],
+        per_commit=PerCommit(commits=commits, alike=commits, writes=each(writes), bytes=each(4096 * writes),
+                             flushes=each(flushes), flush_us=each(8000 if flushes else 0), whole_us=each(8100)),
+        typical=TypicalCommit(begin_ns=1, lasted_us=8100.0, commit_at_us=10.0, terminal=0, alike=commits, lines=lines,
+                              left_out=0),
+    )  # fmt: skip
+
+
+def priced() -> tuple[Journal, Journal]:
+    """A run of which some rows were watched, and the power cuts of the same levels; one level was not cut."""
+    runs, cuts = [], []
+    for durability, rate, calls in (("none", 3000.0, observed(writes=1, flushes=0)), ("drive", 60.0, observed())):
+        for name, watch in (("commits", None), ("calls", calls)):
+            levels = {"workload": name, "engine": "sqlite", "durability": durability}
+            for repetition in range(1, 6):
+                one = recording(levels, repetition, found=result(rate + repetition - (5 if watch else 0), count=500))
+                given = one.workload | {
+                    "kind": "commits",
+                    "count": 500,
+                    "duration_s": None,
+                    "observe": watch is not None,
+                }
+                runs.append(one.model_copy(update={"workload": given, "calls": watch}))
+    for repetition in (1, 2, 3):
+        levels = {"workload": "numbered", "engine": "sqlite", "durability": "drive"}
+        cuts.append(recording(levels, repetition, cut=cut()).model_copy(update={"result": None}))
+    return journal(runs), journal(cuts)
+
+
+def cut_off() -> Journal:
+    """Cuts of two engines: one lost at a level and survived at another, one that nobody knows, one never made."""
+    verdicts: dict[tuple[str, str], tuple[Verdict, ...]] = {
+        ("sqlite", "os"): ("lost", "survived", "lost"),
+        ("sqlite", "drive"): ("survived", "survived", "survived"),
+        ("firebird-5.0", "drive"): ("survived", "unknown", "survived"),
+    }
+    recordings = []
+    for (engine, durability), found in verdicts.items():
+        levels = {"workload": "numbered", "engine": engine, "durability": durability}
+        for repetition, verdict in enumerate(found, start=1):
+            made = cut(verdict, acknowledged=10 * repetition, lost=7 if verdict == "lost" else 0)
+            recordings.append(recording(levels, repetition, cut=made).model_copy(update={"result": None}))
+    levels = {"workload": "numbered", "engine": "firebird-5.0", "durability": "os"}
+    return journal([*recordings, failed(levels, 1, "the server does not start: <no space>")])
+
+
 def failed(levels: dict[str, str], repetition: int, reason: str, status: str = "failed") -> Recording:
     return recording(
         levels, repetition, status=status, reason=reason, **({"result": None} if status == "failed" else {})
@@ -338,6 +449,116 @@ def tpcc() -> Journal:
     return journal(recordings, {"engine": "sqlite"})
 
 
+SIZES = ("0.5x memory", "1x memory", "2x memory", "4x memory", "6x memory", "8x memory")
+MEMORY_MB = 48
+WAREHOUSE_MB = 2.2
+
+
+def database_statistics(engine: str, warehouses: int) -> DatabaseStatistics:
+    """Two tables with their primary keys' indexes; SQLite's tables are their own index and have no fill of records."""
+    firebird = engine.startswith("firebird")
+    orders = warehouses * 6_000
+    deep = 2 if warehouses < 60 else 3
+    tables = [
+        TableStatistics(
+            name=name, records=records, record_bytes=length, versions=records // 100 if firebird else None,
+            version_bytes=9.0 if firebird else None, versions_max=3 if firebird else None,
+            data_pages=records * 100 // 8192 + 1, bytes=records * 100, index_bytes=records * 12,
+            fill_percent=76.0 if firebird else 91.5, real_fill_percent=100 * length / 100,
+        )
+        for name, records, length in (("order_line", orders, 60.09), ("warehouse", warehouses, 97.9))
+    ]  # fmt: skip
+    indexes = [
+        IndexStatistics(
+            name=name, table=table, depth=depth, keys=keys, key_bytes=1.41 if firebird else None,
+            duplicates=0 if firebird else None, duplicates_max=0 if firebird else None, unique=keys,
+            bytes=keys * 12, fill_percent=61.0,
+        )
+        for name, table, depth, keys in (
+            ("order_line_pk", "order_line", deep, orders),
+            ("warehouse_pk", "warehouse", 1, warehouses),
+        )
+    ]  # fmt: skip
+    database = int(warehouses * WAREHOUSE_MB * 1e6)
+    return DatabaseStatistics(
+        source="gstat -a -r (5.0.4)" if firebird else "dbstat", page_bytes=8192, bytes=database, took_s=1.2,
+        read_s_cold=database / 400e6, read_s_warm=database / 2000e6, read_bytes=database, tables=tables,
+        indexes=indexes, transactions=Transactions(oldest=120, oldest_active=5000, next=65_000) if firebird else None,
+    )  # fmt: skip
+
+
+def grown(engine: str, size: str, before: str | None = None, *, carries: bool = True) -> Grown:
+    """A size that is a multiple of 48 MB of memory; the load slows a little as it goes on, index by index."""
+    warehouses, begun = (
+        round(float(one.partition("x")[0]) * MEMORY_MB / WAREHOUSE_MB) if one else 0 for one in (size, before)
+    )
+    bytes_, bytes_before = (int(count * WAREHOUSE_MB * 1e6) for count in (warehouses, begun))
+    asked_bytes = int(float(size.partition("x")[0]) * MEMORY_MB * 1e6)
+    if not carries:
+        return Grown(asked=size, asked_bytes=asked_bytes, warehouses=warehouses, bytes=bytes_)
+    seconds = (bytes_ - bytes_before) / {"sqlite": 24e6, "firebird-5.0": 9e6}.get(engine, 15e6)
+    steps = 24
+    samples = [
+        LoadSample(
+            at_s=seconds * step / steps, rows=step * 1000,
+            bytes=int(bytes_before + (bytes_ - bytes_before) * (1.25 * step / steps - 0.25 * (step / steps) ** 2)),
+        )
+        for step in range(1, steps + 1)
+    ]  # fmt: skip
+    return Grown(
+        asked=size, asked_bytes=asked_bytes, warehouses=warehouses, bytes=bytes_, warehouses_before=begun,
+        bytes_before=bytes_before, load_s=seconds, load=samples, statistics=database_statistics(engine, warehouses),
+    )  # fmt: skip
+
+
+def device_work(rate: float, reads_per_commit: float, read_ms: float, seconds: float = 12.0) -> DeviceWork:
+    commits = rate * seconds
+    reads = int(commits * reads_per_commit)
+    return DeviceWork(
+        device="loop3", reads=reads, read_bytes=8192 * reads, read_s=reads * read_ms / 1e3, writes=int(2 * commits),
+        write_bytes=int(16384 * commits), write_s=commits * 0.6 * read_ms / 1e3, flushes=int(commits),
+        flush_s=commits * 0.4 * read_ms / 1e3, busy_s=0.8 * seconds,
+    )  # fmt: skip
+
+
+def growing(
+    engines: tuple[str, ...] = ("sqlite", "firebird-5.0"),
+    disks: tuple[str, ...] = (),
+    sizes: tuple[str, ...] = SIZES,
+    repetitions: int = 5,
+    knee: bool = True,
+    **workload: Any,
+) -> Journal:
+    """Series that grow past their memory: what is beyond it has to be read, which takes a disk's time."""
+    recordings = []
+    for engine, disk in itertools.product(engines, disks or ("",)):
+        hit_ms = 1e3 / {"sqlite": 900.0, "firebird-5.0": 640.0}.get(engine, 700.0)
+        read_ms = {"rotating": 8.0, "sata-ssd": 0.25}.get(disk, 0.5)
+        before = None
+        for size in sizes:
+            levels = {"workload": "tpcc", "engine": engine, "durability": "os"} | ({"place.disk": disk} if disk else {})
+            levels["size"] = size
+            for repetition in range(1, repetitions + 1):
+                held = grown(engine, size, before, carries=repetition == 1)
+                missed = max(0.0, 1 - MEMORY_MB * 0.75e6 / held.bytes) if knee else 0.1
+                noise = float(np.random.default_rng(zlib.crc32(f"{levels}{repetition}".encode())).normal(1, 0.02))
+                rate = 1e3 / (hit_ms + 10 * missed * read_ms) * noise
+                one = recording(
+                    levels,
+                    repetition,
+                    found=result(rate, seed=repetition),
+                    grown=held,
+                    database_bytes=held.bytes,
+                    memory=memory(MEMORY_MB, database_mib=held.bytes >> 20, cache_bytes=8 << 20),
+                    device=device_work(rate, 10 * missed, read_ms),
+                )
+                terms = {"kind": "tpcc", "warehouses": held.warehouses, "terminals": 20, **workload}
+                recordings.append(one.model_copy(update={"workload": one.workload | terms}))
+            before = size
+    asked = {"sizes": list(sizes), "load": "incremental", "statistics": True}
+    return journal(recordings, growth=asked, title="Does it slow down as it grows?")
+
+
 def open_loop(late: int, unfinished: int) -> RunResult:
     return result(
         arrivals=ArrivalCounts(scheduled=1000, late=late, unfinished=unfinished, unfinished_wait_ms_max=250.0)
@@ -368,3 +589,33 @@ def file_systems(repetitions: int, base: dict[str, str], workloads: tuple[str, .
         update={"factors": factors | {f: list(v) for f, v in FACTORS.items()}, "base": base}
     )
     return made.model_copy(update={"header": header})
+
+
+def probed(*, writes: int, measured_s: float, latency_us: float, step: int = 0) -> Probed:
+    return Probed(
+        step=step,
+        writes=writes,
+        measured_s=measured_s,
+        writes_per_s=writes / measured_s,
+        latency=histogram([int(latency_us * 1000)] * writes),
+        flush=histogram([]),
+    )
+
+
+def probe(layers: list[Layer], found: Probed, repetitions: int = 5, virtualization: str = "none") -> ProbeRecording:
+    """A probe that measured every durable way of overwriting, each alike."""
+    rows = [
+        ProbeStep(
+            method=method, pattern="overwrite", block_bytes=4096, writers=1, one_file=False, extent=Duration(seconds=1)
+        )
+        for method in DURABLE
+    ]
+    return ProbeRecording(
+        acidtest_version="0.1.0", started_at="2026-03-02T10:00:00.000+00:00", ended_at="2026-03-02T10:01:00.000+00:00",
+        path="/data", layers=layers, seed=1, repetitions=repetitions, rows=rows,
+        machine=Machine(cpu_model="Example CPU 3000", cpu_count=8, memory_bytes=16 * 1024**3, kernel="Linux 6.12.1",
+                        os="Debian GNU/Linux 12 (bookworm)", virtualization=virtualization),
+        samples=[
+            ProbeSample(row=row, repetition=n + 1, probed=found) for row in range(len(rows)) for n in range(repetitions)
+        ],
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sysconfig
 from pathlib import Path
@@ -19,3 +20,13 @@ def journal_lines(directory: Path) -> list[dict[str, Any]]:
     """The recordings as they stand in the file, none folded together."""
     lines = (directory / "journal.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines[1:]]
+
+
+def processes_with(variable: str) -> dict[int, str]:
+    """Command lines of the processes that have this ``NAME=value`` in their environment."""
+    found = {}
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if variable.encode() in environ.read_bytes().split(b"\0"):
+                found[int(environ.parent.name)] = (environ.parent / "cmdline").read_text().replace("\0", " ")
+    return found

@@ -26,7 +26,7 @@ def acidtest() -> Run:
         environment = {**os.environ, "COLUMNS": "120", **more.pop("environment", {})}
         return subprocess.run(
             [ACIDTEST, *map(str, arguments)],
-            env=environment, capture_output=True, text=True, check=False, **{"timeout": 300, **more},
+            env=environment, capture_output=True, text=True, check=False, **{"timeout": 800, **more},
         )  # fmt: skip
 
     return run

@@ -108,7 +108,7 @@ def test_a_directory_without_write_permission(tmp_path: Path) -> None:
     drop = "-dac_override,-dac_read_search"
     ran = subprocess.run(
         ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}", ACIDTEST, "run", file, "--out", locked / "out"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     refused(ran, "cannot be written to", "Permission denied")
 

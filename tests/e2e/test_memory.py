@@ -12,7 +12,7 @@ from support import ACIDTEST, journal_lines
 
 MIB = 1 << 20
 SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
-TPCB = "[workload.tpcb]\nscale = 4\nduration_s = 1.5\n"
+TPCB = "[workload.tpcb]\nscale = 2\nduration_s = 1.5\n"
 
 
 def by_levels(out: Path, *factors: str) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -27,9 +27,9 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
     file = tmp_path / "memory.toml"
     file.write_text(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
-        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 400]\n'
+        'engine = ["sqlite", "firebird-5.0", "postgresql-15"]\n"place.memory_mb" = [64, 300]\n'
         + SMALL_CACHES
-        + "[workload.tpcb]\nscale = 10\nduration_s = 6\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
+        + "[workload.tpcb]\nscale = 7\nduration_s = 6\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
@@ -54,8 +54,8 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
         in_force = {s["name"]: s["in_force"] for s in recording["settings"]}
         assert in_force["place.memory_mb"] == limit
     for engine in ("sqlite", "firebird-5.0", "postgresql-15"):
-        small, large = found[engine, "64"], found[engine, "400"]
-        assert 64 * MIB < small["database_bytes"] < 400 * MIB, engine
+        small, large = found[engine, "64"], found[engine, "300"]
+        assert 64 * MIB < small["database_bytes"] < 300 * MIB, engine
         assert small["memory"]["samples"][-1]["resident_bytes"] < 64 * MIB
         assert small["memory"]["peak_bytes"] < large["memory"]["peak_bytes"]
     assert no_groups_left()
@@ -127,7 +127,9 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
     file.write_text(
         'name = "access"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
         'engine = ["sqlite", "firebird-3.0-server", "firebird-5.0", "postgresql-15", "mariadb-10.11"]\n'
-        '"place.access" = ["normal", "random"]\n[place]\nstart = "cold"\n' + SMALL_CACHES + TPCB
+        '"place.access" = ["normal", "random"]\n[place]\nstart = "cold"\n'
+        + SMALL_CACHES
+        + "[workload.tpcb]\nduration_s = 3\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -16,7 +15,7 @@ import pytest
 
 from acidtest.files import state_directory
 from blocks import loops_over_files_in, mounts_below
-from support import ACIDTEST, journal_lines
+from support import ACIDTEST, journal_lines, processes_with
 
 MATRIX = """
 name = "places"
@@ -134,7 +133,7 @@ def test_without_root_what_needs_it_is_said_in_one_line_and_the_rest_works(
     def unprivileged(file: Path, out: Path) -> subprocess.CompletedProcess[str]:
         command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ACIDTEST, "run", file, "--out", out]
         environment = {**os.environ, "ACIDTEST_HOME": str(tmp_path / "home")}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
     loops = experiment(extra='[place]\nkind = "loop"\nfilesystem = "ext4"', name="loops")
     refused = unprivileged(loops, out := tmp_path / "refused")
@@ -204,6 +203,7 @@ filesystem = [
 """
 
 
+@pytest.mark.timeout(1200)
 def test_after_twenty_kills_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file, out, home = written(tmp_path / "killed.toml", KILLED), tmp_path / "out", tmp_path / "home"
     home.mkdir()
@@ -228,17 +228,8 @@ def test_after_twenty_kills_clean_leaves_nothing(acidtest: Callable[..., Any], t
         about = f"seed {seed}, killed after {delay:.4f} s: {done.stdout}{done.stderr}"
         assert done.returncode == 0, about
         assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path), about
-        assert processes_with(f"ACIDTEST_HOME={home}") == [], about
+        assert processes_with(f"ACIDTEST_HOME={home}") == {}, about
         assert {p.name for p in out.glob("*")} <= {"journal.jsonl", "report.html", ".acidtest-can-write"}, about
-        assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
+        assert list((home / "ledger").glob("*")) == [], about
     statuses = {recording["status"] for recording in journal_lines(out)}
     assert statuses == {"done"}  # what the journal holds is whole
-
-
-def processes_with(variable: str) -> list[str]:
-    found = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if variable.encode() in environ.read_bytes().split(b"\0"):
-                found.append((environ.parent / "cmdline").read_text().replace("\0", " "))
-    return found

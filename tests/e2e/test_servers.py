@@ -6,16 +6,18 @@ import json
 import os
 import signal
 import socket
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from acidtest.engine import Instance, catalogue
-from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, MysqlTarget, PostgresTarget, Settings
+from acidtest import experiment as experiment_
+from acidtest import plan, runner
+from acidtest.engine import Engine, Instance, catalogue
+from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, MysqlTarget, PostgresTarget, Progress, Settings
 from acidtest.place import Ledger
+from acidtest.place.trees import copy_tree
 from acidtest.runner.rig import converse
 from support import journal_lines
 
@@ -30,7 +32,7 @@ def test_every_engine_runs_tpcc_and_all_conditions_hold(acidtest, tmp_path: Path
         f'name = "t"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {engines}\n'
         "[workload.tpcc]\nterminals = 3\nduration_s = 2\n"
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out", timeout=900)
+    ran = acidtest("run", file, "--out", tmp_path / "out", timeout=800)
     assert ran.returncode == 0, (ran.stdout, ran.stderr)
     recordings = journal_lines(tmp_path / "out")
     assert {r["engine"]["id"] for r in recordings} == {*SERVERS, "sqlite", "firebird-5.0"}
@@ -52,26 +54,20 @@ def test_a_server_that_dies_in_mid_run_makes_its_cell_invalid_and_the_next_one_r
 ) -> None:
     file = tmp_path / "t.toml"
     file.write_text(
-        f'name = "t"\nrepetitions = 2\nengine = "{engine}"\ndurability = "os"\n[workload.commits]\nduration_s = 3\n'
+        f'name = "t"\nrepetitions = 2\nengine = "{engine}"\ndurability = "os"\n[workload.commits]\nduration_s = 4\n'
     )
     out = tmp_path / "out"
+    killed: list[plan.Cell] = []
 
-    def kill_once() -> None:
-        """Kill the server of the first cell, a second after it has written its process id."""
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            for found in out.glob(f"acidtest-*/cell/{pid_file}"):
-                words = found.read_text().split()
-                if words:
-                    time.sleep(1.5)
-                    os.kill(int(words[0]), signal.SIGKILL)
-                    return
-            time.sleep(0.01)
+    def kill_once(cell: plan.Cell, event: Progress) -> None:
+        """Kill the server of the first cell when the first news come from its run."""
+        if event.phase == "run" and not killed:
+            killed.append(cell)
+            (found,) = out.glob(f"acidtest-*/cell/{pid_file}")
+            os.kill(int(found.read_text().split()[0]), signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_once)
-    killer.start()
+    runner.run(plan.make(experiment_.read(file)), file, out, Mock(progress=kill_once))
     ran = acidtest("run", file, "--out", out)
-    killer.join()
     assert ran.returncode == 1, (ran.stdout, ran.stderr)
     first, second = journal_lines(out)
     assert first["status"] == "invalid"
@@ -139,13 +135,14 @@ class Own:
 
 
 @pytest.fixture(params=FOREIGN)
-def own(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger) -> Iterator[Own]:
+def own(
+    request: pytest.FixtureRequest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
+) -> Iterator[Own]:
     engine = catalogue.find(request.param)
     directory = tmp_path / "own"
     directory.mkdir()
-    template = engine.create(directory, {})
-    template.start(ledger)
-    template.seal()
+    for path in sealed(engine):
+        copy_tree(path, directory / path.name)
     instance = engine.adopt(directory, {"connection": "tcp"}, "drive")
     instance.start(ledger)
     yield Own(instance, ledger)

@@ -14,18 +14,9 @@ from acidtest.place import Ledger
 
 
 @pytest.fixture(scope="module")
-def template(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sealed, empty database."""
-    directory = tmp_path_factory.mktemp("template")
-    ledger = Ledger()
-    instance = engine.create(directory, {})
-    try:
-        instance.start(ledger)
-        instance.seal()
-    finally:
-        instance.release()
-        ledger.close()
-    return directory
+def template(engine: Engine, sealed: Callable[[Engine], list[Path]]) -> Path:
+    """The directory of a sealed, empty database."""
+    return sealed(engine)[0].parent
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,25 +81,43 @@ RUN = [
 ]
 
 
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[Path]]]:
+    """The files of a template, loaded and sealed; those without settings serve all tests of an engine."""
+    found: dict[str, list[Path]] = {}
+    ledger = Ledger()
+
+    def files(engine: Engine, settings: dict[str, Scalar]) -> list[Path]:
+        about = f"{engine.id} {settings}"
+        if about not in found:
+            base = tmp_path_factory.mktemp("templates")
+            (base / "made").mkdir()
+            instance = engine.create(base / "made", settings)
+            try:
+                instance.start(ledger)
+                talk(instance, LOAD, ledger, inspect=False)
+                instance.seal()
+                names = [path.name for path in instance.database_files()]
+            finally:
+                instance.release()
+            (base / "made").rename(base / "elsewhere")  # a copy must not need what it was copied from
+            found[about] = [base / "elsewhere" / name for name in names]
+        return found[about]
+
+    yield files
+    ledger.close()
+
+
 @pytest.fixture
-def make(engine: Engine, tmp_path: Path, ledger: Ledger) -> Iterator[Make]:
-    """A loaded, sealed template, and a started instance over a copy of it."""
+def make(engine: Engine, templates: Callable[..., list[Path]], tmp_path: Path, ledger: Ledger) -> Iterator[Make]:
+    """A started instance over a copy of a template."""
     instances = []
 
     def made(durability: str, settings: dict[str, Scalar] | None = None) -> Instance:
-        template = tmp_path / f"template-{durability}"
-        template.mkdir()
-        instance = engine.create(template, settings or {})
-        instances.append(instance)
-        instance.start(ledger)
-        talk(instance, LOAD, ledger, inspect=False)
-        instance.seal()
         copy = tmp_path / f"copy-{durability}"
         copy.mkdir()
-        for path in instance.database_files():
+        for path in templates(engine, settings or {}):
             copy_tree(path, copy / path.name)
-        instance.release()
-        shutil.rmtree(template)  # a copy must not need what it was copied from
         instance = engine.adopt(copy, settings or {}, durability)
         instances.append(instance)
         instance.start(ledger)

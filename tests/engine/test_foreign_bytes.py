@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest import elf
 from acidtest.engine import catalogue
-from acidtest.engine.firebird import header
+from acidtest.formats import elf
+from acidtest.formats import firebird_header as header
 
 PYTHON = Path(sys.executable).resolve().read_bytes()
 HEADER = bytearray(header.LENGTH)

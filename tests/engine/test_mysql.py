@@ -39,7 +39,7 @@ def pid(instance: Instance) -> int:
 
 
 def wait_for(what: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not what():
         assert time.monotonic() < end
         time.sleep(0.02)

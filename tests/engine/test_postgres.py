@@ -64,7 +64,7 @@ def alive(process: int) -> bool:
 
 
 def wait_for(what: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not what():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -11,7 +11,7 @@ import pytest
 from acidtest import experiment, plan
 from acidtest.analysis.compare import comparisons
 from acidtest.analysis.samples import rows
-from acidtest.audit.doubts import of_place
+from acidtest.audit.judge import of_place
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import GuestFacts
@@ -147,7 +147,7 @@ def test_rows_of_a_guest_are_compared_with_the_same_guest_only() -> None:
     relative = {line.row.levels["filesystem"]: line.relative for t in results(made).tables for line in t.lines}
     assert relative["ext4 here"] is None
     assert relative["jfs"] is not None
-    codes = {w.code for w in results(made).warnings}
+    codes = {f.rule.name for f in results(made).findings}
     assert "guest" in codes
 
 

@@ -28,7 +28,8 @@ from acidtest.place import GuestPlace, Guests, Ledger, make
 from acidtest.place.cgroup import parse_pressure, usage_v2
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest.machine import Guest
-from acidtest.runner.rig import converse, find_rig
+from acidtest.runner import find_rig
+from acidtest.runner.rig import converse
 
 Made = Callable[..., Any]
 

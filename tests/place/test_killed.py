@@ -1,7 +1,8 @@
-"""A lab that is killed at any moment while it makes, uses or releases a place: nothing of it remains."""
+"""A lab, or its simulated disk, is killed at any moment: nothing of it remains."""
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from acidtest.place import leftovers, release_leftovers
 from acidtest.place.strangers import look
 from blocks import loop_over, loops_over_files_in, mounts_below
+from support import ACIDTEST
 
 LAB = """
 import sys, time
@@ -28,12 +30,32 @@ while True:
     (directory / "file").write_bytes(b"x" * 1_000_000)
     place.release()
 """
+WRITES = """
+import os, sys
+from pathlib import Path
+from acidtest.experiment import PlaceSpec
+from acidtest.place import Ledger, make
+class Tells(Ledger):
+    def start_process(self, command, **more):
+        id, process = super().start_process(command, **more)
+        if command[-1] == "disk":
+            print(process.pid, flush=True)
+        return id, process
+place = make(PlaceSpec(**eval(sys.argv[2])), Path(sys.argv[1]), Tells(), database_bytes=1)
+print("made", flush=True)
+with (place.path / "file").open("wb") as file:
+    while True:
+        file.write(b"x" * 100_000)
+        file.flush()
+        os.fsync(file.fileno())
+"""
 QUEUE = {"scheduler": "bfq", "read_ahead_kb": 64}
 SPECS = {
     "ext4": {"kind": "loop", "filesystem": "ext4", **QUEUE},
     "xfs": {"kind": "loop", "filesystem": "xfs", "journal": "external"},
     "btrfs": {"kind": "loop", "filesystem": "btrfs", "mount": "sync"},
     "raw": {"kind": "raw", **QUEUE},
+    "disk": {"kind": "disk", "filesystem": "ext4", **QUEUE},
 }
 MOMENTS = 6  # of each
 
@@ -60,6 +82,38 @@ def test_nothing_remains(name: str, tmp_path: Path) -> None:
         kill_one(base, SPECS[name], delay := moments.uniform(0, 0.6))
         release_leftovers()
         about = f"seed {seed}, killed after {delay:.4f} s"
+        assert mounts_below(base) == [], about
+        assert loops_over_files_in(base) == [], about
+        assert list(base.iterdir()) == [], about
+        assert leftovers() == [], about
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "faults"), [("ext4", ""), ("xfs", ""), ("xfs", "stop after 300 requests fail after 1 s")]
+)
+def test_nothing_remains_of_a_disk_that_is_killed_and_of_its_lab(tmp_path: Path, filesystem: str, faults: str) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    spec = {"kind": "disk", "filesystem": filesystem, "disk_faults": faults}
+    for number in range(MOMENTS):
+        lab = subprocess.Popen(
+            [sys.executable, "-c", WRITES, base, repr(spec)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        try:
+            assert lab.stdout is not None
+            disk = int(lab.stdout.readline())
+            if number % 2:  # while the place is made, or while it is written to
+                assert lab.stdout.readline() == b"made\n"
+            time.sleep(delay := moments.uniform(0, 0.8))
+            os.kill(disk, signal.SIGKILL)
+        finally:
+            lab.kill()
+            lab.communicate()
+        about = f"seed {seed}, {number + 1} of {MOMENTS}, killed after {delay:.4f} s"
+        cleaned = subprocess.run([ACIDTEST, "clean"], capture_output=True, text=True, check=False, timeout=60)
+        assert cleaned.returncode == 0, f"{about}: {cleaned.stderr}"
         assert mounts_below(base) == [], about
         assert loops_over_files_in(base) == [], about
         assert list(base.iterdir()) == [], about

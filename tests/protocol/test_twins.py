@@ -16,7 +16,7 @@ from acidtest.runner import find_rig
 
 def rig(*arguments: str, given: str = "") -> str:
     return subprocess.run(
-        [find_rig(), *arguments], input=given, capture_output=True, text=True, check=True, timeout=30
+        [find_rig(), *arguments], input=given, capture_output=True, text=True, check=True, timeout=120
     ).stdout
 
 
@@ -61,7 +61,10 @@ def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
         assert adapter.dump_python(adapter.validate_python(whole), mode="json", by_alias=True) == whole
 
 
-@pytest.mark.parametrize("name", ["Job", "Event"])
+ROOTS = ("Job", "ProbeJob", "Event", "DiskSpec", "DiskCommand", "DiskAnswer")
+
+
+@pytest.mark.parametrize("name", ROOTS)
 def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(twin(name))
     for sample in SAMPLES[name]:
@@ -71,8 +74,8 @@ def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
 
 def test_the_samples_show_every_model_and_every_field_of_ours() -> None:
     ours: set[type[BaseModel]] = set()
-    for kind in (protocol.Job, protocol.Event):
-        for model in models(kind):
+    for name in ROOTS:
+        for model in models(twin(name)):
             reached(model, ours)
     shown = [sample for samples in SAMPLES.values() for sample in samples]
     objects: list[dict[str, Any]] = []
@@ -91,10 +94,13 @@ def test_the_samples_show_every_model_and_every_field_of_ours() -> None:
     assert not missing, f"no sample of the rig has exactly the fields of {missing}"
 
 
-def test_both_sides_name_the_same_protocol_number() -> None:
-    job = next(iter(SAMPLES["Job"]))
+@pytest.mark.parametrize(("name", "command"), [("Job", "job"), ("ProbeJob", "probe")])
+def test_both_sides_name_the_same_protocol_number(name: str, command: str) -> None:
+    job = next(iter(SAMPLES[name]))
     assert job["protocol"] == protocol.PROTOCOL
     wrong = json.dumps({**job, "protocol": protocol.PROTOCOL + 1})
-    refused = subprocess.run([find_rig(), "job"], input=wrong, capture_output=True, text=True, timeout=30, check=False)
+    refused = subprocess.run(
+        [find_rig(), command], input=wrong, capture_output=True, text=True, timeout=120, check=False
+    )
     assert refused.returncode == 2
     assert len(refused.stderr.strip().splitlines()) == 1

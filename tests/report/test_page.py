@@ -1,28 +1,18 @@
-"""The page in a browser: whole without a network, plots drawn, warnings beside their numbers, at every width."""
+"""The page in a browser: whole without a network, plots drawn, findings beside their numbers, at every width."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
-from acidtest.report.page import write_page
-from acidtest.report.results import Results, number, percent, results
+from acidtest.report.numbers import number, percent
+from acidtest.report.page import _library, write_page
+from acidtest.report.results import Results, results
 from factory import file_systems, journal, limited, recording, study, tpcc
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium",
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
+from pages import opened
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +25,6 @@ def file(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_page(found, path)
     return path
-
-
-def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light") -> tuple[Page, list[str]]:
-    """The page with its network cut, and everything that it complained of or tried to fetch."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-    page = context.new_page()
-    trouble: list[str] = []
-    page.on("console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith("file:") else trouble.append(request.url))
-    page.goto(file.as_uri())
-    page.wait_for_selector("figure svg")
-    page.wait_for_function("[...document.querySelectorAll('figure')].every(f => f.querySelector('svg'))")
-    return page, trouble
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -78,14 +54,14 @@ def test_the_table_shows_the_results(browser: Browser, file: Path, found: Result
     page.context.close()
 
 
-def test_every_mark_leads_to_its_warning(browser: Browser, file: Path, found: Results) -> None:
+def test_every_mark_leads_to_its_finding(browser: Browser, file: Path, found: Results) -> None:
     page, _ = opened(browser, file)
     marked = set()
     for link in page.locator("sup a").all():
         target = link.get_attribute("href")
         assert page.locator(f"li{target}").count() == 1
         marked.add(target)
-    assert marked == {f"#note-{n}" for n in range(1, len(found.warnings) + 1)}
+    assert marked == {f"#note-{n}" for n in range(1, len(found.findings) + 1)}
     page.locator("sup a").first.click()
     assert page.evaluate("document.querySelector(':target').id").startswith("note-")
     page.context.close()
@@ -176,3 +152,18 @@ def test_two_factors_stand_in_grids_with_a_plot_and_a_heat_map(browser: Browser,
         assert sorted(said) == sorted(percent(line.relative) for line in grid.cells.values())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "filesystem matters most" in page.locator(".answer").inner_text()
+
+
+def test_the_plots_library_is_bundled_once_and_kept_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled: list[str] = []
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: bundled.append("made") or "a</script>")
+    for home, times in ((tmp_path, 1), (Path("/dev/null/nowhere"), 3)):  # on top of each other
+        monkeypatch.setenv("ACIDTEST_HOME", str(home))
+        for _ in range(2):
+            _library.cache_clear()
+            assert _library() == "a<\\/script>"
+        assert len(bundled) == times
+    _library.cache_clear()
+    assert [file.suffix for file in (tmp_path / "page").iterdir()] == [".js"]

@@ -10,7 +10,8 @@ from rich.console import Console
 
 import factory
 from acidtest.journal.models import NOT_APPLICABLE
-from acidtest.report.results import Results, number, percent, results
+from acidtest.report.numbers import number, percent
+from acidtest.report.results import Results, results
 from acidtest.report.terminal import print_results
 from factory import FACTORS, SCHEDULERS, SYSTEMS, file_systems
 

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from acidtest.journal.models import Journal
-from acidtest.report.results import Results, interval, number, percent, results
+from acidtest.report.numbers import interval, number, percent
+from acidtest.report.results import Results, results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.terminal import print_results
 from factory import journal, limited, loaded, recording, study, tpcc
@@ -46,13 +47,13 @@ def test_a_wide_terminal_shows_every_column_and_a_narrow_one_says_what_it_leaves
     assert "A wider terminal also shows 95 %, max ms, p50 ms, run s; the page has all." in narrow
 
 
-def test_every_warning_has_a_number_beside_a_figure_and_its_words_below(found: Results) -> None:
+def test_every_finding_has_a_number_beside_a_figure_and_its_words_below(found: Results) -> None:
     text = shown(found, 160)
-    assert found.warnings
-    for position, warning in enumerate(found.warnings, start=1):
+    assert found.findings
+    for position, finding in enumerate(found.findings, start=1):
         mark = str(position).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
         assert text.count(mark) >= 2
-        assert " ".join(warning.text.split())[:60] in " ".join(text.split())
+        assert " ".join(finding.text.split())[:60] in " ".join(text.split())
 
 
 def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
@@ -90,7 +91,8 @@ def test_json_holds_what_the_table_shows(found: Results) -> None:
     assert row["throughput_per_s"] >= row["goodput_per_s"]["median"] > 0
     assert row["latency_ms"]["p50"] > 0
     assert {r["cell"] for r in told["invalid"] + told["failed"]} == {r.cell for r in found.bad}
-    assert [w["number"] for w in told["warnings"]] == list(range(1, len(found.warnings) + 1))
+    numbers = [finding["number"] for finding in told["findings"]]
+    assert numbers == [*range(1, len(found.findings) + 1), *[None] * len(found.overall)]
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,7 @@ from acidtest.journal.protocol import (
     Workload,
 )  # fmt: skip
 from acidtest.place import Ledger
+from acidtest.place.trees import copy_tree
 from acidtest.runner.rig import converse
 
 COMMITS = CommitsWorkload(row_bytes=50)
@@ -44,10 +45,14 @@ CLOSED = ClosedLoop(think_ms=0)
 
 
 @pytest.fixture
-def instance(engine: Engine, tmp_path: Path, ledger: Ledger) -> Iterator[Instance]:
+def instance(
+    engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
+) -> Iterator[Instance]:
     directory = tmp_path / "instance"
     directory.mkdir()
-    instance = engine.create(directory, {})
+    for path in sealed(engine):
+        copy_tree(path, directory / path.name)
+    instance = engine.adopt(directory, {}, "os")
     try:
         instance.start(ledger)
         yield instance

@@ -1,0 +1,265 @@
+"""Every rule over benchmarks: one of which it speaks and one, as near to it as can be, of which it is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from acidtest.audit import releases
+from acidtest.audit import rules as all_rules
+from acidtest.audit.bench import (
+    Account,
+    Bench,
+    Binary,
+    Claim,
+    Configuration,
+    Database,
+    Draw,
+    LogEntry,
+    Mount,
+    Routine,
+    Setting,
+    Side,
+    Where,
+    Write,
+)
+from acidtest.audit.finding import Rule
+from acidtest.audit.rules import builds, durability, firebird, routines, settings, vacuum, windows_cache
+from acidtest.audit.settings import numbers
+
+HERE = Where("file", 1)
+
+
+def side(name: str = "a", of: str = "firebird 3.0.14", *parts: Any, **configured: Any) -> Side:
+    """A side of an engine and version, with what else is known of it; ``configured`` is its configuration."""
+    engine, _, version = of.partition(" ")
+    values = tuple(
+        Setting(key, str(value), Where(f"{name}.conf", n)) for n, (key, value) in enumerate(configured.items(), 1)
+    )
+    return Side(
+        name=name,
+        engine=engine,  # type: ignore[arg-type]
+        version=version,
+        binaries=tuple(one for one in parts if isinstance(one, Binary)),
+        configurations=(Configuration(Where(f"{name}.conf"), engine, "conf", values),),  # type: ignore[arg-type]
+        databases=tuple(one for one in parts if isinstance(one, Database)),
+        log=tuple(one for one in parts if isinstance(one, LogEntry)),
+        mounts=tuple(one for one in parts if isinstance(one, Mount)),
+        accounts=tuple(one for one in parts if isinstance(one, Account)),
+    )  # fmt: skip
+
+
+def two(one: str, other: str, *, of: str = "", **configured: tuple[Any, Any]) -> Bench:
+    """Two sides; each setting has a value in either, None where it is not set."""
+    first = {name: a for name, (a, _) in configured.items() if a is not None}
+    second = {name: b for name, (_, b) in configured.items() if b is not None}
+    return Bench([side("a", one or of, **first), side("b", other or of, **second)])
+
+
+def bench(*sides: Side, **more: Any) -> Bench:
+    return Bench(sides, **more)
+
+
+def binary(
+    bits: int = 64, machine: str = "x86-64", system: Any = "Linux", *, debug: bool = False, version: str = ""
+) -> Binary:
+    return Binary(HERE, "firebird", bits, machine, system, version, debug)
+
+
+def database(buffers: int | None = None, page: int | None = 16384, size: int | None = None, *, fw: bool | None = None,
+             name: str = "orders.fdb") -> Database:  # fmt: skip
+    return Database(HERE, name, "firebird", None, size, page, buffers, fw)
+
+
+def windows(version: str, *parts: Any, bits: int = 64, **configured: Any) -> Bench:
+    return bench(side("a", f"firebird {version}", binary(bits, system="Windows"), *parts, **configured))
+
+
+RAND = Draw(HERE, "RAND()", "random")
+NUMBER = Draw(HERE, "GEN_ID(N, 1)", "sequence")
+COLUMN = Draw(HERE, "PRODUCT", "column")
+BY_RAND = Routine(HERE, "SELL", draws=(RAND,), writes=(Write(HERE, "update", "STOCK", (RAND,)),))
+BY_PARAMETER = replace(BY_RAND, writes=(Write(HERE, "update", "STOCK"),))
+SOLD = Routine(HERE, "SOLD", "trigger", "LINE", writes=(Write(HERE, "update", "STOCK", (COLUMN,)),))
+INSERTS_RAND = replace(BY_RAND, writes=(Write(HERE, "insert", "LINE", columns=(("PRODUCT", (RAND,)),)),))
+INSERTS_NUMBER = replace(BY_RAND, writes=(Write(HERE, "insert", "LINE", columns=(("PRODUCT", (NUMBER,)),)),))
+RESTARTED = LogEntry(HERE, "firebird", "update-conflict", "after 10 attempts of restart. execute procedure SELL(9)")
+ANOTHER = replace(RESTARTED, text="after 10 attempts of restart. execute procedure OTHER(9)")
+IN_A_HUNDRED = replace(BY_PARAMETER, loop=100, loop_where=HERE)
+HOT = replace(BY_PARAMETER, writes=(Write(HERE, "update", "TOTAL", always="ID = 1"),))
+DRIVE_TEST = Claim(HERE, "drive test", "the drive test")
+NO_BARRIER = Mount(HERE, "/data", "ext4", frozenset(("rw", "nobarrier")))
+BARRIER = replace(NO_BARRIER, options=frozenset(("rw", "noatime")))
+PLAIN = Account(HERE, ".\\firebird")
+LACKING = Account(HERE, "", frozenset(("SeChangeNotifyPrivilege",)))
+ALLOWED = Account(HERE, "", frozenset(("SeIncreaseQuotaPrivilege",)))
+
+SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
+    (builds.word_size, bench(side("a", "firebird 3.0.5", binary(32, "x86")), side("b", "firebird 4.0.0", binary())),
+     bench(side("a", "firebird 3.0.5", binary()), side("b", "firebird 4.0.0", binary()))),
+    (builds.old_build, bench(side("a", "firebird 3.0.5"), side("b", "firebird 4.0.0")),
+     bench(side("a", "firebird 3.0.7"), side("b", "firebird 4.0.0"))),
+    (builds.old_build, bench(side("a", "mysql 8.0.20"), side("b", "mysql 8.4.0")),
+     bench(side("a", "mysql 8.0.36"), side("b", "mysql 8.4.0"))),
+    (builds.old_build, bench(side("a", "mariadb 10.6.8"), side("b", "mariadb 11.4.5")),
+     bench(side("a", "mariadb 10.6.20"), side("b", "mariadb 11.4.5"))),
+    (builds.old_build, bench(side("a", "mariadb 10.6.8-MariaDB"), side("b", "mariadb 11.4.5-MariaDB")),
+     bench(side("a", "mariadb 10.6.80"), side("b", "mariadb 11.4.5"))),
+    (builds.old_build, bench(side("a", "postgresql 15.2"), side("b", "postgresql 17.1")),
+     bench(side("a", "postgresql 15.8"), side("b", "postgresql 17.1"))),
+    (builds.old_build, bench(side("a", "postgresql 9.6.3"), side("b", "mysql 8.0.30")),
+     bench(side("a", "postgresql 9.6.24"), side("b", "mysql 8.0.30"))),
+    (builds.old_build, bench(side("a", "sqlite 3.45.0"), side("b", "sqlite 3.49.0")),
+     bench(side("a", "sqlite 3.45.3"), side("b", "sqlite 3.49.0"))),
+    (builds.debug_build, bench(side("a", "firebird 5.0.1", binary(debug=True))),
+     bench(side("a", "firebird 5.0.1", binary()))),
+    (builds.architecture_differs, bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(machine="aarch64"))),
+     bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(32, "x86")))),
+    (builds.system_differs, bench(side("a", "firebird 5.0.1", binary()), side("b", "firebird 5.0.1", binary(system="Windows"))),
+     bench(side("a", "firebird 5.0.1", binary(), binary(system="Windows")), side("b", "firebird 5.0.1", binary(system="Windows"), binary()))),
+    (settings.settings_all_default, bench(side(remoteserviceport=3130)), bench(side(remoteserviceport=3130, tempcachelimit="2G"))),
+    (settings.settings_all_default, bench(side("a", "firebird 2.5.9")), bench(side("a", "firebird 2.5.9", tempcachelimit=134217728))),
+    (settings.setting_differs, two("postgresql 17.1", "postgresql 18.0", jit=("off", None)), two("postgresql 17.1", "postgresql 18.0", jit=("on", None))),
+    (settings.settings_all_default, bench(side("a", "postgresql 17.1", port=5433, shared_buffers="128MB")),
+     bench(side("a", "postgresql 17.1", port=5433, shared_buffers="8GB"))),
+    (settings.setting_differs, two("", "", of="firebird 3.0.14", tempcachelimit=("2G", "64M")),
+     two("", "", of="firebird 3.0.14", tempcachelimit=("65536K", None))),
+    (settings.setting_differs, two("", "", of="postgresql 17.1", work_mem=("64MB", None)),
+     replace(two("", "", of="postgresql 17.1", work_mem=("64MB", None)), factors=frozenset(["work_mem"]))),
+    (settings.setting_differs, two("mysql 8.0.36", "mysql 5.7.44", innodb_io_capacity=(2000, None)),
+     two("mysql 8.0.36", "postgresql 17.1", innodb_io_capacity=(2000, None))),
+    (settings.binary_log_differs, two("mysql 8.0.36", "mariadb 11.4.5", innodb_buffer_pool_size=("8G", "8G")),
+     two("mysql 8.0.36", "mariadb 11.4.5", skip_log_bin=("ON", None))),
+    (durability.durability_differs, two("mysql 8.0.36", "postgresql 17.1", innodb_flush_log_at_trx_commit=(2, None)),
+     two("mysql 8.0.36", "postgresql 17.1", innodb_flush_log_at_trx_commit=(1, None))),
+    (durability.durability_differs, two("", "", of="postgresql 17.1", full_page_writes=("off", None)),
+     two("", "", of="postgresql 17.1", full_page_writes=("off", "off"))),
+    (durability.durability_differs, two("", "", of="mysql 8.0.36", innodb_doublewrite=("OFF", None)),
+     two("", "", of="mysql 8.0.36", innodb_doublewrite=("ON", None))),
+    (durability.durability_differs, two("", "", of="postgresql 17.1", fsync=("off", None)),
+     replace(two("", "", of="postgresql 17.1", fsync=("off", None)), factors=frozenset(["durability"]))),
+    (durability.durability_differs, bench(side("a", "firebird 3.0.14", database(fw=False)), side("b", "firebird 4.0.7", database(fw=True))),
+     bench(side("a", "firebird 3.0.14", database(fw=True)), side("b", "firebird 4.0.7", database(fw=True)))),
+    (durability.durability_differs, bench(side("a", "postgresql 17.1", NO_BARRIER), side("b", "postgresql 17.1", BARRIER)),
+     bench(side("a", "postgresql 17.1", BARRIER), side("b", "postgresql 17.1", BARRIER))),
+    (durability.durability_differs, two("", "", of="mysql 8.0.36", sync_binlog=(0, 1)),
+     two("", "", of="mysql 8.0.36", sync_binlog=(0, 1), skip_log_bin=("ON", "ON"))),
+    (durability.durability_given_up, two("", "", of="postgresql 17.1", fsync=("off", "off")),
+     two("", "", of="postgresql 17.1", fsync=("on", "off"))),
+    (firebird.page_size_differs, bench(side("a", "firebird 3.0.7", database()), side("b", "firebird 4.0.0", database(page=32768))),
+     bench(side("a", "firebird 3.0.7", database()), side("b", "firebird 4.0.0", database()))),
+    (firebird.buffers_in_header, bench(side("a", "firebird 3.0.7", database(9000))), bench(side("a", "firebird 3.0.7", database(0)))),
+    (firebird.buffers_smallest, bench(side("a", "firebird 3.0.7", database(50))), bench(side("a", "firebird 3.0.7", database(75)))),
+    (firebird.buffers_smallest, bench(side(defaultdbcachepages=50)), bench(side(defaultdbcachepages="50K"))),
+    (firebird.buffers_classic, bench(side("a", "firebird 3.0.7", database(5000), servermode="Classic")),
+     bench(side("a", "firebird 3.0.7", database(2048), servermode="Classic"))),
+    (firebird.buffers_classic, bench(side("a", "firebird 3.0.7", database(5000))),
+     bench(side("a", "firebird 3.0.7", database(5000), servermode="Super"))),
+    (firebird.buffers_classic, bench(side("a", "firebird 4.0.7", database(2049), servermode="SuperClassic")),
+     bench(side("a", "firebird 4.0.7", database(2048), servermode="SuperClassic"))),
+    (firebird.buffers_super, bench(side("a", "firebird 3.0.7", database(5000), servermode="Super")),
+     bench(side("a", "firebird 3.0.7", database(8192), servermode="Super"))),
+    (firebird.server_mode_differs, two("", "", of="firebird 3.0.14", servermode=("Classic", "Super")),
+     two("", "", of="firebird 3.0.14", servermode=(None, "Super"))),
+    (firebird.read_consistency_differs, two("firebird 3.0.14", "firebird 4.0.7"),
+     two("firebird 3.0.14", "firebird 4.0.7", readconsistency=(None, 0))),
+    (firebird.restarts_in_log, bench(side("a", "firebird 4.0.0", RESTARTED)),
+     bench(side("a", "firebird 4.0.0", replace(RESTARTED, kind="error")))),
+    (firebird.drive_test_in_file_cache, bench(side("a", "firebird 4.0.0"), claims=[DRIVE_TEST]),
+     bench(side("a", "firebird 4.0.0", usefilesystemcache="false"), claims=[DRIVE_TEST])),
+    (firebird.drive_test_in_file_cache, bench(side("a", "firebird 3.0.7", database(50))),
+     bench(side("a", "firebird 3.0.7", database(50), filesystemcachethreshold=1))),
+    (firebird.drive_test_in_file_cache, bench(side("a", "firebird 2.5.9", database(50, name="drive.fdb"))),
+     bench(side("a", "firebird 2.5.9", database(100_000, name="drive.fdb")))),
+    (firebird.database_too_small, bench(side("a", "firebird 3.0.7", database(50, size=55_000_000))),
+     bench(side("a", "firebird 3.0.7", database(50, size=50_000_000_000)))),
+    (firebird.database_too_small,
+     bench(side("a", "firebird 3.0.7", database(50, size=9 << 30)), claims=[Claim(HERE, "memory", "32 GB of memory", 32 << 30)]),
+     bench(side("a", "firebird 3.0.7", database(9000, size=9 << 30)), claims=[Claim(HERE, "memory", "32 GB of memory", 32 << 30)])),
+    (routines.routine_not_repeatable, bench(routines=[BY_RAND]), bench(routines=[BY_PARAMETER])),
+    (routines.routine_not_repeatable, bench(routines=[INSERTS_RAND, SOLD]), bench(routines=[INSERTS_RAND])),
+    (routines.routine_not_repeatable, bench(routines=[INSERTS_RAND, SOLD]), bench(routines=[INSERTS_NUMBER, SOLD])),
+    (routines.restarts_not_repeatable, bench(side("a", "firebird 4.0.0", RESTARTED), routines=[BY_RAND]),
+     bench(side("a", "firebird 4.0.0", ANOTHER), routines=[BY_RAND])),
+    (routines.hot_row, bench(routines=[HOT]), bench(routines=[BY_PARAMETER])),
+    (routines.work_in_one_call, bench(routines=[IN_A_HUNDRED]), bench(routines=[replace(IN_A_HUNDRED, loop=15)])),
+    (routines.work_in_one_call, bench(routines=[replace(INSERTS_RAND, loop=100), SOLD]),
+     bench(routines=[replace(INSERTS_RAND, loop=100)])),
+    (vacuum.autovacuum_off, bench(side("a", "postgresql 17.1", autovacuum="off")), bench(side("a", "postgresql 17.1", autovacuum="on"))),
+    (windows_cache.random_access_flag, windows("2.5.1"), windows("2.5.2")),
+    (windows_cache.random_access_flag, windows("2.1.4"), windows("2.1.5")),
+    (windows_cache.windows_cache_unlimited, windows("2.5.1", filesystemcachesize=0), windows("2.5.1")),
+    (windows_cache.windows_cache_unlimited, windows("2.1.4"), windows("2.5.2")),
+    (windows_cache.cache_limit_32_bit, windows("2.5.9", bits=32, filesystemcachesize=30), windows("2.5.9", filesystemcachesize=30)),
+    (windows_cache.cache_limit_32_bit, windows("2.5.1", bits=32), windows("2.5.2", bits=32)),
+    (windows_cache.cache_limit_not_allowed, windows("2.5.9", PLAIN, filesystemcachesize=30),
+     windows("2.5.9", replace(PLAIN, name="LocalSystem"), filesystemcachesize=30)),
+    (windows_cache.cache_limit_not_allowed, windows("2.5.9", LACKING, filesystemcachesize=30),
+     windows("2.5.9", PLAIN, ALLOWED, filesystemcachesize=30)),
+]  # fmt: skip
+NAMES = [f"{rule.name}-{n}" for n, (rule, _, _) in enumerate(SPEAKS_AND_NOT)]
+MODULES: list[ModuleType] = [builds, settings, durability, firebird, routines, vacuum, windows_cache]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "right"), SPEAKS_AND_NOT, ids=NAMES)
+def test_speaks_of_what_is_wrong_and_of_nothing_else(rule: Rule[Bench], wrong: Bench, right: Bench) -> None:
+    found = list(rule(wrong))
+    assert found
+    assert all(one.text and one.evidence and one.rule is rule for one in found)
+    assert list(rule(right)) == []
+
+
+def test_every_rule_is_in_the_table() -> None:
+    mine = {one.name for module in MODULES for one in vars(module).values() if isinstance(one, Rule)}
+    assert mine == {rule.name for rule, _, _ in SPEAKS_AND_NOT}
+
+
+@pytest.mark.parametrize("rule", all_rules.over(Bench), ids=lambda rule: rule.name)
+def test_no_rule_speaks_of_nothing_at_all(rule: Rule[Bench]) -> None:
+    assert list(rule(Bench(sides=[]))) == []
+    assert list(rule(Bench(sides=[Side("a"), Side("b")]))) == []
+    assert rule.remedy and rule.source and rule.says.endswith((".", "!"))
+
+
+def bench_of(**configured: Any) -> Bench:
+    return bench(side("a", "firebird 4.0.0", **configured))
+
+
+def test_defaults_of_note_are_named_with_what_they_mean() -> None:
+    (found,) = settings.settings_all_default(bench_of(remoteserviceport=3140))
+    for name in (
+        "DefaultDbCachePages = 2048",
+        "UseFileSystemCache = true",
+        "TempCacheLimit = 64M",
+        "ReadConsistency = 1",
+    ):
+        assert name in found.text
+
+
+def test_of_an_unknown_version_only_what_all_have_is_said() -> None:
+    (found,) = settings.settings_all_default(bench(side("a", "firebird", remoteserviceport=3140)))
+    assert "DefaultDbCachePages = 2048" in found.text
+    assert not any(name in found.text for name in ("ReadConsistency", "UseFileSystemCache", "FileSystemCacheThreshold"))
+
+
+def test_a_level_that_every_row_of_ours_says_is_no_finding() -> None:
+    wrong = bench(side("a", "postgresql 17.1", fsync="off"))
+    (configuration,) = wrong.sides[0].configurations
+    ours = replace(wrong.sides[0], configurations=(replace(configuration, kind="settings in force"),))
+    assert list(durability.durability_given_up(wrong))
+    assert list(durability.durability_given_up(bench(ours))) == []
+
+
+@pytest.mark.parametrize("engine", ["firebird", "mysql", "mariadb", "postgresql", "sqlite"])
+def test_releases_are_of_their_series_and_in_order_of_time(engine: str) -> None:
+    known = releases._of(engine)
+    assert len(known) > 30 and len({one.version for one in known}) == len(known)
+    for one, later in pairwise(known):
+        assert f"{one.version}.".startswith(f"{one.series}.") and releases.find(engine, f"{one.version}.27139") == one
+        if one.series == later.series:
+            assert (one.date, numbers(one.version)) <= (later.date, numbers(later.version))
+            assert numbers(one.version) < numbers(later.version)

@@ -1,0 +1,271 @@
+"""What is read out of files: procedures of three dialects, listings, texts, configurations; and any bytes at all."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import makes
+from acidtest.audit import judge, kit
+from acidtest.audit.bench import Account, Bench, Claim, Routine
+from acidtest.audit.kit.file import Broken, File, Part
+from acidtest.audit.rules.routines import moved
+
+
+def read(tmp_path: Path, **files: str | bytes) -> Bench:
+    """A kit of these files; "__" in a name is its dot, "_in_" a folder's end."""
+    for name, content in files.items():
+        path = tmp_path / name.replace("_in_", "/").replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return kit.read(tmp_path)
+
+
+def routine(tmp_path: Path, source: str) -> Routine:
+    (found,) = read(tmp_path, a__sql=source).routines
+    return found
+
+
+PSQL = "SET TERM ^ ;\nCREATE OR ALTER PROCEDURE P (A INTEGER) AS DECLARE VARIABLE K INTEGER; {} BEGIN\n {}\nEND^\nSET TERM ; ^"
+PLPGSQL = "CREATE FUNCTION p(a int) RETURNS void LANGUAGE plpgsql AS $x$ DECLARE k int; {} BEGIN\n {}\nEND $x$;"
+PSM = "DELIMITER //\nCREATE PROCEDURE p(IN a INT) BEGIN DECLARE k INT; {}\n {}\nEND //\nDELIMITER ;"
+
+# A body, its declarations, in which dialect; the tables whose rows it chooses by what it draws.
+CHOOSES = [
+    (PSQL, "", "K = CAST(RAND() * 10 AS INTEGER); UPDATE T SET V = 1 WHERE ID = :K;", ["T"]),
+    (PSQL, "", "K = GEN_UUID(); DELETE FROM T WHERE ID = :K;", ["T"]),
+    (PSQL, "", "UPDATE T SET V = 1 WHERE ID = CAST(RAND() * 10 AS INTEGER);", ["T"]),
+    (PSQL, "", "UPDATE T SET V = 1 WHERE ID = :A;", []),
+    (PSQL, "", "K = RAND(); UPDATE T SET V = :K WHERE ID = :A;", []),
+    (PSQL, "", "K = RAND(); UPDATE T SET V = 1 WHERE K = :A;", []),  # K is a column here
+    (PSQL, "", "K = GEN_ID(G, 1); INSERT INTO T (ID) VALUES (:K); UPDATE T SET V = 1 WHERE ID = :K;", []),
+    (PSQL, "", "K = GEN_ID(G, 0); UPDATE T SET V = 1 WHERE ID = :K;", []),
+    (PSQL, "", "K = NEXT VALUE FOR G; UPDATE T SET V = 1 WHERE ID = MOD(:K, 100);", ["T"]),
+    (PSQL, "", "SELECT FIRST 1 ID FROM T ORDER BY RAND() INTO :K; DELETE FROM T WHERE ID = :K;", ["T"]),
+    (PSQL, "", "FOR SELECT ID FROM T WHERE V > RAND() INTO :K DO UPDATE U SET V = 1 WHERE ID = :K;", ["U"]),
+    (PSQL, "", "K = RAND(); UPDATE OR INSERT INTO T (ID, V) VALUES (:K, 1) MATCHING (ID);", ["T"]),
+    (PSQL, "", "K = RAND(); UPDATE OR INSERT INTO T (ID, V) VALUES (:A, :K) MATCHING (ID);", []),
+    (PSQL, "", "K = RAND(); SELECT V FROM T WHERE ID = :K WITH LOCK INTO :A;", ["T"]),
+    (PSQL, "", "K = RAND(); SELECT V FROM T WHERE ID = :K INTO :A;", []),
+    (PSQL, "", "IF (A > 1) THEN BEGIN K = 1; END IF (A > 2) THEN UPDATE T SET V = 1 WHERE ID = RAND();", ["T"]),
+    (PSQL, "", "/* K = RAND(); */ -- RAND()\n UPDATE T SET V = 'RAND()' WHERE ID = :K;", []),
+    (PLPGSQL, "", "k := floor(random() * 10); UPDATE s.t SET v = 1 WHERE id = k;", ["T"]),
+    (PLPGSQL, "n int := random();", "UPDATE t SET v = 1 WHERE id = n;", ["T"]),
+    (PLPGSQL, "", "SELECT id INTO k FROM t ORDER BY random() LIMIT 1; PERFORM 1 FROM t WHERE id = k FOR UPDATE;", []),
+    (PLPGSQL, "", "k := random(); SELECT v INTO a FROM t WHERE id = k FOR UPDATE;", ["T"]),
+    (PLPGSQL, "", "k := random(); INSERT INTO t (id, v) VALUES (k, 1) ON CONFLICT (id) DO UPDATE SET v = 2;", ["T"]),
+    (PLPGSQL, "", "UPDATE t SET v = CASE WHEN a > 1 THEN random() ELSE 2 END WHERE id = a;", []),
+    (PLPGSQL, "", "IF a > 1 THEN k := 1; END IF; UPDATE t SET v = 1 WHERE id = gen_random_uuid();", ["T"]),
+    (PSM, "", "SET k = FLOOR(RAND() * 10); UPDATE `t` SET v = 1 WHERE id = k;", ["T"]),
+    (PSM, "DECLARE n INT DEFAULT RAND();", "UPDATE t SET v = 1 WHERE id = n;", ["T"]),
+    (PSM, "", "SET @r = UUID(); DELETE FROM t WHERE id = @r;", ["T"]),
+    (PSM, "", "IF a > 1 THEN SET k = 1; END IF; # RAND()\n UPDATE t SET v = 'it\\'s' WHERE id = k;", []),
+    (PSM, "", "CASE a WHEN 1 THEN SET k = RAND(); END CASE; UPDATE t SET v = 1 WHERE id = k;", ["T"]),
+    (PSM, "", "INSERT INTO t (id) VALUES (RAND()) ON DUPLICATE KEY UPDATE v = 2;", ["T"]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "declared", "body", "tables"), CHOOSES, ids=range(len(CHOOSES)))
+def test_rows_chosen_by_what_is_drawn(
+    tmp_path: Path, dialect: str, declared: str, body: str, tables: Sequence[str]
+) -> None:
+    found = read(tmp_path, a__sql=dialect.format(declared, body))
+    assert [one.name for one in found.routines] == ["P"]
+    assert [one.table for one in moved(found)] == list(tables)
+
+
+LOOPS = [
+    (PSQL, "K = 100; WHILE (K > 0) DO BEGIN K = K - 1; END", 100),
+    (PSQL, "K = RAND(); WHILE (K > 0) DO BEGIN K = K - 1; END", None),
+    (PLPGSQL, "FOR i IN 1..100 LOOP k := i; END LOOP;", 100),
+    (PLPGSQL, "k := 0; LOOP k := k + 1; EXIT WHEN k >= 25; END LOOP;", 26),
+    (PSM, "SET k = 0; WHILE k < 100 DO SET k = k + 1; END WHILE;", 100),
+    (PSM, "SET k = 1; REPEAT SET k = k + 1; UNTIL k > 30 END REPEAT;", 29),
+    (PSM, "SET k = 0; l: LOOP IF k = 40 THEN LEAVE l; END IF; SET k = k + 1; END LOOP;", 40),
+]
+
+
+@pytest.mark.parametrize(("dialect", "body", "count"), LOOPS, ids=range(len(LOOPS)))
+def test_how_often_a_loop_runs(tmp_path: Path, dialect: str, body: str, count: int | None) -> None:
+    assert routine(tmp_path, dialect.format("", body)).loop == count
+
+
+TRIGGERS = [
+    "SET TERM ^; CREATE TRIGGER T1 FOR LINE ACTIVE AFTER INSERT POSITION 0 AS BEGIN UPDATE STOCK SET N = N - NEW.Q WHERE ID = NEW.P; END^",
+    "SET TERM ^; CREATE TRIGGER T1 ACTIVE AFTER INSERT ON LINE AS DECLARE X INT; BEGIN X = NEW.P; UPDATE STOCK SET N = 1 WHERE ID = :X; END^",
+    "DELIMITER //\nCREATE DEFINER=`root`@`%` TRIGGER t1 AFTER INSERT ON line FOR EACH ROW BEGIN UPDATE stock SET n = 1 WHERE id = NEW.p; END //",
+    "CREATE TRIGGER t1 AFTER INSERT ON shop.line FOR EACH ROW UPDATE stock SET n = n - NEW.q WHERE id = NEW.p;",
+    "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN UPDATE stock SET n = 1 WHERE id = NEW.p; RETURN NEW; END $$;"
+    "CREATE TRIGGER t1 AFTER INSERT ON line FOR EACH ROW EXECUTE FUNCTION f();",
+    "DELIMITER ;;\n/*!50003 CREATE*/ /*!50017 DEFINER=`a`@`b`*/ /*!50003 TRIGGER `t1` AFTER INSERT ON `line` FOR EACH ROW BEGIN\n"
+    "UPDATE stock SET n = 1 WHERE id = NEW.p; END */;;",
+]
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS, ids=range(len(TRIGGERS)))
+def test_a_trigger_is_keyed_by_what_is_inserted(tmp_path: Path, trigger: str) -> None:
+    inserts = PSM.format("", "SET k = RAND(); INSERT INTO line (p, q) VALUES ({}, 1);")
+    (found,) = moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "k")))
+    assert (found.table, found.trigger) == ("STOCK", "T1")
+    assert list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "a")))) == []
+
+
+def test_a_function_that_draws_is_a_draw_to_those_that_call_it(tmp_path: Path) -> None:
+    source = "CREATE FUNCTION urand(n int) RETURNS int AS $$ SELECT floor(random() * n)::int $$ LANGUAGE sql;\n"
+    found = read(tmp_path, a__sql=source + PLPGSQL.format("", "UPDATE t SET v = 1 WHERE id = urand(10);"))
+    assert [one.table for one in moved(found)] == ["T"]
+
+
+HOT = [
+    ("UPDATE total SET n = n + 1;", "no condition"),
+    ("UPDATE total SET n = 0;", ""),
+    ("UPDATE total SET n = n + 1 WHERE id = 1;", "ID = 1"),
+    ("UPDATE total SET n = n + 1 WHERE id = 1 AND kind = 'x';", "ID = 1"),
+    ("UPDATE total SET n = n + 1 WHERE id = a;", ""),
+    ("UPDATE total SET n = n + 1 WHERE id = 1 AND kind = a;", ""),
+]
+
+
+@pytest.mark.parametrize(("statement", "always"), HOT)
+def test_updates_of_one_row(tmp_path: Path, statement: str, always: str) -> None:
+    (write,) = routine(tmp_path, PSM.format("", statement)).writes
+    assert write.always == always
+
+
+SAYS = [
+    ("Drive Test: how fast is your drive", [("drive test", None)]),
+    ("this measures the speed of the drive", [("drive test", None)]),
+    ("this is not a drive test", []),
+    ("with a 55 MB database", [("database size", 55_000_000)]),
+    ("The database is 96 GB, restored", [("database size", 96_000_000_000)]),
+    ("32 GB of RAM", [("memory", 32 << 30)]),
+    ("MemTotal:       24576000 kB", [("memory", 24576000 << 10)]),
+    ("pages of 16 KB", []),
+]
+
+
+@pytest.mark.parametrize(("line", "claims"), SAYS)
+def test_what_a_text_claims(tmp_path: Path, line: str, claims: list[tuple[str, int | None]]) -> None:
+    found: Sequence[Claim] = read(tmp_path, about__txt="\n" + line).claims
+    assert [(one.about, one.bytes) for one in found] == claims
+    assert all(one.where.line == 2 for one in found)
+
+
+def test_mounts_are_said_of_all_sides(tmp_path: Path) -> None:
+    listed = "/dev/sda1 on /data type ext4 (rw,nobarrier)\nproc on /proc type proc (rw)\n"
+    bench = read(tmp_path, mount__txt=listed, a_in_postgresql__conf="", b_in_postgresql__conf="fsync = off")
+    assert [[mount.point for mount in side.mounts] for side in bench.sides] == [["/data"], ["/data"]]
+
+
+def test_accounts_of_a_service(tmp_path: Path) -> None:
+    listed = "SERVICE_NAME: FirebirdServer\n        SERVICE_START_NAME : .\\firebird\n"
+    privileges = "PRIVILEGES INFORMATION\nSeIncreaseQuotaPrivilege      Adjust memory quotas for a process Disabled\n"
+    (side,) = read(tmp_path, a_in_firebird__conf="", a_in_sc__txt=listed, a_in_whoami__txt=privileges).sides
+    assert [(one.name, one.privileges) for one in side.accounts] == [
+        (".\\firebird", None),
+        ("", frozenset(["SeIncreaseQuotaPrivilege"])),
+    ]
+    assert all(isinstance(one, Account) and one.where.line == 2 for one in side.accounts)
+
+
+def test_a_default_in_a_comment_sets_nothing_and_shows_where_it_stands(tmp_path: Path) -> None:
+    ((configuration,),) = (
+        side.configurations for side in read(tmp_path, firebird__conf="# TempCacheLimit: sorting\n#TempCacheLimit = 64M\n").sides
+    )  # fmt: skip
+    assert configuration.settings == ()
+    assert [(one.name, one.where.line) for one in configuration.comments] == [("tempcachelimit", 2)]
+
+
+def test_a_database_elsewhere_goes_to_the_side_that_can_have_made_it(tmp_path: Path) -> None:
+    bench = read(
+        tmp_path,
+        a_in_firebird=makes.elf(64, b"LI-V3.0.14.33856"),
+        b_in_firebird=makes.elf(64, b"LI-V4.0.7.3271"),
+        x__fdb=makes.header_page(8192, (13, 0), 50),
+        y__bin=makes.header_page(8192, (12, 0), 50),
+    )
+    assert [[one.name for one in side.databases] for side in bench.sides] == [["y.bin"], ["x.fdb"]]
+
+
+def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for a user without the rights; whoever runs the tests may have them."""
+    (tmp_path / "closed").mkdir()
+    read(tmp_path, firebird__conf="#Port = 1\n", secret__conf="x")
+    closed = (tmp_path / "secret.conf", tmp_path / "closed" / "firebird.log", tmp_path / "closed")
+    really, stat, scan = Path.open, Path.is_file, os.scandir
+
+    def refuse(path: object, always: Any, *rest: Any) -> Any:
+        if Path(str(path)) in closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return always(path, *rest)
+
+    monkeypatch.setattr(Path, "open", lambda path, *rest: refuse(path, really, *rest))
+    monkeypatch.setattr(os, "scandir", lambda path: refuse(path, scan))
+    bench = kit.read(tmp_path)
+    assert [(one.file, one.text) for one in bench.broken] == [
+        ("secret.conf", "cannot be read: Permission denied"),
+        ("closed", "cannot be read: Permission denied"),
+    ]
+    assert bench.read == [("firebird.conf", "configuration")]
+    monkeypatch.setattr(Path, "is_file", lambda path: refuse(path, stat))
+    assert [one.file for one in kit.read(tmp_path).broken] == ["secret.conf", "closed"]
+
+
+EMPTY = ("firebird.conf", "postgresql.conf", "firebird.exe", "a.fdb", "x.log", "p.json", "q.csv", "s.sql", "README.md")
+
+
+@pytest.mark.parametrize("content", [b"", bytes(range(256)) * 20], ids=["empty", "no text"])
+def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: bytes, tmp_path: Path) -> None:
+    for name in EMPTY:
+        (tmp_path / name).write_bytes(content)
+    bench = kit.read(tmp_path)
+    told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in bench.broken)]
+    assert sorted(told) == sorted(EMPTY)
+    assert not [one for one in judge.of_bench(bench) if one.severity == "invalid"]
+
+
+IMPORTERS = [
+    one for one in kit.importers() if one.kind in ("SQL script", "text", "listing of a machine", "configuration")
+]
+BASES = ("a.sql", "readme.txt", "mount.txt", "my.cnf", "firebird.conf", "postgresql.conf")
+WORDS = ["CREATE PROCEDURE P AS", "CREATE TRIGGER T FOR X", "BEGIN", "END", "CASE", "WHEN", "THEN", "$$", "$a$", "(", ")", ",", ";", ":",
+         "'", '"', "/*", "*/", "INSERT INTO T", "VALUES", "SELECT", "INTO", "UPDATE", "SET", "WHERE", "=", ":=", "NEW.A", "RAND()", "1",
+         "..", "FOR", "IN", "LOOP", "WHILE", "DO", "UNTIL", "EXIT WHEN", "DECLARE", "DELIMITER //", "SET TERM ^", "GEN_ID(", "MERGE", "ON",
+         "FOR UPDATE", "RETURNS", "DEFAULT", "\\", "`", "#", "--", "\n", "NEXT VALUE FOR"]  # fmt: skip
+
+
+def parts(path: Path, base: str, raw: bytes) -> list[Part]:
+    (path / base).write_bytes(raw)
+    found: list[Part] = []
+    for importer in IMPORTERS:
+        try:
+            found += importer.read(File(path / base, base)) or []
+        except Broken:
+            continue
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(raw=st.binary(max_size=2000) | st.lists(st.sampled_from(WORDS), max_size=200).map(lambda w: " ".join(w).encode()),
+       base=st.sampled_from(BASES))  # fmt: skip
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, raw: bytes, base: str) -> None:
+    path = tmp_path_factory.getbasetemp()
+    bench = Bench(sides=[], routines=[one for one in parts(path, base, raw) if isinstance(one, Routine)])
+    list(moved(bench))
+
+
+PIECES = ["(", "'", "CASE ", "$a$ ", "K = K + RAND();", "CREATE FUNCTION f() AS $a$", "BEGIN", "INSERT INTO T (A"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_time_grows_with_length_only(tmp_path: Path, piece: str) -> None:
+    begin = time.process_time()
+    parts(tmp_path, "a.sql", b"CREATE PROCEDURE P AS BEGIN\n" + (piece + "\n").encode() * (60_000 // len(piece)))
+    assert time.process_time() - begin < 30

@@ -1,0 +1,32 @@
+"""A kit of results in which everything is wrong, and one in which nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acidtest.audit import judge, kit
+
+KITS = Path(__file__).parents[1] / "kits"
+EXPECTED = {
+    "faster-than-it-turns": "pg/pgbench.out:2",
+    "flush-as-memory": "pg/pg_test_fsync.out:5",
+    "new-order-share": "hammerdb.log:6",
+    "percentile-at-ceiling": "sysbench.out:1",
+    "no-checkpoint": "pg/pgbench.out:2",
+    "no-warm-up": "hammerdb.log:6",
+    "best-of": "README.md:3",
+    "base-missing": "README.md:3",
+    "tpc-words": "README.md:5",
+    "file-system-undisclosed": "README.md:1",
+    "few-repetitions": "hammerdb.log:6",
+}
+
+
+def test_each_fault_is_named_with_its_place() -> None:
+    found = judge.of_bench(kit.read(KITS / "unfair-results"))
+    places = {(one.rule.name, f"{seen.file}:{seen.line}") for one in found for seen in one.evidence}
+    assert set(EXPECTED.items()) - places == set()
+
+
+def test_nothing_is_said_of_the_fair_one() -> None:
+    assert [(one.rule.name, one.text) for one in judge.of_bench(kit.read(KITS / "fair-results"))] == []

@@ -1,0 +1,135 @@
+"""Rules over results, runs, logs and texts: one bench of which each speaks, and one of which it is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from acidtest.audit.bench import (
+    Bench,
+    Configuration,
+    EngineName,
+    LogEntry,
+    Published,
+    Setting,
+    Side,
+    Statement,
+    StatementKind,
+    Where,
+)
+from acidtest.audit.finding import Rule
+from acidtest.audit.rules import latencies, logs, method, over, rates, words
+
+RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
+FLUSH = Published(
+    Where("fsync.out", 7), "pg_test_fsync", "fdatasync", rate=400.0, terminals=1, unit="flushes", flushed=True
+)
+DISK = Published(Where("fio.json", 9), "fio", "w write", rate=2900.0, terminals=8, unit="writes")
+TPCC = Published(Where("hammerdb.log", 20), "hammerdb", "tpcc", nopm=43_000.0, tpm=100_000.0, warehouses=4000)
+OPEN = replace(RUN, asked_rate=100.0, latency_from="scheduled start", latency_ms={"p50": 2.0, "p99": 9.0, "max": 40.0})
+LOOP = replace(RUN, latency_from="actual start", latency_ms={"p50": 2.0, "p99": 9.0}, series=(100.0,) * 60)
+WOBBLE = tuple(100.0 + (n * 7 % 5) for n in range(60))
+
+
+def bench(*published: Published, texts: tuple[Statement, ...] = (), **changes: Any) -> Bench:
+    said = (says("text"), *texts) if texts else ()
+    return Bench(**{"sides": [], "published": published, "texts": said, **changes})
+
+
+def says(kind: StatementKind, text: str = "", value: float | None = None) -> Statement:
+    return Statement(Where("README.md", 5), kind, text or kind, value)
+
+
+def side(engine: EngineName = "postgresql", *log: LogEntry, **settings: str) -> Side:
+    where = Where("pg/postgresql.conf", 1)
+    written = tuple(Setting(name, value, where) for name, value in settings.items())
+    return Side("pg", engine, configurations=(Configuration(where, engine, "postgresql.conf", written),), log=log)
+
+
+def logged(kind: str, engine: EngineName = "postgresql") -> Side:
+    return Side("pg", engine, log=(LogEntry(Where("server.log", 12), engine, kind, "as it stands there", 3),))
+
+
+def repeated(*of: float, name: str = "run-{}.out") -> Bench:
+    return bench(*(replace(RUN, rate=rate, where=Where(name.format(n), 3)) for n, rate in enumerate(of, start=1)))
+
+
+TURNS = (says("turns", "7,200 rpm", 7200.0), says("drive", "SATA"))
+FAST = replace(RUN, rate=500.0)
+SPOKEN = [
+    (rates.faster_than_it_turns, bench(replace(FLUSH, rate=900.0), texts=TURNS), bench(replace(FLUSH, rate=119.0), texts=TURNS)),
+    (rates.faster_than_it_turns, bench(FAST, texts=TURNS, sides=[side()]), bench(FAST, texts=(*TURNS, says("write-cache", "battery")), sides=[side()])),
+    (rates.faster_than_it_turns, bench(FAST, texts=TURNS, sides=[side()]), bench(FAST, texts=TURNS, sides=[side(synchronous_commit="off")])),
+    (rates.faster_than_it_turns, bench(FAST, texts=TURNS, sides=[side()]), bench(replace(FAST, terminals=8), texts=TURNS, sides=[side()])),
+    (rates.faster_than_it_turns, bench(FAST, texts=TURNS, sides=[side()]), bench(FAST, texts=TURNS)),
+    (rates.flush_as_memory, bench(replace(FLUSH, rate=500_000.0)), bench(FLUSH)),
+    (rates.flush_as_memory, bench(replace(FLUSH, rate=90_000.0), replace(FLUSH, rate=100_000.0, unit="writes", flushed=False)), bench(FLUSH, replace(FLUSH, rate=230_000.0, unit="writes", flushed=False))),
+    (rates.iops_above_provisioned, bench(DISK, replace(DISK, name="w read", rate=2500.0), texts=(says("iops", "3,000 provisioned IOPS", 3000.0),)), bench(DISK, texts=(says("iops", "3,000 provisioned IOPS", 3000.0),))),
+    (rates.new_order_share, bench(replace(TPCC, nopm=60_000.0)), bench(TPCC)),
+    (rates.new_order_share_low, bench(replace(TPCC, nopm=20_000.0)), bench(replace(TPCC, nopm=33_000.0))),
+    (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=101.0))),
+    (rates.goodput_above_throughput, bench(replace(RUN, attempts=90.0)), bench(replace(RUN, attempts=90.0, tool="benchbase"))),
+    (rates.benchbase_goodput, bench(replace(RUN, attempts=90.0, tool="benchbase")), bench(replace(RUN, attempts=100.5, tool="benchbase"))),
+    (rates.below_scale, bench(replace(TPCC, warehouses=100)), bench(TPCC)),
+    (rates.generator_threads, bench(replace(RUN, terminals=200, threads=1)), bench(replace(RUN, terminals=200, threads=8))),
+    (rates.many_failed, bench(replace(RUN, errors=2000)), bench(replace(RUN, errors=20))),
+    (rates.many_failed, bench(replace(TPCC, errors=1)), bench(TPCC)),
+    (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
+    (latencies.percentiles_disordered, bench(replace(RUN, latency_ms={"p99": 5.0, "p50": 9.0})), bench(replace(RUN, latency_ms={"p50": 9.0, "p99": 9.5, "p99.9": 9.1, "mean": 30.0, "max": 40.0}))),
+    (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
+    (latencies.rate_not_kept, bench(replace(OPEN, rate=80.0)), bench(OPEN)),
+    (latencies.late_ones_skipped, bench(replace(RUN, skipped=3)), bench(replace(RUN, skipped=0))),
+    (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(LOOP)),
+    (latencies.closed_loop_stall, bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5)), bench(replace(LOOP, series=(100.0,) * 55 + (0.0,) * 5, latency_ms={"p99": 5000.0}))),
+    (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE)), bench(replace(RUN, series=WOBBLE))),
+    (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE)), bench(replace(RUN, series=(20.0,) * 5))),
+    (method.no_steady_state, bench(replace(RUN, series=tuple(200.0 - 2 * n for n in range(60)))), bench(replace(RUN, series=WOBBLE))),
+    (method.no_steady_state, bench(replace(RUN, series=tuple(200.0 - 2 * n for n in range(60)))), bench(replace(RUN, series=(20.0,) * 10 + WOBBLE))),
+    (method.no_warm_up, bench(replace(RUN, warmup_s=0.0)), bench(replace(RUN, warmup_s=0.0, series=WOBBLE))),
+    (method.no_warm_up, bench(replace(RUN, warmup_s=0.0)), bench(RUN)),
+    (method.no_checkpoint, bench(replace(RUN, measured_s=60.0), sides=[side()]), bench(RUN, sides=[side()])),
+    (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min")]), bench(RUN, sides=[side("postgresql", *logged("checkpoint").log, checkpoint_timeout="30min")])),
+    (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min")]), bench(RUN)),
+    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN)),
+    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0)),
+    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("spread", "±"),))),
+    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0, name="rep{}/c8.out")),
+    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="rep{}/c8.out"), repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="v{}/c8.out")),
+    (method.no_interval, replace(repeated(100.0, 101.0, 99.0), texts=[says("drive")]), replace(repeated(100.0, 101.0, 99.0), texts=[says("spread")])),
+    (method.first_run_differs, repeated(60.0, 100.0, 101.0, 99.0), repeated(97.0, 100.0, 101.0, 99.0)),
+    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
+    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
+    (words.best_of, bench(RUN, texts=(says("best-of", "best of three runs"),)), bench(RUN, texts=(says("drive"),))),
+    (words.base_missing, bench(RUN, texts=(says("relative", "40% faster"),)), bench(RUN, texts=(says("drive"),))),
+    (words.tpc_words, bench(TPCC, texts=(says("tpc-word", "tpmC"),)), bench(TPCC, texts=(says("tpc-word", "tpmC"), says("not-tpc", "unaudited")))),
+    (words.drive_undisclosed, bench(RUN, texts=(says("file-system"),)), bench(RUN, texts=(says("drive"),))),
+    (words.drive_undisclosed, bench(RUN, texts=(says("file-system"),)), bench(RUN)),
+    (words.file_system_undisclosed, bench(RUN, texts=(says("drive"),)), bench(RUN, texts=(says("file-system"),))),
+    (logs.deadlocks_in_log, bench(sides=[logged("deadlock")]), bench(sides=[logged("update-conflict", "firebird")])),
+    (logs.deadlocks_in_log, bench(sides=[logged("serialization")]), bench(sides=[logged("checkpoint")])),
+    (logs.crash_in_log, bench(sides=[logged("crash")]), bench(sides=[logged("error")])),
+    (logs.crash_in_log, bench(sides=[logged("crash", "firebird")]), bench(sides=[logged("error", "firebird")])),
+    (logs.errors_in_log, bench(sides=[logged("error", "mariadb")]), bench(sides=[logged("error", "firebird")])),
+    (logs.corruption_in_log, bench(sides=[logged("corruption")]), bench(sides=[logged("error")])),
+    (logs.recovery_in_log, bench(sides=[logged("recovery")]), bench(sides=[logged("error")])),
+    (logs.errors_in_log, bench(sides=[logged("error")]), bench(sides=[logged("checkpoint")])),
+    (logs.checkpoints_frequent, bench(sides=[logged("checkpoints-frequent")]), bench(sides=[logged("checkpoint")])),
+    (logs.flush_behind, bench(sides=[logged("flush-behind", "mysql")]), bench(sides=[logged("error", "mysql")])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
+def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
+    found = list(rule(faulty))
+    assert found
+    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
+    assert list(rule(sound)) == []
+
+
+def test_every_rule_here_has_a_row() -> None:
+    modules = (rates, latencies, method, words, logs)
+    ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    assert ours == {rule.name for rule, _, _ in SPOKEN}
+    assert ours <= {one.name for one in over(Bench)}

@@ -1,0 +1,83 @@
+"""A disk of 7,200 turns a minute with its write cache off, under each engine: one durable write of the log a turn, and
+what engines do about it.
+
+Counts, and one rate that is the disk's own arithmetic: a slow machine makes it lower, none makes it higher.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+
+from support import ACIDTEST, journal_lines
+
+TURNS_PER_S = 7_200 / 60
+COMMITS = 60
+LOGS = {"sqlite": "-wal", "postgresql-15": "/pg_wal/", "mariadb-10.11": "/ib_logfile0"}
+ENGINES = (*LOGS, "firebird-5.0")  # Firebird has no log: it writes pages
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], dict[str, Any]]:
+    """By engine and number of terminals."""
+    directory = tmp_path_factory.mktemp("platter")
+    file = directory / "platter.toml"
+    file.write_text(
+        f'name = "platter"\nrepetitions = 1\ndurability = "drive"\n'
+        f"[factors]\nengine = {list(ENGINES)}\nterminals = [1, 16]\n"
+        f"[workload.commits]\ncount = {COMMITS}\nobserve = true\n"
+        '[place]\nkind = "disk"\ndisk = "rotating"\ndisk_cache_mb = 0\nfilesystem = "ext4"\n'
+    )
+    command = [ACIDTEST, "run", file, "--out", directory / "out"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    assert "Storage: a simulated disk (memory, 512 MiB): rotating, write cache off, " in " ".join(ran.stdout.split())
+    found = {(one["engine"]["id"], one["result"]["terminals"]): one for one in journal_lines(directory / "out")}
+    assert len(found) == 2 * len(ENGINES)
+    assert {one["calls"]["dropped"] for one in found.values()} == {0}
+    return found
+
+
+def durable(calls: dict[str, Any], log: str = "") -> int:
+    """Calls that return when the disk has it: flushes, and writes to what is open for that."""
+    count = 0
+    for file in calls["files"]:
+        if log in file["path"]:
+            written_through = any("SYNC" in flags for flags in file["flags"])
+            for call in file["calls"]:
+                if call["call"] in ("fsync", "fdatasync") or (written_through and "write" in call["call"]):
+                    count += call["count"]
+    return count
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_terminal_has_no_more_commits_than_the_disk_turns(
+    recordings: dict[tuple[str, int], dict[str, Any]], engine: str
+) -> None:
+    one = recordings[engine, 1]
+    committed, calls = one["result"]["counts"]["committed"], one["calls"]
+    assert committed == calls["commits"] == COMMITS
+    assert committed - 1 <= TURNS_PER_S * one["result"]["measured_s"]  # the first waits for less than a turn
+    assert durable(calls) >= committed
+    if log := LOGS.get(engine):
+        assert committed <= durable(calls, log) <= TURNS_PER_S * calls["seconds"] + 1
+
+
+@pytest.mark.parametrize("engine", ["postgresql-15", "mariadb-10.11"])
+def test_many_terminals_share_a_flush(recordings: dict[tuple[str, int], dict[str, Any]], engine: str) -> None:
+    calls = recordings[engine, 16]["calls"]
+    flushes = durable(calls, LOGS[engine])
+    assert calls["commits"] == COMMITS >= 2 * flushes > 0
+    assert flushes - 1 <= TURNS_PER_S * calls["seconds"]
+    at_the_disk = sum(one["count"] for one in calls["storage"] if one["layer"] == "block" and one["what"] == "write")
+    assert 0 < at_the_disk < COMMITS
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "firebird-5.0"])
+def test_an_engine_without_group_commit_makes_each_durable_by_itself(
+    recordings: dict[tuple[str, int], dict[str, Any]], engine: str
+) -> None:
+    calls = recordings[engine, 16]["calls"]
+    assert durable(calls) >= calls["commits"] == COMMITS

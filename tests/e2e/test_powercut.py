@@ -1,0 +1,252 @@
+"""Power cuts as a user meets them: on drives that keep their word and drives that do not, with bugs planted on our side."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from acidtest.files import find_rig
+from blocks import loops_over_files_in, mounts_below
+from support import ACIDTEST, processes_with
+
+PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
+
+CUTS = """
+name = "cuts"
+repetitions = 3
+{factors}
+[workload.numbered]
+terminals = 3
+count = {count}
+[place]
+kind = "disk"
+filesystem = "ext4"
+size_mb = 64
+{place}
+"""
+DRIVES = """
+[factors]
+engine = ["sqlite"]
+durability = ["none", "drive"]
+drive = [
+  { name = "honest", set = { "place.disk_faults" = "" } },
+  { name = "lying", set = { "place.disk_faults" = "lie-about-flush" } },
+  { name = "tearing", set = { "place.disk_keeps" = "torn" } },
+]
+"""
+ONE = 'engine = "sqlite"\ndurability = "drive"'
+
+
+def written(path: Path, factors: str = ONE, place: str = "", count: int = 20) -> Path:
+    path.write_text(CUTS.format(factors=factors, place=place, count=count))
+    return path
+
+
+def cut(
+    acidtest: Callable[..., Any], file: Path, out: Path, *more: object, **kwargs: Any
+) -> tuple[int, dict[str, Any]]:
+    """The exit code and what --json says. Nothing may be left mounted or attached."""
+    done = acidtest("powercut", file, "--out", out, "--json", *more, **kwargs)
+    assert done.stdout, done.stderr
+    assert mounts_below(out) == []
+    assert loops_over_files_in(out) == []
+    assert {path.name for path in out.iterdir()} - {"acidtest-states"} == {"cuts.jsonl", "report.html"}
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out = written(tmp_path / "cuts.toml", DRIVES), tmp_path / "out"
+    code, told = cut(acidtest, file, out)
+    verdicts = {(c["levels"]["durability"], c["levels"]["drive"]): c["verdict"] for c in told["combinations"]}
+    assert verdicts == {
+        ("none", "honest"): "lost", ("none", "lying"): "lost", ("none", "tearing"): "lost",
+        ("drive", "honest"): "survived", ("drive", "lying"): "lost", ("drive", "tearing"): "survived",
+    }  # fmt: skip
+    assert code == 1
+    assert [c["cuts"] for c in told["combinations"]] == [3] * 6
+    for one in told["cuts"]:
+        assert one["cut"]["fate"]["acknowledged"] > 0
+        assert one["cut"]["filesystem_recovery_s"] > 0
+        assert one["cut"]["engine_recovery_s"] > 0
+        assert one["cut"]["integrity"]["check"] == "PRAGMA integrity_check"
+    # The same command makes no cut again, one more makes one a combination.
+    assert cut(acidtest, file, out)[1]["cuts"] == told["cuts"]
+    assert len(cut(acidtest, file, out, "--cuts", "4")[1]["cuts"]) == 24
+    shown = acidtest("report", out).stdout
+    assert "3 of 3" in shown or "4 of 4" in shown
+
+
+def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(
+    acidtest: Callable[..., Any], tmp_path: Path
+) -> None:
+    """MariaDB renames a log of another size into place at its start and does not make that durable."""
+    factors = 'engine = "mariadb-10.11"\ndurability = "drive"'
+    file = written(tmp_path / "cuts.toml", factors, count=1)
+    file.write_text(file.read_text().replace("size_mb = 64", "size_mb = 512"))
+    code, told = cut(acidtest, file, tmp_path / "out")
+    assert [(one["verdict"], one["survived"]) for one in told["combinations"]] == [("survived", 3)]
+    assert code == 0
+
+
+def test_a_cut_is_made_again_from_its_seed(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "cuts.toml", DRIVES)
+    only = "numbered/sqlite/drive/lying"
+    code, told = cut(acidtest, file, tmp_path / "out", "--only", only, "--seed", "7", "--cuts", "3")
+    assert code == 1
+    assert [(one["seed"], one["cut"]["verdict"]) for one in told["cuts"]] == [(7, "lost")] * 3
+    stray = acidtest("powercut", file, "--out", tmp_path / "other", "--only", "numbered/sqlite/drive")
+    assert stray.returncode == 2
+    assert only in stray.stderr
+
+
+@pytest.mark.parametrize(
+    ("plant", "verdict", "words"),
+    [("early", "lost", "was acknowledged and is not there"), ("dropped", "unknown", "lacks")],
+)
+def test_a_ledger_with_a_planted_bug_is_caught(
+    acidtest: Callable[..., Any], tmp_path: Path, plant: str, verdict: str, words: str
+) -> None:
+    env = {"ACIDTEST_RIG": str(PLANTED), "REAL_RIG": str(find_rig()), "PLANTED": plant}
+    _, told = cut(acidtest, written(tmp_path / "cuts.toml"), tmp_path / "out", environment=env)
+    assert told["combinations"][0]["verdict"] == verdict
+    caught = [one["cut"] for one in told["cuts"] if one["cut"]["verdict"] == verdict]
+    assert any(words in reason for one in caught for reason in one["reasons"])
+
+
+def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "cuts.toml", place='disk_keeps = "all"\ndisk_faults = "lie-about-flush"')
+    _, told = cut(acidtest, file, tmp_path / "out")
+    assert [one["cut"]["verdict"] for one in told["cuts"]] == ["unknown"] * 3
+    assert "the disk lost nothing" in told["cuts"][0]["cut"]["reasons"][0]
+
+
+@pytest.mark.parametrize("failure", ["cut-in-recovery", "failed-flush", "dropped-flush"])
+def test_other_failures(acidtest: Callable[..., Any], tmp_path: Path, failure: str) -> None:
+    file = written(tmp_path / "cuts.toml", place=f'disk_failure = "{failure}"')
+    code, told = cut(acidtest, file, tmp_path / "out")
+    assert code == 0
+    for one in told["cuts"]:
+        assert one["cut"]["verdict"] == "survived"
+        assert (one["cut"]["after_failed_flush"] is not None) == failure.endswith("-flush")
+
+
+def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    factors = '[factors]\nengine = ["sqlite"]\ndurability = ["os", "drive"]'
+    file = written(tmp_path / "cuts.toml", factors, 'disk_failure = "crash-states"\ndisk_states = 25', count=10)
+    code, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    assert code == 1
+    weak, strong = (one["cut"] for one in told["cuts"])
+    assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
+    assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
+    assert strong["states"]["flushes"] >= 10
+    again = acidtest("powercut", "--replay", weak["states"]["shortest"], "--json")
+    assert again.returncode == 1
+    shown = json.loads(again.stdout)
+    assert shown["verdict"] == "lost"
+    assert shown["fate"]["lost"] == weak["fate"]["lost"]
+
+
+def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out, home = written(tmp_path / "cuts.toml"), tmp_path / "out", tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "ACIDTEST_HOME": str(home)}
+    ours = f"ACIDTEST_HOME={home}"
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    for kill in range(12):
+        command = [ACIDTEST, "powercut", file, "--out", out, "--cuts", "1000"]
+        lab = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(delay := moments.uniform(0.3, 4.0))
+        rigs = [pid for pid, said in processes_with(ours).items() if "acidtest-rig" in said.split(" ", 1)[0]]
+        about = f"seed {seed}, kill {kill}, after {delay:.4f} s, {len(rigs)} rigs"
+        if kill % 2 and rigs:  # disk or load; the lab a moment later, wherever that has led it
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(moments.choice(sorted(rigs)), signal.SIGKILL)
+            time.sleep(moments.uniform(0.0, 1.0))
+        assert lab.poll() is None, about
+        lab.kill()
+        lab.wait()
+        done = acidtest("clean", environment=environment)
+        about += f": {done.stdout}{done.stderr}"
+        assert done.returncode == 0, about
+        assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path), about
+        assert processes_with(ours) == {}, about
+        left = {path.name for path in out.glob("*")} - {"acidtest-states", ".acidtest-can-write"}
+        assert left <= {"cuts.jsonl", "report.html"}, about
+        assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
+
+
+def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out, home = written(tmp_path / "cuts.toml"), tmp_path / "out", tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "ACIDTEST_HOME": str(home)}
+    lab = subprocess.Popen([ACIDTEST, "powercut", file, "--out", out, "--cuts", "60"], env=environment)
+    journal = out / "cuts.jsonl"
+    while not journal.is_file() or journal.read_bytes().count(b"\n") < 3:
+        assert lab.poll() is None
+        time.sleep(0.02)
+    (disk,) = [pid for pid, said in processes_with(f"ACIDTEST_HOME={home}").items() if said.endswith("-rig disk ")]
+    os.kill(disk, signal.SIGKILL)
+    assert lab.wait(timeout=600) == 3
+    assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path)
+    assert processes_with(f"ACIDTEST_HOME={home}") == {}
+    assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
+    told = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
+    assert {one["cut"]["verdict"] for one in told if one["status"] == "done"} <= {"survived", "unknown"}
+    # What could not be made is made by the next call.
+    assert {one["status"] for one in told} == {"done", "failed"}
+    again = acidtest("powercut", file, "--out", out, "--cuts", "5", "--json", environment=environment)
+    assert [one["status"] for one in json.loads(again.stdout)["cuts"] if int(one["cell"].rpartition("#")[2]) <= 5] == [
+        "done"
+    ] * 5
+
+
+def test_what_a_cut_has_left_is_looked_at_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = written(tmp_path / "cuts.toml", place='disk_faults = "lie-about-flush"')
+    code, told = cut(acidtest, file, tmp_path / "out")
+    assert code == 1
+    lost = [one for one in told["cuts"] if one["cut"]["verdict"] == "lost"]
+    (state,) = {one["cut"]["state"] for one in lost} - {None}
+    (found,) = [one["cut"] for one in lost if one["cut"]["state"]]
+    for _ in range(3):
+        again = acidtest("powercut", "--replay", state, "--json")
+        assert again.returncode == 1
+        shown = json.loads(again.stdout)
+        assert (shown["verdict"], shown["reasons"]) == ("lost", found["reasons"])
+        assert shown["fate"] == found["fate"]
+
+
+def test_a_journal_of_cuts_is_exported(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    out, table = tmp_path / "out", tmp_path / "cuts.csv"
+    cut(acidtest, written(tmp_path / "cuts.toml"), out, "--cuts", "2")
+    assert acidtest("report", out, "--csv", table, "--parquet", tmp_path / "cuts.parquet").returncode == 0
+    rows = list(csv.DictReader(table.open()))
+    assert [(row["verdict"], row["failure"], row["commits_lost"]) for row in rows] == [("survived", "cut", "0")] * 2
+    assert pyarrow.parquet.read_table(tmp_path / "cuts.parquet").num_rows == 2
+    refused = acidtest("report", out, "--rows", "engine")
+    assert refused.returncode == 2
+    assert "--rows: power cuts have one table" in refused.stderr
+
+
+def test_what_cannot_be_cut_is_refused(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "cuts.toml"
+    file.write_text('name = "x"\nengine = "sqlite"\ndurability = "drive"\n[workload.numbered]\ncount = 5\n')
+    done = acidtest("powercut", file, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert 'kind = "disk"' in done.stderr
+    assert acidtest("powercut").returncode == 2
+    stranger = acidtest("powercut", "--replay", file)
+    assert stranger.returncode == 2
+    assert "cannot be read" in stranger.stderr

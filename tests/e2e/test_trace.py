@@ -1,0 +1,113 @@
+"""``acidtest trace`` and ``observe = true``, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from support import journal_lines
+
+
+def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path) -> None:
+    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    words = " ".join(ran.stdout.split())
+    assert words.count("20 commits") == 2
+    assert words.count("no event lost") == 2
+    assert re.search(r"\b1\.\d\d f(data)?sync", words)
+    assert "log" in words
+    assert words.count("One commit like most") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"], "databases and recordings are gone"
+    assert acidtest("clean").stdout.strip() == "Nothing was left behind."
+
+
+def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
+    file = experiment(engine='["sqlite", "firebird-5.0"]', count=20)
+    ran = acidtest("trace", file, "--engine", "firebird-5.0", "--json", "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    told = json.loads(ran.stdout)
+    (cell,) = told["cells"]
+    assert cell["engine"]["id"] == "firebird-5.0"
+    assert cell["calls"]["commits"] == 20
+    assert any(
+        one["role"] == "database" and any("SYNC" in flags for flags in one["flags"]) for one in cell["calls"]["files"]
+    )
+    assert (tmp_path / "out" / "journal.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--engine", "sqlit"], '--engine "sqlit" is not known (did you mean "sqlite"?)'), (["--cell", "x"], '--cell "x" is not known')],
+)  # fmt: skip
+def test_what_is_not_in_the_experiment(acidtest, experiment, options: list[str], words: str) -> None:
+    ran = acidtest("trace", experiment(), *options)
+    assert ran.returncode == 2
+    assert words in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) <= 2
+
+
+def test_a_run_may_be_watched_and_says_so(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "watched.toml"
+    file.write_text(
+        'name = "watched"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[factors]\nobserve = [false, true]\n'
+        "[workload.commits]\ncount = 50\n"
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    bare, watched = sorted(journal_lines(tmp_path / "out"), key=lambda one: one["calls"] is not None)
+    assert bare["calls"] is None
+    assert not [warning for warning in bare["warnings"] if warning["code"] == "observed"]
+    assert watched["calls"]["per_commit"]["flushes"]["median"] == 1
+    assert watched["workload"]["observe"] is True
+    assert [warning["about"] for warning in watched["warnings"] if warning["code"] == "observed"] == ["goodput_per_s"]
+
+
+def test_a_server_of_the_users_own_cannot_be_watched(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'name = "mine"\nrepetitions = 1\nengine = "mine"\ndurability = "drive"\n[workload.commits]\ncount = 5\n'
+        '[servers.mine]\nurl = "postgresql://me@127.0.0.1:1/test"\n'
+    )
+    ran = acidtest("trace", file)
+    assert ran.returncode == 2
+    assert "observe is for engines" in ran.stderr
+
+
+def test_on_a_simulated_disk_a_commit_is_seen_in_every_layer(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "layers.toml"
+    file.write_text(
+        'name = "layers"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n'
+        '[place]\nkind = "disk"\nfilesystem = "ext4"\ndisk_cache_mb = 16\nsize_mb = 512\n'
+        "[workload.commits]\ncount = 40\n"
+    )
+    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    (cell,) = json.loads(ran.stdout)["cells"]
+    lines = cell["calls"]["typical"]["lines"]
+    at = {}
+    for line in lines:
+        at.setdefault((line["layer"], line["what"].split()[0]), line["at_us"])
+    assert {layer for layer, _ in at} >= {"call", "block", "device"}, lines
+    assert 0 <= at["call", "pwrite64"] < at["device", "write"] < at["device", "flush"], lines
+    assert at["device", "flush"] <= cell["calls"]["typical"]["lasted_us"]
+
+
+@pytest.mark.parametrize(("filesystem", "commits"), [("ext4", "jbd2 commit"), ("xfs", "xfs log force")])
+def test_the_file_systems_own_commits_are_seen(acidtest, tmp_path: Path, filesystem: str, commits: str) -> None:
+    file = tmp_path / "beneath.toml"
+    file.write_text(
+        f'name = "beneath"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n'
+        f'[place]\nkind = "loop"\nfilesystem = "{filesystem}"\n[workload.commits]\ncount = 40\n'
+    )
+    ran = acidtest("trace", file, "--json", "--out", tmp_path / "out")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    (cell,) = json.loads(ran.stdout)["cells"]
+    seen = {one["what"]: one["count"] for one in cell["calls"]["storage"]}
+    # The log grows with each commit, and with it the file: its size has to be made durable too.
+    assert seen[commits] >= 40
+    assert seen["flush"] >= 40, "a flush of the block layer has another place when it is done than when it is issued"
+    assert {line["layer"] for line in cell["calls"]["typical"]["lines"]} == {"call", "file_system", "block"}
+    assert cell["calls"]["dropped"] == 0

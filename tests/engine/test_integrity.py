@@ -1,0 +1,86 @@
+"""Each engine's check of its own files: it holds on a sound database and never on one with a zeroed page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Engine, Instance
+from acidtest.engine.firebird import log
+from acidtest.errors import CellFailed
+from acidtest.journal.models import Integrity
+from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, NumberedWorkload, Phase
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+
+WORKLOAD = NumberedWorkload(terminals=40, parts=20, row_bytes=200)  # many pages
+
+
+def asked(instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> list[list[str | None]]:
+    job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=list(phases))
+    events = list(converse(job, ledger, instance.environment()))
+    return next((event.rows for event in events if isinstance(event, Answered)), [])
+
+
+def integrity(instance: Instance, ledger: Ledger) -> Integrity:
+    return instance.integrity(lambda question: asked(instance, ledger, [AskPhase(questions=[question])]))
+
+
+def test_it_holds_until_a_page_is_damaged(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
+    instance = engine.create(tmp_path, {})
+    try:
+        instance.start(ledger)
+        asked(instance, ledger, [LoadPhase()])
+        row = asked(
+            instance, ledger, [AskPhase(questions=["select payload from numbered_left where id = 7 * 1099511627776"])]
+        )
+        found = integrity(instance, ledger)
+        assert found.holds == "holds", found
+        instance.seal()  # all of it in the files
+        payload = str(row[0][0]).encode()[10:40]  # Firebird cuts longer texts up
+        damaged = [damage(file, payload) for path in instance.database_files() for file in files(path)]
+        assert any(damaged)
+        try:
+            instance.start(ledger)
+        except CellFailed:
+            return  # it noticed before it was asked
+        assert integrity(instance, ledger).holds != "holds"
+    finally:
+        instance.release()
+
+
+def files(path: Path) -> list[Path]:
+    return [file for file in sorted(path.rglob("*")) if file.is_file()] if path.is_dir() else [path]
+
+
+def damage(file: Path, row: bytes) -> bool:
+    """Zero the 4 KiB in which the row lies, wherever it does."""
+    content, found = bytearray(file.read_bytes()), False
+    while (place := content.find(row)) >= 0:
+        start = place // 4096 * 4096
+        content[start : start + 4096] = bytes(4096)
+        content[start + 4096 : place + len(row)] = bytes(max(0, place + len(row) - start - 4096))
+        found = True
+    if found:
+        file.write_bytes(content)
+    return found
+
+
+ENTRY = "host\tSat Nov 21 18:00:00 2026\n\tDatabase: {database}\n\t{words}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        ("Validation finished: 0 errors, 0 warnings, 0 fixed", "holds"),
+        ("Validation finished: 0 errors, 2 warnings, 0 fixed", "holds"),
+        ("Validation finished: 1 errors, 0 warnings, 0 fixed", "broken"),
+        ("Validation started", "unknown"),
+    ],
+)
+def test_firebird_is_judged_by_its_own_entry(words: str, holds: str) -> None:
+    others = ENTRY.format(database="/b.fdb", words="Validation finished: 9 errors, 0 warnings, 0 fixed")
+    text = others + ENTRY.format(database="/a.fdb", words=words) + others
+    assert log.validation("gfix", text, Path("/a.fdb")).holds == holds

@@ -1,0 +1,28 @@
+"""Every fault that fuzzing has found, and some thousands of mutations. A failure prints the seed that finds it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz import harness
+
+SEED = 20261121
+TRIES = 2500
+
+
+@pytest.mark.parametrize("files", harness.faults(), ids=lambda files: next(iter(files)))
+def test_a_fault_of_the_past(files: harness.Kit, tmp_path: Path) -> None:
+    harness.check(files, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "content"), harness.seeds(), ids=lambda one: one if isinstance(one, str) else "")
+def test_a_seed_and_each_of_its_beginnings(name: str, content: bytes, tmp_path: Path) -> None:
+    for length in sorted({len(content) * part // 8 for part in range(9)}):
+        harness.check({name: content[:length]}, tmp_path)
+
+
+def test_mutations(tmp_path: Path) -> None:
+    for files, fault in harness.Search(SEED).run(tmp_path, seconds=300, tries=TRIES, guided=False):
+        pytest.fail(f"seed {SEED}: {fault}: {files}", pytrace=False)

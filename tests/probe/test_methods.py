@@ -1,0 +1,56 @@
+"""Each way of writing asks the kernel for what its name says, and for nothing else: the rig under strace."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbeStep, WritePattern
+from acidtest.runner import find_rig
+
+WRITES = 25
+FLAGS = {"direct": {"O_DIRECT"}, "dsync": {"O_DSYNC"}, "direct_dsync": {"O_DIRECT", "O_DSYNC"}}
+CALLS = ("sync_file_range", "fsync", "fdatasync")
+METHODS: tuple[FlushMethod, ...] = ("plain", "direct", "dsync", "direct_dsync", "sync_file_range", "fsync", "fdatasync")
+
+
+@pytest.mark.parametrize("pattern", ["overwrite", "append"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_calls(method: FlushMethod, pattern: WritePattern, tmp_path: Path) -> None:
+    place, trace = tmp_path / "place", tmp_path / "trace"
+    place.mkdir()
+    step = ProbeStep(
+        method=method, pattern=pattern, block_bytes=8192, writers=1, one_file=False, extent=Count(transactions=WRITES)
+    )
+    job = ProbeJob(
+        seed=1,
+        target=DirectoryTarget(path=str(place)),
+        overwrite_bytes=1 << 20,
+        append_bytes=1 << 20,
+        steps=[step],
+    )
+    command = [
+        "strace",
+        "-f",
+        "-o",
+        trace,
+        "-e",
+        "trace=openat,pwrite64,sync_file_range,fsync,fdatasync",
+        find_rig(),
+        "probe",
+    ]
+    ran = subprocess.run(command, input=job.model_dump_json(), capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    lines = trace.read_text().splitlines()
+    opened = [line for line in lines if f'{pattern}-0"' in line and "O_WRONLY" in line]
+    flags = set(re.findall(r"O_D\w+", opened[-1]))
+    assert flags - {"O_DIRECTORY"} == FLAGS.get(method, set())
+    count = {call: sum(f" {call}(" in line for line in lines) for call in (*CALLS, "pwrite64")}
+    prepared = 1 if pattern == "overwrite" else 0  # one MiB at once
+    assert count["pwrite64"] == WRITES + prepared
+    for call in CALLS:
+        around = 2 if call == "fsync" else 0  # before the first write and after the last
+        assert count[call] == (WRITES if call == method else 0) + around, count

@@ -1,0 +1,96 @@
+"""A database that warehouses are added to, on every engine: it is as if all had been loaded at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine import Instance, catalogue
+from acidtest.errors import CellFailed
+from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Phase,
+    RunPhase,
+    TpccWorkload,
+)
+from acidtest.place import Ledger
+from acidtest.runner.rig import converse
+
+ENGINES = ("sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0", "postgresql-15", "mariadb-10.11", "mysql-5.5")
+TABLES = ("item", "warehouse", "stock", "district", "customer", "history", "orders", "order_line", "new_order")
+ALL = [AskPhase(questions=[f"select * from {table}" for table in TABLES])]
+RUN = RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=150), retries=10)
+
+
+def talk(instance: Instance, ledger: Ledger, warehouses: int, phases: list[Phase], percent: int = 1) -> list[Event]:
+    workload = TpccWorkload(
+        warehouses=warehouses,
+        percent=percent,
+        procedures=instance.target().engine != "sqlite",
+        keying=False,
+        roaming=True,
+    )
+    job = Job(seed=5, target=instance.target(), workload=workload, inspect=[], phases=phases)
+    events = list(converse(job, ledger, instance.environment()))
+    broken = [c for e in events if isinstance(e, Checked) for c in e.conditions if not c.holds]
+    assert not broken
+    return events
+
+
+def rows(instance: Instance, ledger: Ledger, phases: list[Phase], warehouses: int = 4) -> dict[str, list[list[str]]]:
+    """Of every table, after ``phases``."""
+    answers = [e for e in talk(instance, ledger, warehouses, [*phases, *ALL]) if isinstance(e, Answered)]
+    return {e.question: sorted([cell or "" for cell in row] for row in e.rows) for e in answers}
+
+
+@pytest.mark.parametrize("id", ENGINES)
+def test_warehouses_added_to_a_database_are_those_of_a_load_at_once(
+    id: str,  # noqa: A002
+    engines_installed: None,
+    tmp_path: Path,
+    ledger: Ledger,
+) -> None:
+    engine = catalogue.find(id)
+    for name in ("grown", "at-once"):
+        (tmp_path / name).mkdir()
+    grown = engine.create(tmp_path / "grown", {})
+    grown.start(ledger)
+    try:
+        with pytest.raises(CellFailed, match="loading the database: the database does not hold 2 warehouses: "):
+            talk(grown, ledger, 4, [LoadPhase(from_warehouses=2)])
+        talk(grown, ledger, 2, [LoadPhase(sessions=2), CheckPhase()])
+        for from_warehouses, percent in ((1, 1), (3, 1), (2, 2)):
+            with pytest.raises(CellFailed, match="loading the database: the database holds "):
+                talk(grown, ledger, 4, [LoadPhase(from_warehouses=from_warehouses)], percent)
+        found = rows(grown, ledger, [LoadPhase(sessions=2, from_warehouses=2), CheckPhase()])
+        talk(grown, ledger, 4, [RUN, CheckPhase()])
+        at_work = CheckPhase(at_least=[0] * 5)
+        talk(grown, ledger, 5, [LoadPhase(from_warehouses=4), at_work, RUN, at_work])
+    finally:
+        grown.release()
+    at_once = engine.create(tmp_path / "at-once", {})
+    at_once.start(ledger)
+    try:
+        wanted = rows(at_once, ledger, [LoadPhase(sessions=2), CheckPhase()])
+    finally:
+        at_once.release()
+    assert [len(table) for table in found.values()] == [
+        1_000,
+        4,
+        4_000,
+        40,
+        *[1_200] * 3,
+        len(wanted[ALL[0].questions[7]]),
+        360,
+    ]
+    for question in ALL[0].questions:
+        assert found[question] == wanted[question], question
