@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shutil
 import sysconfig
+import time
 from pathlib import Path
 
 from acidtest.errors import MachineLacks
@@ -57,3 +59,18 @@ def sync_filesystem(path: Path) -> None:
             raise OSError(number, os.strerror(number), str(path))
     finally:
         os.close(handle)
+
+
+def remove_once_idle(directory: Path, seconds: float = 60.0) -> bool:
+    """Remove a kernel object that is a directory; whether there was one. What just ended holds it a moment longer."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            directory.rmdir()
+            return True
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)

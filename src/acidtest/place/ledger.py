@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
-from acidtest.files import fsync_path, state_directory
+from acidtest.files import fsync_path, remove_once_idle, state_directory
 from acidtest.place import loops, mounts, queue, strangers, tracing
 
 MARK = ".made-by-acidtest"
@@ -357,7 +357,7 @@ def _release(leftover: Leftover) -> list[str]:
 
 
 def _undo_cgroup(entry: Mapping[str, Any]) -> list[str]:
-    return [f"removed control group {entry['path']}"] if _remove_cgroup(Path(entry["path"])) else []
+    return [f"removed control group {entry['path']}"] if remove_once_idle(Path(entry["path"])) else []
 
 
 def _undo_loop(entry: Mapping[str, Any]) -> list[str]:
@@ -482,21 +482,6 @@ ENTER = 'echo $$ > "$0" && exec "$@"'  # the shell goes in and becomes the comma
 
 def _entering(cgroup: Path | None) -> list[str]:
     return ["/bin/sh", "-c", ENTER, str(cgroup / "cgroup.procs")] if cgroup else []
-
-
-def _remove_cgroup(path: Path, seconds: float = 60.0) -> bool:
-    """Remove the control group; whether there was one. A process that just ended leaves it a moment later."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            path.rmdir()
-            return True
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
 
 
 def _start_time(pid: int) -> str:

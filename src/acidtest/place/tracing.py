@@ -11,16 +11,15 @@ import contextlib
 import errno
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from acidtest.errors import CellFailed, MachineLacks
+from acidtest.files import remove_once_idle
 from acidtest.place import mounts
 
-PATIENCE_S = 60.0
 FIRST_PIDS = "pid:[4026531836]"  # the kernel's own process numbers, which its traces bear; PROC_PID_INIT_INO
 
 
@@ -80,15 +79,4 @@ def _remove(instance: Path) -> bool:
         return False
     with contextlib.suppress(OSError):
         (instance / "tracing_on").write_text("0")
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            instance.rmdir()
-            return True
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            # Its reader, killed a moment ago, has it open still.
-            if error.errno != errno.EBUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
+    return remove_once_idle(instance)  # its reader, killed a moment ago, may have it open still
