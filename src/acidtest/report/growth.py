@@ -57,7 +57,7 @@ class Growth:
 
 def growth(found: Sequence[Recorded | Series], sizes: Sequence[float]) -> Growth:
     """Analyse each, and predict ``sizes``, in bytes."""
-    answers = [analyse(one.series, hit_s=one.hit_s) if isinstance(one, Recorded) else analyse(one) for one in found]
+    answers = [analyse(one.series if isinstance(one, Recorded) else one) for one in found]
     told = tuple(Told(answer, tuple(answer.predict(size) for size in sizes)) for answer in answers)
     first = answers[0].series
     others = [(one.series.name, tuple(compare(one.series, first))) for one in answers[1:]]
@@ -123,7 +123,13 @@ def _json(one: Told) -> dict[str, Any]:
         "name": answer.series.name,
         "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in answer.series.landmarks],
         "sizes": [
-            {"bytes": at.bytes, **summary_json(at.rate), "lost_per_doubling": at.per_doubling} for at in answer.sizes
+            {
+                "bytes": at.bytes,
+                **summary_json(at.rate),
+                "lost_per_doubling": at.per_doubling,
+                "read_share": at.read_share,
+            }
+            for at in answer.sizes
         ],
         "loss": answer.loss and asdict(answer.loss),
         "per_doubling": answer.per_doubling and asdict(answer.per_doubling),

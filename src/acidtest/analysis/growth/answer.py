@@ -11,7 +11,7 @@ import scipy
 
 from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth import knee as knees
-from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, cache_misses, fit, line
+from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Times, cache_misses, fit, line
 from acidtest.analysis.growth.forecast import Model, models
 from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
 from acidtest.analysis.summary import (
@@ -46,6 +46,7 @@ class AtSize:
     bytes: float
     rate: Summary
     per_doubling: float | None  # share of the rate lost per doubling since the size before; negative: gained
+    read_share: float | None  # of a transaction's time, waited for reads; None where that was not measured
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,8 @@ class GrowthAnswer:
         return found
 
 
-def analyse(series: Series, *, hit_s: float | None = None, miss_s: float | None = None) -> GrowthAnswer:
-    """All that is told of ``series``; well under a second for dozens of sizes.
-
-    ``hit_s`` and ``miss_s``, where they were measured, are for the curve of cache misses (``curves.cache_misses``).
-    Rates must be finite and not negative.
-    """
+def analyse(series: Series) -> GrowthAnswer:
+    """All that is told of ``series``; well under a second for dozens of sizes. Rates are finite and not negative."""
     series = _in_order(series)
     points = series.points
     summaries = [summarise(point.rates) for point in points]
@@ -206,7 +203,12 @@ def analyse(series: Series, *, hit_s: float | None = None, miss_s: float | None 
     elif len(points) < 2:
         refused = "nothing is fitted: one size alone has no growth"
     sizes = tuple(
-        AtSize(point.bytes, summary, None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])))
+        AtSize(
+            point.bytes,
+            summary,
+            None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])),
+            median([rate * wait for rate, wait in _watched(point)]),
+        )
         for n, (point, summary) in enumerate(zip(points, summaries, strict=True))
     )
     if refused:
@@ -216,7 +218,7 @@ def analyse(series: Series, *, hit_s: float | None = None, miss_s: float | None 
     found = knees.find(x, z)
     shown = found if found is not None and found.p <= ALPHA else None
     memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
-    misses = cache_misses(hit_s, miss_s, memory)
+    misses = cache_misses(_times(points, x), memory)
     straight = fit(POWER, x, z)
     around = (
         fit(PIECEWISE, x, z)
@@ -244,13 +246,28 @@ def size_text(size: float) -> str:
 
 
 def _in_order(series: Series) -> Series:
-    rates: dict[float, tuple[float, ...]] = {}
+    points: dict[float, SizePoint] = {}
     for point in series.points:
         if point.rates:
-            rates[point.bytes] = rates.get(point.bytes, ()) + point.rates
-    if not rates or any(not np.isfinite(rate) or rate < 0 for each in rates.values() for rate in each):
+            same = points.get(point.bytes, SizePoint(point.bytes, ()))
+            waits = same.read_waits + point.read_waits
+            points[point.bytes] = SizePoint(point.bytes, same.rates + point.rates, waits)
+    if not points or any(not np.isfinite(rate) or rate < 0 for one in points.values() for rate in one.rates):
         raise ValueError("a series has at least one size with a rate, and rates are finite and not negative")
-    return Series(series.name, tuple(SizePoint(size, rates[size]) for size in sorted(rates)), series.landmarks)
+    return Series(series.name, tuple(points[size] for size in sorted(points)), series.landmarks)
+
+
+def _times(points: Sequence[SizePoint], x: Floats) -> Times | None:
+    """None where waits for reads were not measured at all sizes."""
+    if not all(point.watched for point in points):
+        return None
+    hit_s = median([1 / rate - wait for rate, wait in _watched(points[0]) if rate > 0]) or 0.0
+    return Times(x, hit_s, np.array([median(point.read_waits) for point in points])) if hit_s > 0 else None
+
+
+def _watched(point: SizePoint) -> list[tuple[float, float]]:
+    """Each rate with its wait for reads; none where that was not measured."""
+    return list(zip(point.rates, point.read_waits, strict=True)) if point.watched else []
 
 
 def _log(medians: Floats, n: int) -> float:

@@ -30,6 +30,7 @@ class Curve:
     starts: Callable[[Floats, Floats], Iterable[Sequence[float]]]  # of x and z; the best one is refined
     bounds: Callable[[Floats], Sequence[tuple[float, float]]]  # of each parameter, of x
     simpler: Curve | None = None  # stands in where there are too few sizes for this one
+    measured: tuple[Floats, Floats] | None = None  # x and z that it has to meet too, measured apart from the rates
 
 
 @dataclass(frozen=True)
@@ -78,29 +79,38 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     freedom = len(x) - sum(_free(one) for one in curve.bounds(x))
     if freedom < 1:
         return None
+    all_x, all_z = _with_measured(curve, x, z)
     low, high = bounds.T
     begin = min(
         (np.clip(np.asarray(start, dtype=float), low, high) for start in curve.starts(x, z)),
-        key=lambda start: float(((curve.at(start, x) - z) ** 2).sum()),
+        key=lambda start: float(((curve.at(start, all_x) - all_z) ** 2).sum()),
     )
     inside = np.clip(begin, low + HELD / 10, high - HELD / 10)
     found = scipy.optimize.least_squares(
-        lambda values: curve.at(values, x) - z,
+        lambda values: curve.at(values, all_x) - all_z,
         inside,
-        jac=lambda values: _jacobian(curve, values, x),
+        jac=lambda values: _jacobian(curve, values, all_x),
         bounds=(low, high),
         x_scale="jac",
         max_nfev=60,
     )
-    values = found.x if 2 * found.cost <= ((curve.at(begin, x) - z) ** 2).sum() else begin
+    values = found.x if 2 * found.cost <= ((curve.at(begin, all_x) - all_z) ** 2).sum() else begin
     left = float(((curve.at(values, x) - z) ** 2).sum())
-    slopes = _jacobian(curve, values, x)
+    slopes = _jacobian(curve, values, all_x)
     # A parameter at its bound is not free; one that the sizes say nothing of has no column.
     free = (values > low + 2 * HELD) & (values < high - 2 * HELD)
     covariance = np.zeros((len(values), len(values)))
     covariance[np.ix_(free, free)] = np.linalg.pinv(slopes[:, free].T @ slopes[:, free], rcond=1e-10, hermitian=True)
     scatter = float(np.sqrt(left / freedom)) if left > EXACT * len(x) else 0.0
     return Fit(curve, values, scatter, freedom, covariance, curve.bounds(x))
+
+
+def _with_measured(curve: Curve, x: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """The sizes, and what was measured apart at those or smaller ones: a forecast knows no more."""
+    if curve.measured is None:
+        return x, z
+    known = curve.measured[0] <= x.max()
+    return np.concatenate([x, curve.measured[0][known]]), np.concatenate([z, curve.measured[1][known]])
 
 
 def _jacobian(curve: Curve, values: Floats, x: Floats) -> Floats:
@@ -185,20 +195,28 @@ SKEWS = (0.1, 0.3, 1.0)
 DEPTHS = np.geomspace(0.01, 1e3, 11)  # time of the misses, were all accesses misses, over the time of a hit
 
 
-def cache_misses(hit_s: float | None = None, miss_s: float | None = None, memory: float | None = None) -> Curve:
+@dataclass(frozen=True)
+class Times:
+    """What a transaction's time is made of where reads were watched; of the whole machine, so a terminal's over their
+    number."""
+
+    x: Floats  # sizes
+    hit_s: float  # without waits for reads, at the smallest
+    miss_s: Floats  # waited for reads, at each
+
+
+def cache_misses(times: Times | None = None, memory: float | None = None) -> Curve:
     """Time per transaction = hit time + misses × miss time; hits are min(1, (cache / size)^skew).
 
-    Skew 1 is access to all pages alike; the smaller, the more often the same pages are asked for. What was measured
-    is not fitted: ``hit_s``, a transaction's time without misses, and ``miss_s``, what it waits more where all its
-    accesses miss; both of the whole machine, so a terminal's over the number of terminals. ``memory`` is where the
-    cache ends, in doublings from the smallest size, and counts where no size lies beneath it.
+    Skew 1 is access to all pages alike; the smaller, the more often the same pages are asked for. Where ``times`` were
+    measured the hit time is not fitted, and hit time and misses together have to meet what was waited for reads as well
+    as the rates: a loss that brings no reads is none of the cache's. ``memory`` is where the cache ends, in doublings
+    from the smallest size, and counts where no size lies beneath it.
     """
 
     def bounds(x: Floats) -> Sequence[tuple[float, float]]:
         depth = (float(np.log(1e-4)), float(np.log(1e5)))
-        start = FREE if hit_s is None else _held(-np.log(hit_s))
-        if hit_s is not None and miss_s is not None:
-            depth = _held(float(np.clip(np.log(miss_s / hit_s), *depth)))
+        start = FREE if times is None else _held(-np.log(times.hit_s))
         ends = (0.0, float(x.max())) if memory is None or memory > 0 else _held(memory)
         return [start, depth, (0.05, 1.0), ends]
 
@@ -206,14 +224,13 @@ def cache_misses(hit_s: float | None = None, miss_s: float | None = None, memory
         return np.asarray(p[0] - np.log1p(np.exp(p[1]) * misses(x - p[3], p[2])))
 
     def starts(x: Floats, z: Floats) -> Iterable[Sequence[float]]:
-        start, depth, _, ends = bounds(x)
-        depths = DEPTHS if _free(depth) else np.exp(depth[:1])
+        start, _, _, ends = bounds(x)
         places = np.linspace(*ends, 13) if _free(ends) else np.array(ends[:1])
         for place, skew in itertools.product(places, SKEWS):
-            falls = np.log1p(depths[:, None] * misses(x - place, skew))
-            begins = (z + falls).mean(axis=1) if _free(start) else np.full(len(depths), np.mean(start))
+            falls = np.log1p(DEPTHS[:, None] * misses(x - place, skew))
+            begins = (z + falls).mean(axis=1) if _free(start) else np.full(len(DEPTHS), np.mean(start))
             best = int(((begins[:, None] - falls - z) ** 2).sum(axis=1).argmin())
-            yield [float(begins[best]), float(np.log(depths[best])), skew, float(place)]
+            yield [float(begins[best]), float(np.log(DEPTHS[best])), skew, float(place)]
 
     return Curve(
         "cache misses",
@@ -222,6 +239,7 @@ def cache_misses(hit_s: float | None = None, miss_s: float | None = None, memory
         starts,
         bounds,
         LOGARITHMIC_TIME,
+        None if times is None else (times.x, -np.log(times.hit_s + times.miss_s)),
     )
 
 

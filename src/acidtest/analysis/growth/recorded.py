@@ -19,7 +19,6 @@ class Recorded:
 
     series: Series
     recordings: tuple[Recording, ...]  # that count: done, with a size and a result
-    hit_s: float | None  # of the whole machine: a transaction's time at the smallest size without its waits for reads
 
 
 def recorded(recordings: Sequence[Recording], memory_bytes: float | None = None) -> list[Recorded]:
@@ -52,6 +51,7 @@ def _recorded(name: str, group: Sequence[Recording], memory_bytes: float | None)
             SizePoint(
                 float(np.median([_grown(one).bytes for one in alike])),
                 tuple(one.result.goodput_per_s for one in alike if one.result),
+                _read_waits(alike),
             )
             for alike in sizes.values()
         ),
@@ -61,8 +61,7 @@ def _recorded(name: str, group: Sequence[Recording], memory_bytes: float | None)
     if group[0].memory and group[0].memory.cache_bytes:
         landmarks.append(Landmark(CACHE, group[0].memory.cache_bytes))
     series = Series(name, tuple(points), (*landmarks, *_deeper(group)))
-    smallest = [one for one in group if _grown(one).bytes <= points[0].bytes]
-    return Recorded(series, tuple(group), _hit_s(smallest))
+    return Recorded(series, tuple(group))
 
 
 def _grown(one: Recording) -> Grown:
@@ -91,12 +90,17 @@ def _deeper(group: Sequence[Recording]) -> list[Landmark]:
     return found
 
 
-def _hit_s(smallest: Sequence[Recording]) -> float | None:
-    """Terminals share the machine, so what one waits for reads counts for so much less."""
-    times = []
-    for one in smallest:
+def _read_waits(alike: Sequence[Recording]) -> tuple[float, ...]:
+    """Terminals share the machine, so what one waits for reads counts for so much less.
+
+    Reads that nobody waits for, ahead or in the background, may take longer than all transactions: then what they
+    waited is not known.
+    """
+    waits = []
+    for one in alike:
         if one.device is None or one.result is None or not one.result.counts.committed:
-            return None
-        waited = one.device.read_s / one.result.counts.committed / one.result.terminals
-        times.append(1 / one.result.goodput_per_s - waited)
-    return float(np.median(times)) if times and np.median(times) > 0 else None
+            return ()
+        waits.append(one.device.read_s / one.result.counts.committed / one.result.terminals)
+        if waits[-1] * one.result.goodput_per_s >= 1:
+            return ()
+    return tuple(waits)

@@ -13,7 +13,7 @@ def said(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[s
     """Knee and landmarks, losses, then what is to be expected of each size asked for."""
     if answer.refused:
         return [_sentence(answer.refused)]
-    return [*_knee(answer), *_losses(answer), *map(expected, predictions)]
+    return [*_knee(answer), *_losses(answer), *_reads(answer), *map(expected, predictions)]
 
 
 def expected(prediction: Prediction) -> str:
@@ -79,6 +79,16 @@ def _losses(answer: GrowthAnswer) -> list[str]:
     whole = f"it loses {share(loss)}" if loss.value >= 0 else f"it gains {share(_gained(loss))}"
     each = f"takes {share(doubling)}" if doubling.value >= 0 else f"adds {share(_gained(doubling))}"
     return [f"From {first} to {last} {whole} of its rate; each doubling {each}."]
+
+
+def _reads(answer: GrowthAnswer) -> list[str]:
+    first, last = answer.sizes[0], answer.sizes[-1]
+    if first.read_share is None or last.read_share is None:
+        return []
+    return [
+        f"Waiting for reads takes {_percent(first.read_share)} of a transaction's time at {size_text(first.bytes)} and "
+        f"{_percent(last.read_share)} at {size_text(last.bytes)}."
+    ]
 
 
 def _gained(loss: Estimate) -> Estimate:
