@@ -24,7 +24,7 @@ from acidtest.analysis.growth import (
     said,
     size_text,
 )
-from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Times, cache_misses, fit
+from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
 from acidtest.analysis.growth.knee import find, sharpest_step
 from acidtest.journal.models import DatabaseStatistics, DeviceWork, Grown, IndexStatistics, Recording
 
@@ -196,59 +196,62 @@ def test_a_law_that_leaves_nothing_gives_no_figure() -> None:
     assert prediction.refused or (prediction.model != "logarithmic" and (prediction.rate or 0) > 1)
 
 
-def test_waits_that_were_measured_tell_what_the_rates_do_not() -> None:
+def test_reads_that_were_counted_tell_what_the_rates_do_not() -> None:
     """The largest size is a doubling beyond the cache: how long it takes where all misses is far from seen."""
     x = np.linspace(0, 2.5, 6)
-    waits = 8 / 800 * (1 - np.minimum(1, 3 / 2**x))
-    z = -np.log(1 / 800 + waits) + np.random.default_rng(5).normal(0, 0.03, 6)
-    free, held = fit(cache_misses(), x, z), fit(cache_misses(Times(x, 1 / 800, waits)), x, z)
+    reads = 20 * (1 - np.minimum(1, 3 / 2**x))
+    time_s = (1 / 800 + 8 / 800 * reads / 20) * np.exp(np.random.default_rng(5).normal(0, 0.03, 6))
+    free = fit(cache_misses(), x, -np.log(time_s))
+    held = fit(cache_misses(Reads(x, time_s, reads)), x, -np.log(time_s))
     assert free is not None
     assert held is not None
     assert held.freedom == free.freedom + 1  # the hit time is not fitted
-    assert np.exp(held.values[1]) == pytest.approx(8, rel=0.1)
+    assert np.exp(held.values[1]) == pytest.approx(8, rel=0.15)
     assert 2 ** held.values[3] == pytest.approx(3, rel=0.03)
     true = -np.log(9 / 800 - 8 / 800 * 3 / 2**6)
     assert abs(held.at(6) - true) < abs(free.at(6) - true)
     assert held.error(6, held.scatter) < free.error(6, free.scatter)
 
 
-def test_a_forecast_knows_no_wait_of_a_size_beyond_it() -> None:
+def test_a_forecast_knows_no_reads_of_a_size_beyond_it() -> None:
     x, z = logs(CLIFF, 8, 0.02, 1)
-    waits = np.exp(-z) - np.exp(-z[0])
-    known = Times(x, float(np.exp(-z[0])), waits)
-    later = Times(x, known.hit_s, np.where(np.arange(8) < 5, waits, 1e3))
-    ends = [fit(cache_misses(times), x[:5], z[:5]) for times in (known, later)]
+    reads = np.exp(-z) - np.exp(-z[0])
+    known = Reads(x, np.exp(-z), reads)
+    later = Reads(x, np.where(np.arange(8) < 5, np.exp(-z), 9.0), np.where(np.arange(8) < 5, reads, 1e3))
+    ends = [fit(cache_misses(one), x[:5], z[:5]) for one in (known, later)]
     assert ends[0] is not None
     assert ends[1] is not None
     assert list(ends[0].values) == list(ends[1].values)
 
 
-@pytest.mark.parametrize(("part", "share"), [(1.0, "37."), (0.0, "0 % at")])
-def test_a_loss_without_reads_is_none_of_the_cache(part: float, share: str) -> None:
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_loss_without_reads_is_none_of_the_cache(reads: bool) -> None:
     made = series(SMOOTH["logarithmic time"], 8, 0.01)
     hit_s = 1 / max(made.points[0].rates)
 
     def watched(point: SizePoint) -> SizePoint:
-        return replace(point, read_waits=tuple(part * max(1 / rate - hit_s, 0) for rate in point.rates))
+        counted = (2e4 * max(1 / rate - hit_s, 0) if reads else 0.25 for rate in point.rates)
+        return replace(point, reads=tuple(counted))
 
     answer = analyse(replace(made, points=tuple(map(watched, made.points))))
     (misses,) = (model for model in answer.models if model.name == "cache misses")
     (other,) = (model for model in answer.models if model.name == "power")
-    assert ((misses.forecast_error or 0) < (other.forecast_error or 0)) == (part > 0)
-    assert misses.plausible == (part > 0)
-    (told,) = (sentence for sentence in said(answer) if sentence.startswith("Waiting for reads"))
-    assert told.partition(" and ")[2].startswith(share)
+    assert ((misses.forecast_error or 0) < (other.forecast_error or 0)) == reads
+    assert misses.plausible == reads
+    told = [one for one in said(answer) if one.startswith("A transaction reads ")]
+    assert [" 0.25 times at 16 GB." in one for one in told] == [not reads]
 
 
-def test_waits_of_some_sizes_alone_are_not_used() -> None:
+def test_reads_of_some_sizes_alone_are_not_used() -> None:
     made = series(CLIFF, 8)
-    first = replace(made.points[0], read_waits=(0.0,) * 3)
+    first = replace(made.points[0], reads=(1.0,) * 3)
     for points in ((first, *made.points[1:]), (first, made.points[0], *made.points[1:])):
         answer = analyse(replace(made, points=points))
-        assert answer.sizes[-1].read_share is None
-        assert not any("Waiting for reads" in sentence for sentence in said(answer))
+        assert answer.sizes[-1].reads is None
+        assert not any(one.startswith("A transaction reads ") for one in said(answer))
         (misses,) = (model for model in answer.models if model.name == "cache misses")
         assert misses.fit.curve.measured is None
+    assert analyse(replace(made, points=(first, made.points[0], *made.points[1:]))).sizes[0].reads is None
 
 
 @pytest.mark.parametrize(
@@ -358,7 +361,8 @@ def test_series_of_a_journal() -> None:
     assert deeper.bytes == pytest.approx(2**1.5 * GB, rel=1e-6)
     result = found[0].result
     assert result is not None
-    assert sqlite.series.points[0].read_waits == pytest.approx([2.0 / result.counts.committed / 20] * 2)
+    assert found[0].device is not None
+    assert sqlite.series.points[0].reads == (found[0].device.reads / result.counts.committed,) * 2
     assert recorded(found, memory_bytes=3 * GB)[0].series.landmarks[0].bytes == 3 * GB
     assert recorded([one.model_copy(update={"grown": None}) for one in found]) == []
 

@@ -127,7 +127,7 @@ def _json(one: Told) -> dict[str, Any]:
                 "bytes": at.bytes,
                 **summary_json(at.rate),
                 "lost_per_doubling": at.per_doubling,
-                "read_share": at.read_share,
+                "reads_per_transaction": at.reads,
             }
             for at in answer.sizes
         ],

@@ -11,7 +11,7 @@ import scipy
 
 from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth import knee as knees
-from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Times, cache_misses, fit, line
+from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Reads, cache_misses, fit, line
 from acidtest.analysis.growth.forecast import Model, models
 from acidtest.analysis.growth.series import MEMORY, Landmark, Series, SizePoint
 from acidtest.analysis.summary import (
@@ -46,7 +46,7 @@ class AtSize:
     bytes: float
     rate: Summary
     per_doubling: float | None  # share of the rate lost per doubling since the size before; negative: gained
-    read_share: float | None  # of a transaction's time, waited for reads; None where that was not measured
+    reads: float | None  # of a transaction, from the device; None where that was not counted
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def analyse(series: Series) -> GrowthAnswer:
             point.bytes,
             summary,
             None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])),
-            median([rate * wait for rate, wait in _watched(point)]),
+            median(point.reads),
         )
         for n, (point, summary) in enumerate(zip(points, summaries, strict=True))
     )
@@ -218,7 +218,7 @@ def analyse(series: Series) -> GrowthAnswer:
     found = knees.find(x, z)
     shown = found if found is not None and found.p <= ALPHA else None
     memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
-    misses = cache_misses(_times(points, x), memory)
+    misses = cache_misses(_reads(sizes, x), memory)
     straight = fit(POWER, x, z)
     around = (
         fit(PIECEWISE, x, z)
@@ -250,24 +250,20 @@ def _in_order(series: Series) -> Series:
     for point in series.points:
         if point.rates:
             same = points.get(point.bytes, SizePoint(point.bytes, ()))
-            waits = same.read_waits + point.read_waits
-            points[point.bytes] = SizePoint(point.bytes, same.rates + point.rates, waits)
+            counted = len(point.reads) == len(point.rates) and len(same.reads) == len(same.rates)
+            reads = same.reads + point.reads if counted else ()
+            points[point.bytes] = SizePoint(point.bytes, same.rates + point.rates, reads)
     if not points or any(not np.isfinite(rate) or rate < 0 for one in points.values() for rate in one.rates):
         raise ValueError("a series has at least one size with a rate, and rates are finite and not negative")
     return Series(series.name, tuple(points[size] for size in sorted(points)), series.landmarks)
 
 
-def _times(points: Sequence[SizePoint], x: Floats) -> Times | None:
-    """None where waits for reads were not measured at all sizes."""
-    if not all(point.watched for point in points):
+def _reads(sizes: Sequence[AtSize], x: Floats) -> Reads | None:
+    """None where reads were not counted at all sizes."""
+    reads = [one.reads for one in sizes if one.reads is not None]
+    if len(reads) < len(sizes):
         return None
-    hit_s = median([1 / rate - wait for rate, wait in _watched(points[0]) if rate > 0]) or 0.0
-    return Times(x, hit_s, np.array([median(point.read_waits) for point in points])) if hit_s > 0 else None
-
-
-def _watched(point: SizePoint) -> list[tuple[float, float]]:
-    """Each rate with its wait for reads; none where that was not measured."""
-    return list(zip(point.rates, point.read_waits, strict=True)) if point.watched else []
+    return Reads(x, 1 / np.array([one.rate.median for one in sizes]), np.array(reads))
 
 
 def _log(medians: Floats, n: int) -> float:

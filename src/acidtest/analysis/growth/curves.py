@@ -30,7 +30,7 @@ class Curve:
     starts: Callable[[Floats, Floats], Iterable[Sequence[float]]]  # of x and z; the best one is refined
     bounds: Callable[[Floats], Sequence[tuple[float, float]]]  # of each parameter, of x
     simpler: Curve | None = None  # stands in where there are too few sizes for this one
-    measured: tuple[Floats, Floats] | None = None  # x and z that it has to meet too, measured apart from the rates
+    measured: Callable[[Floats], Floats] | None = None  # of x: z that it has to meet too, measured apart from the rates
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     freedom = len(x) - sum(_free(one) for one in curve.bounds(x))
     if freedom < 1:
         return None
-    all_x, all_z = _with_measured(curve, x, z)
+    all_x, all_z = x, z
+    if curve.measured is not None:
+        all_x, all_z = np.concatenate([x, x]), np.concatenate([z, curve.measured(x)])
     low, high = bounds.T
     begin = min(
         (np.clip(np.asarray(start, dtype=float), low, high) for start in curve.starts(x, z)),
@@ -103,14 +105,6 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     covariance[np.ix_(free, free)] = np.linalg.pinv(slopes[:, free].T @ slopes[:, free], rcond=1e-10, hermitian=True)
     scatter = float(np.sqrt(left / freedom)) if left > EXACT * len(x) else 0.0
     return Fit(curve, values, scatter, freedom, covariance, curve.bounds(x))
-
-
-def _with_measured(curve: Curve, x: Floats, z: Floats) -> tuple[Floats, Floats]:
-    """The sizes, and what was measured apart at those or smaller ones: a forecast knows no more."""
-    if curve.measured is None:
-        return x, z
-    known = curve.measured[0] <= x.max()
-    return np.concatenate([x, curve.measured[0][known]]), np.concatenate([z, curve.measured[1][known]])
 
 
 def _jacobian(curve: Curve, values: Floats, x: Floats) -> Floats:
@@ -196,27 +190,39 @@ DEPTHS = np.geomspace(0.01, 1e3, 11)  # time of the misses, were all accesses mi
 
 
 @dataclass(frozen=True)
-class Times:
-    """What a transaction's time is made of where reads were watched; of the whole machine, so a terminal's over their
-    number."""
+class Reads:
+    """What the device was read where it was watched, at each size of a series."""
 
-    x: Floats  # sizes
-    hit_s: float  # without waits for reads, at the smallest
-    miss_s: Floats  # waited for reads, at each
+    x: Floats
+    time_s: Floats  # of a transaction, on the whole machine: one over the rate
+    reads: Floats  # of a transaction
+
+    def times(self, x: Floats) -> tuple[float, Floats]:
+        """Time without misses, and that of the misses at each ``x``: as the sizes up to there have it.
+
+        A read takes a transaction what its time rises by with each, by least squares of shares of the time. That is not
+        the device's time for one: terminals wait side by side, for reads and for each other.
+        """
+        known = self.x <= x.max()
+        time_s, reads = self.time_s[known], self.reads[known]
+        hit_s, read_s = scipy.optimize.nnls(np.stack([1 / time_s, reads / time_s], axis=1), np.ones(len(reads)))[0]
+        return float(hit_s), read_s * np.interp(x, self.x[known], reads)
 
 
-def cache_misses(times: Times | None = None, memory: float | None = None) -> Curve:
+def cache_misses(reads: Reads | None = None, memory: float | None = None) -> Curve:
     """Time per transaction = hit time + misses × miss time; hits are min(1, (cache / size)^skew).
 
-    Skew 1 is access to all pages alike; the smaller, the more often the same pages are asked for. Where ``times`` were
-    measured the hit time is not fitted, and hit time and misses together have to meet what was waited for reads as well
-    as the rates: a loss that brings no reads is none of the cache's. ``memory`` is where the cache ends, in doublings
-    from the smallest size, and counts where no size lies beneath it.
+    Skew 1 is access to all pages alike; the smaller, the more often the same pages are asked for. Where ``reads`` were
+    counted, misses are not supposed but measured: the curve has to meet hit time and reads as well as the rates, so a
+    loss that brings no reads is none of the cache's, and the hit time is not fitted. ``memory`` is where the cache
+    ends, in doublings from the smallest size, and counts where no size lies beneath it.
     """
 
     def bounds(x: Floats) -> Sequence[tuple[float, float]]:
         depth = (float(np.log(1e-4)), float(np.log(1e5)))
-        start = FREE if times is None else _held(-np.log(times.hit_s))
+        start = FREE
+        if reads is not None and (hit_s := reads.times(x)[0]) > 0:
+            start = _held(-np.log(hit_s))
         ends = (0.0, float(x.max())) if memory is None or memory > 0 else _held(memory)
         return [start, depth, (0.05, 1.0), ends]
 
@@ -232,6 +238,11 @@ def cache_misses(times: Times | None = None, memory: float | None = None) -> Cur
             best = int(((begins[:, None] - falls - z) ** 2).sum(axis=1).argmin())
             yield [float(begins[best]), float(np.log(DEPTHS[best])), skew, float(place)]
 
+    def measured(x: Floats) -> Floats:
+        assert reads is not None
+        hit_s, miss_s = reads.times(x)
+        return np.asarray(-np.log(np.maximum(hit_s + miss_s, TINY)))
+
     return Curve(
         "cache misses",
         "what does not fit into a cache is read from storage, the more the larger the database",
@@ -239,7 +250,7 @@ def cache_misses(times: Times | None = None, memory: float | None = None) -> Cur
         starts,
         bounds,
         LOGARITHMIC_TIME,
-        None if times is None else (times.x, -np.log(times.hit_s + times.miss_s)),
+        measured if reads is not None else None,
     )
 
 

@@ -51,7 +51,7 @@ def _recorded(name: str, group: Sequence[Recording], memory_bytes: float | None)
             SizePoint(
                 float(np.median([_grown(one).bytes for one in alike])),
                 tuple(one.result.goodput_per_s for one in alike if one.result),
-                _read_waits(alike),
+                _reads(alike),
             )
             for alike in sizes.values()
         ),
@@ -90,17 +90,10 @@ def _deeper(group: Sequence[Recording]) -> list[Landmark]:
     return found
 
 
-def _read_waits(alike: Sequence[Recording]) -> tuple[float, ...]:
-    """Terminals share the machine, so what one waits for reads counts for so much less.
-
-    Reads that nobody waits for, ahead or in the background, may take longer than all transactions: then what they
-    waited is not known.
-    """
-    waits = []
-    for one in alike:
-        if one.device is None or one.result is None or not one.result.counts.committed:
-            return ()
-        waits.append(one.device.read_s / one.result.counts.committed / one.result.terminals)
-        if waits[-1] * one.result.goodput_per_s >= 1:
-            return ()
-    return tuple(waits)
+def _reads(alike: Sequence[Recording]) -> tuple[float, ...]:
+    """Of a transaction; all that the device was read counts."""
+    return tuple(
+        one.device.reads / one.result.counts.committed
+        for one in alike
+        if one.device and one.result and one.result.counts.committed
+    )

@@ -14,11 +14,7 @@ class SizePoint:
 
     bytes: float  # of the database's files
     rates: tuple[float, ...]  # a second, one for each repetition
-    read_waits: tuple[float, ...] = ()  # seconds that a transaction waits for reads, beside each rate; () unknown
-
-    @property
-    def watched(self) -> bool:
-        return len(self.read_waits) == len(self.rates)
+    reads: tuple[float, ...] = ()  # of a transaction, from the device, beside each rate; () unknown
 
 
 @dataclass(frozen=True)

@@ -83,11 +83,11 @@ def _losses(answer: GrowthAnswer) -> list[str]:
 
 def _reads(answer: GrowthAnswer) -> list[str]:
     first, last = answer.sizes[0], answer.sizes[-1]
-    if first.read_share is None or last.read_share is None:
+    if first.reads is None or last.reads is None:
         return []
     return [
-        f"Waiting for reads takes {_percent(first.read_share)} of a transaction's time at {size_text(first.bytes)} and "
-        f"{_percent(last.read_share)} at {size_text(last.bytes)}."
+        f"A transaction reads {first.reads:.3g} times from the device at {size_text(first.bytes)}, {last.reads:.3g} "
+        f"times at {size_text(last.bytes)}."
     ]
 
 
