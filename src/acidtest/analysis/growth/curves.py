@@ -75,14 +75,14 @@ class Fit:
 
 def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     """Least squares; None with fewer than one size more than parameters."""
-    bounds = np.array(curve.bounds(x))
-    freedom = len(x) - sum(_free(one) for one in curve.bounds(x))
+    limits = curve.bounds(x)
+    freedom = len(x) - sum(_free(one) for one in limits)
     if freedom < 1:
         return None
     all_x, all_z = x, z
     if curve.measured is not None:
         all_x, all_z = np.concatenate([x, x]), np.concatenate([z, curve.measured(x)])
-    low, high = bounds.T
+    low, high = np.array(limits).T
     begin = min(
         (np.clip(np.asarray(start, dtype=float), low, high) for start in curve.starts(x, z)),
         key=lambda start: float(((curve.at(start, all_x) - all_z) ** 2).sum()),
@@ -104,7 +104,7 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     covariance = np.zeros((len(values), len(values)))
     covariance[np.ix_(free, free)] = np.linalg.pinv(slopes[:, free].T @ slopes[:, free], rcond=1e-10, hermitian=True)
     scatter = float(np.sqrt(left / freedom)) if left > EXACT * len(x) else 0.0
-    return Fit(curve, values, scatter, freedom, covariance, curve.bounds(x))
+    return Fit(curve, values, scatter, freedom, covariance, limits)
 
 
 def _jacobian(curve: Curve, values: Floats, x: Floats) -> Floats:
