@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from acidtest import experiment, plan, runner
+from acidtest import experiment, plan, powercut
 from acidtest.cli.run import watching
 from acidtest.engine import catalogue
 from acidtest.journal.models import Cut
@@ -58,5 +58,5 @@ def made(engine: str, **asked: object) -> list[Cut]:
         file = Path(directory) / "bench.toml"
         file.write_text(EXPERIMENT.format(engine=engine, **asked))
         with watching(Console(file=StringIO())) as watcher:
-            outcome = runner.cut_power(plan.make(experiment.read(file)), file, Path(directory) / "out", watcher)
+            outcome = powercut.cut_power(plan.make(experiment.read(file)), file, Path(directory) / "out", watcher)
         return [recording.cut for recording in outcome.journal.recordings if recording.cut]

@@ -11,6 +11,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import MachineLacks
 from acidtest.journal.protocol import (
@@ -25,7 +26,6 @@ from acidtest.journal.protocol import (
     Workload,
 )
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 ROUNDS = 5
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - each run makes its own directory

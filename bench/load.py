@@ -14,11 +14,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import Job, Loaded, LoadPhase, MysqlTarget, PostgresTarget, TpccWorkload
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 ENGINES = ("postgresql-15", "mariadb-10.11")
 TABLES = (

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from acidtest.analysis.latency import percentile
+from acidtest.conductor import find_rig
+from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import MachineLacks
 from acidtest.journal.protocol import (
@@ -34,8 +36,6 @@ from acidtest.journal.protocol import (
     RunPhase,
 )
 from acidtest.place import Ledger, tracing
-from acidtest.runner import find_rig
-from acidtest.runner.rig import converse
 from bench.generator import MEMORY, spread
 
 COMMITS = 10_000

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
 from acidtest.engine.postgres import SYSTEM
 from acidtest.errors import CellFailed, MachineLacks
@@ -39,7 +40,6 @@ from acidtest.journal.protocol import (
     Workload,
 )
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 WARMUP_S = 0.2
 SCALE = 10

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from acidtest.conductor.rig import converse
 from acidtest.engine.postgres import SYSTEM
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import DirectoryTarget, Duration, FlushMethod, Probed, ProbeJob, ProbeStep
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 BLOCK, FILE = 8192, 4 << 20
 # Its open_datasync opens with O_DIRECT where it can.

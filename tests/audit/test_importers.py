@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import makes
-from acidtest.audit import judge, kit
+from acidtest.audit import importers, judge
 from acidtest.audit.bench import Account, Bench, Claim, Routine
-from acidtest.audit.kit.file import Broken, File, Part
+from acidtest.audit.importers.file import Broken, File, Part
 from acidtest.audit.rules.routines import moved
 
 
@@ -25,7 +25,7 @@ def read(tmp_path: Path, **files: str | bytes) -> Bench:
         path = tmp_path / name.replace("_in_", "/").replace("__", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return kit.read(tmp_path)
+    return importers.read(tmp_path)
 
 
 def routine(tmp_path: Path, source: str) -> Routine:
@@ -208,14 +208,14 @@ def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Path, "open", lambda path, *rest: refuse(path, really, *rest))
     monkeypatch.setattr(os, "scandir", lambda path: refuse(path, scan))
-    bench = kit.read(tmp_path)
+    bench = importers.read(tmp_path)
     assert [(one.file, one.text) for one in bench.broken] == [
         ("secret.conf", "cannot be read: Permission denied"),
         ("closed", "cannot be read: Permission denied"),
     ]
     assert bench.read == [("firebird.conf", "configuration")]
     monkeypatch.setattr(Path, "is_file", lambda path: refuse(path, stat))
-    assert [one.file for one in kit.read(tmp_path).broken] == ["secret.conf", "closed"]
+    assert [one.file for one in importers.read(tmp_path).broken] == ["secret.conf", "closed"]
 
 
 EMPTY = ("firebird.conf", "postgresql.conf", "firebird.exe", "a.fdb", "x.log", "p.json", "q.csv", "s.sql", "README.md")
@@ -225,14 +225,14 @@ EMPTY = ("firebird.conf", "postgresql.conf", "firebird.exe", "a.fdb", "x.log", "
 def test_files_of_nothing_and_of_no_text_are_read_refused_or_listed(content: bytes, tmp_path: Path) -> None:
     for name in EMPTY:
         (tmp_path / name).write_bytes(content)
-    bench = kit.read(tmp_path)
+    bench = importers.read(tmp_path)
     told = [*(name for name, _ in bench.read), *bench.unread, *(one.file for one in bench.broken)]
     assert sorted(told) == sorted(EMPTY)
     assert not [one for one in judge.of_bench(bench) if one.severity == "invalid"]
 
 
 IMPORTERS = [
-    one for one in kit.importers() if one.kind in ("SQL script", "text", "listing of a machine", "configuration")
+    one for one in importers.importers() if one.kind in ("SQL script", "text", "listing of a machine", "configuration")
 ]
 BASES = ("a.sql", "readme.txt", "mount.txt", "my.cnf", "firebird.conf", "postgresql.conf")
 WORDS = ["CREATE PROCEDURE P AS", "CREATE TRIGGER T FOR X", "BEGIN", "END", "CASE", "WHEN", "THEN", "$$", "$a$", "(", ")", ",", ";", ":",

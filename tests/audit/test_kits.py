@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import makes
-from acidtest.audit import judge, kit, rules
+from acidtest.audit import importers, judge, rules
 from acidtest.audit.finding import Finding
 from acidtest.audit.rules import vacuum
 
@@ -45,7 +45,7 @@ EXPERTS = [
 
 @pytest.fixture(scope="module")
 def unfair() -> list[Finding]:
-    return judge.of_bench(kit.read(UNFAIR))
+    return judge.of_bench(importers.read(UNFAIR))
 
 
 @pytest.mark.parametrize(("what", "rule", "file", "line"), EXPERTS, ids=[what for what, _, _, _ in EXPERTS])
@@ -55,7 +55,7 @@ def test_what_the_experts_found(unfair: list[Finding], what: str, rule: str, fil
 
 
 def test_all_that_lies_in_the_kit_is_read() -> None:
-    bench = kit.read(UNFAIR)
+    bench = importers.read(UNFAIR)
     assert not bench.unread
     assert not bench.broken
     assert [(side.name, side.version) for side in bench.sides] == [
@@ -68,7 +68,7 @@ def test_all_that_lies_in_the_kit_is_read() -> None:
 
 @pytest.mark.parametrize("path", FAIR, ids=lambda path: path.name)
 def test_nothing_is_wrong_with_a_fair_kit(path: Path) -> None:
-    bench = kit.read(path)
+    bench = importers.read(path)
     assert len(bench.sides) == 2
     assert not bench.broken
     found = judge.of_bench(bench)

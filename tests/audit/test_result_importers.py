@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from acidtest.audit import kit
+from acidtest.audit import importers
 from acidtest.audit.bench import LogEntry, Published, Statement
-from acidtest.audit.kit.file import Broken, File, Part
+from acidtest.audit.importers.file import Broken, File, Part
 
 FIXTURES = Path(__file__).parents[1] / "kits" / "fixtures"
 
 
 def read(path: Path) -> tuple[str, Sequence[Part]]:
-    return kit._import(File(path, path.name))
+    return importers._import(File(path, path.name))
 
 
 def written(directory: Path, text: str | bytes, name: str = "result.out") -> Path:
@@ -182,5 +182,5 @@ def test_a_log_beside_its_server_is_its_side_s(tmp_path: Path) -> None:
     written(tmp_path, "fsync = on\n", "postgresql.conf")
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "server.log").write_bytes((FIXTURES / "postgresql-15.log").read_bytes())
-    (side,) = kit.read(tmp_path).sides
+    (side,) = importers.read(tmp_path).sides
     assert len(side.log) == 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acidtest.audit import judge, kit
+from acidtest.audit import importers, judge
 
 KITS = Path(__file__).parents[1] / "kits"
 EXPECTED = {
@@ -23,10 +23,10 @@ EXPECTED = {
 
 
 def test_each_fault_is_named_with_its_place() -> None:
-    found = judge.of_bench(kit.read(KITS / "unfair-results"))
+    found = judge.of_bench(importers.read(KITS / "unfair-results"))
     places = {(one.rule.name, f"{seen.file}:{seen.line}") for one in found for seen in one.evidence}
     assert set(EXPECTED.items()) - places == set()
 
 
 def test_nothing_is_said_of_the_fair_one() -> None:
-    assert [(one.rule.name, one.text) for one in judge.of_bench(kit.read(KITS / "fair-results"))] == []
+    assert [(one.rule.name, one.text) for one in judge.of_bench(importers.read(KITS / "fair-results"))] == []

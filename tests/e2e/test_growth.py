@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from acidtest import experiment, plan, runner
+from acidtest import conductor, experiment, plan
+from acidtest.conductor import growth
 from acidtest.journal.protocol import Checked, Condition
-from acidtest.runner import growth
 from support import ACIDTEST, journal_lines
 
 MB = 1_000_000
@@ -191,7 +191,7 @@ def test_a_size_whose_last_check_fails_is_invalid_with_all_its_repetitions(
 
     monkeypatch.setattr(growth._Series, "_checked", broken_second)
     read = experiment.read(file)
-    outcome = runner.run(plan.make(read), file, out, _Silent())
+    outcome = conductor.run(plan.make(read), file, out, _Silent())
     found = {recording.cell.rpartition("/")[2]: recording for recording in outcome.journal.recordings}
     assert {name: recording.status for name, recording in found.items()} == {
         "10 MB#1": "invalid", "10 MB#2": "invalid", "20 MB#1": "failed", "20 MB#2": "failed",
@@ -218,7 +218,7 @@ def test_a_database_that_statistics_find_corrupt_makes_its_size_invalid(
         return found
 
     monkeypatch.setattr(growth._Series, "_checked", then_damaged)
-    outcome = runner.run(plan.make(experiment.read(file)), file, out, _Silent())
+    outcome = conductor.run(plan.make(experiment.read(file)), file, out, _Silent())
     first, second = outcome.journal.recordings
     assert (first.status, first.result) == ("invalid", None)
     assert str(first.reason).startswith("statistics of the database: ")

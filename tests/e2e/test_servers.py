@@ -12,13 +12,13 @@ from unittest.mock import Mock
 
 import pytest
 
+from acidtest import conductor, plan
 from acidtest import experiment as experiment_
-from acidtest import plan, runner
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, MysqlTarget, PostgresTarget, Progress, Settings
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-from acidtest.runner.rig import converse
 from support import journal_lines
 
 SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "firebird-3.0-server")
@@ -66,7 +66,7 @@ def test_a_server_that_dies_in_mid_run_makes_its_cell_invalid_and_the_next_one_r
             (found,) = out.glob(f"acidtest-*/cell/{pid_file}")
             os.kill(int(found.read_text().split()[0]), signal.SIGKILL)
 
-    runner.run(plan.make(experiment_.read(file)), file, out, Mock(progress=kill_once))
+    conductor.run(plan.make(experiment_.read(file)), file, out, Mock(progress=kill_once))
     ran = acidtest("run", file, "--out", out)
     assert ran.returncode == 1, (ran.stdout, ran.stderr)
     first, second = journal_lines(out)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.engine.base import DURABILITY_LEVELS
 from acidtest.errors import BadInput
@@ -26,7 +27,6 @@ from acidtest.journal.protocol import (
 )  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-from acidtest.runner.rig import converse
 
 # By family: settings that must reach the engine,
 ASKED: dict[str, dict[str, Scalar]] = {

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.engine.firebird.common import VERSIONS
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
@@ -31,7 +32,6 @@ from acidtest.journal.protocol import (
     Settings,
 )  # fmt: skip
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 Make = Callable[..., ServerInstance]
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}

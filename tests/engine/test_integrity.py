@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
 from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Integrity
 from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, NumberedWorkload, Phase
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 WORKLOAD = NumberedWorkload(terminals=40, parts=20, row_bytes=200)  # many pages
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.mysql import engine as module
 from acidtest.engine.mysql.instance import worth_reading
@@ -22,7 +23,6 @@ from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.journal.protocol import ClosedLoop, CommitsWorkload, Count, Job, LoadPhase, Phase, Result, RunPhase
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 from support import MYSQLS
 
 Adopt = Callable[..., Instance]

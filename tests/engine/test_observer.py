@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from acidtest.analysis.calls import FileUse, uses
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.protocol import (
     ClosedLoop,
@@ -30,7 +31,6 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger, leftovers, release_leftovers, tracing
 from acidtest.place.cgroup import Launched
-from acidtest.runner.rig import converse
 from support import MYSQLS, POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -263,7 +263,7 @@ from pathlib import Path
 from acidtest.engine import catalogue
 from acidtest.journal.protocol import *
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
+from acidtest.conductor.rig import converse
 ledger = Ledger()
 instance = catalogue.find("sqlite").adopt(Path(sys.argv[1]), {}, "none")
 run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Duration(seconds=60), retries=0)

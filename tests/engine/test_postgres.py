@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.postgres import Postgres, Version, worth_reading
 from acidtest.errors import BadInput, CellFailed, MachineLacks
@@ -37,7 +38,6 @@ from acidtest.journal.protocol import (
     RunPhase,
 )  # fmt: skip
 from acidtest.place import Ledger, leftovers, release_leftovers
-from acidtest.runner.rig import converse
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]

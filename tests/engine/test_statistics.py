@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, foreign, postgres, reads
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird.common import ADMIN, LIBRARY
@@ -32,7 +33,6 @@ from acidtest.journal.protocol import (
     RunPhase,
 )  # fmt: skip
 from acidtest.place import Ledger, filecache
-from acidtest.runner.rig import converse
 
 WORKLOAD = OltpWorkload(tables=2, table_rows=5000)  # with an index whose values repeat
 RUN = RunPhase(  # which leaves versions

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from acidtest.conductor.cell import template_bytes, workload_of
 from acidtest.engine import catalogue
 from acidtest.experiment import WorkloadSpec
 from acidtest.journal.protocol import TpccWorkload
-from acidtest.runner.cell import template_bytes, workload_of
 
 
 def test_smaller_warehouses_take_less_room_and_are_asked_of_the_rig() -> None:

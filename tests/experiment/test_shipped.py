@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidtest import experiment, plan
-from acidtest.runner import verify
+from acidtest.conductor import verify
 
 SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 

@@ -15,8 +15,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from acidtest import formats
-from acidtest.audit import judge, kit
-from acidtest.audit.kit.file import Broken, File, Importer
+from acidtest.audit import importers, judge
+from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.report import findings as shown
 
 HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def check(files: Kit, directory: Path) -> None:
         (directory / name).write_bytes(content)
     begin = time.process_time()
     try:
-        bench = kit.read(directory)
+        bench = importers.read(directory)
         found = judge.of_bench(bench)
         json.dumps(shown.as_json(bench, found), allow_nan=False)
         shown.as_sarif(found)
@@ -75,7 +75,7 @@ def by_kind() -> dict[str, list[Seed]]:
     """The seeds by the importer that reads them, so that each has the same chance however many seeds it has."""
     found: dict[str, list[Seed]] = {}
     for path in _seed_paths():
-        kinds = [one.kind for one in kit.importers() if _reads(one, File(path, path.name))]
+        kinds = [one.kind for one in importers.importers() if _reads(one, File(path, path.name))]
         # A text may be another kind of file too.
         kind = next((one for one in kinds if one != "text"), "text")
         found.setdefault(kind, []).append((path.name, path.read_bytes()[:SEED_BYTES_MAX]))

@@ -12,6 +12,7 @@ from acidtest import experiment, plan
 from acidtest.analysis.compare import comparisons
 from acidtest.analysis.samples import rows
 from acidtest.audit.judge import of_place
+from acidtest.conductor.verify import verify
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import GuestFacts
@@ -24,7 +25,6 @@ from acidtest.place.guest.place import archive
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.side_by_side import side_by_side
-from acidtest.runner.verify import verify
 from factory import failed, journal, recording, result
 
 LEVELS = {"workload": "commits", "engine": "sqlite", "durability": "drive"}

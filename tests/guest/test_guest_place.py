@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from acidtest.conductor import find_rig
+from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
@@ -28,8 +30,6 @@ from acidtest.place import GuestPlace, Guests, Ledger, make
 from acidtest.place.cgroup import parse_pressure, usage_v2
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest.machine import Guest
-from acidtest.runner import find_rig
-from acidtest.runner.rig import converse
 
 Made = Callable[..., Any]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.place import leftovers, release_leftovers
-from acidtest.place.strangers import look
+from acidtest.place.device_safety import look
 from blocks import loop_over, loops_over_files_in, mounts_below
 from support import ACIDTEST
 

@@ -12,9 +12,9 @@ import pytest
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, Place, check, leftovers, make
+from acidtest.place.device_safety import look
 from acidtest.place.filesystems import FILESYSTEMS, commands
 from acidtest.place.mounts import DEFAULTS
-from acidtest.place.strangers import look
 from blocks import loop_over, loops_over_files_in, mounts_below
 
 IN_KERNEL = ("ext2", "ext3", "ext4", "xfs", "btrfs")

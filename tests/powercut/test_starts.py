@@ -11,7 +11,7 @@ import pytest
 from acidtest.analysis import survival
 from acidtest.engine import Ended
 from acidtest.errors import CellFailed
-from acidtest.runner.powercut import Look, Trial
+from acidtest.powercut.trial import CutEvidence, Trial
 
 PANIC = Ended(
     "postgresql-15: the server ended with code 1 while it started: PANIC: could not locate a valid checkpoint"
@@ -45,7 +45,7 @@ def test_only_an_engine_that_ends_by_itself_and_says_why_has_lost(outcomes: Any,
     trial: Any = object.__new__(Trial)
     trial._instance, trial._ledger = Starts(*outcomes), None
     trial._engine = SimpleNamespace(embedded=False)
-    look = Look(survival.Evidence())
+    look = CutEvidence(survival.Evidence())
     trial.look_at(look, [])
     found, (reason,) = survival.judge(look.evidence)
     assert found == verdict

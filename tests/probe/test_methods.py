@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor import find_rig
 from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbeStep, WritePattern
-from acidtest.runner import find_rig
 
 WRITES = 25
 FLAGS = {"direct": {"O_DIRECT"}, "dsync": {"O_DSYNC"}, "direct_dsync": {"O_DIRECT", "O_DSYNC"}}

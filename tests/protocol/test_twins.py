@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
+from acidtest.conductor import find_rig
 from acidtest.journal import protocol
-from acidtest.runner import find_rig
 
 
 def rig(*arguments: str, given: str = "") -> str:

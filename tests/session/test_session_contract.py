@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import (
@@ -34,7 +35,6 @@ from acidtest.journal.protocol import (
 )  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-from acidtest.runner.rig import converse
 
 COMMITS = CommitsWorkload(row_bytes=50)
 TPCB = TpcbWorkload(scale=1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import (
@@ -23,7 +24,6 @@ from acidtest.journal.protocol import (
     TpccWorkload,
 )
 from acidtest.place import Ledger
-from acidtest.runner.rig import converse
 
 ENGINES = ("sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0", "postgresql-15", "mariadb-10.11", "mysql-5.5")
 TABLES = ("item", "warehouse", "stock", "district", "customer", "history", "orders", "order_line", "new_order")

@@ -30,7 +30,7 @@ def audit(
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Write them for CI systems too.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: a finding says that it must not be believed."""
-    from acidtest.audit import judge, kit, ours
+    from acidtest.audit import importers, judge, ours
     from acidtest.audit.bench import Bench
     from acidtest.audit.rules import rules as all_rules
     from acidtest.report import findings as shown
@@ -56,7 +56,7 @@ def audit(
             found += judge.waived(said, journal.header.experiment.get("waive", {}) | waivers)
         found = judge.in_order(found)
     else:
-        bench = kit.read(path)
+        bench = importers.read(path)
         if not bench.read:
             raise BadInput(f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md says what can be")
         found = judge.waived(judge.of_bench(bench), waivers)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from acidtest import __version__
+from acidtest.conductor import find_rig, rig_version
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
@@ -22,7 +23,6 @@ from acidtest.place.filesystems import FILESYSTEMS, in_kernel
 from acidtest.place.guest.kernel import installed
 from acidtest.place.guest.machine import can_run, qemu_version
 from acidtest.place.loops import CONTROL
-from acidtest.runner import find_rig, rig_version
 
 Finding = dict[str, str]
 

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from acidtest.conductor import rig_version
 from acidtest.engine import catalogue
 from acidtest.engine.base import shown
 from acidtest.errors import AcidtestError
-from acidtest.runner import rig_version
 
 app = typer.Typer(help="List, install and remove engines.", invoke_without_command=True)
 

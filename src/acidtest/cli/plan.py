@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from acidtest import experiment, runner
+from acidtest import conductor, experiment
 from acidtest import plan as plan_
 from acidtest.cli.spans import span
 from acidtest.plan.estimate import load_seconds
@@ -28,7 +28,7 @@ def plan(
     read = experiment.read(file, quick=quick)
     judge.check_waivers(read.waive, f"{file}: waive")
     planned = plan_.make(read)
-    runner.verify(planned, file)
+    conductor.verify(planned, file)
     families = {c.engine: plan_.family_of(read, c.engine) for c in planned.cells}
     largest = _largest(planned, families)
     seconds = plan_.GrowthPace(families).left(planned.cells, {}) if largest else _seconds(planned)

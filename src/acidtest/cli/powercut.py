@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from acidtest import experiment, plan, runner
+from acidtest import experiment, plan
+from acidtest import powercut as power_cuts
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput
@@ -48,7 +49,7 @@ def powercut(
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
-        outcome = runner.cut_power(plan.make(asked), file, out, watcher, only=only, seed=seed, command=command)
+        outcome = power_cuts.cut_power(plan.make(asked), file, out, watcher, only=only, seed=seed, command=command)
     show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):
@@ -59,7 +60,7 @@ def powercut(
 
 
 def _replay(file: Path, *, json: bool) -> None:
-    shown = runner.replay(file)
+    shown = power_cuts.replay(file)
     if json:
         fate = shown.fate.model_dump() if shown.fate else None
         told = {

@@ -12,14 +12,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from acidtest import runner
+from acidtest import conductor
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
+from acidtest.conductor.probe import WRITERS_MAX, is_device, look
+from acidtest.conductor.probe import probe as run_probe
 from acidtest.errors import BadInput
 from acidtest.journal import probe as recordings
 from acidtest.plan.probe import plan_probe
-from acidtest.runner.probe import WRITERS_MAX, is_device, look
-from acidtest.runner.probe import probe as run_probe
 
 SECONDS, QUICK_SECONDS = 60.0, 10.0
 WRITERS = "1,2,4,8,16"
@@ -45,7 +45,7 @@ def probe(
     """
     from acidtest.report.probe import print_report, report
 
-    devices = runner.Devices.named(use_device or [], erase or [])
+    devices = conductor.Devices.named(use_device or [], erase or [])
     widths = [1] if quick else _widths(writers)
     if not (block >= 512 and block <= 1 << 20 and block.bit_count() == 1):
         raise BadInput(f"--block {block}: must be a power of two from 512 to 1048576", "4096 is usual")

@@ -69,7 +69,7 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
     """
     from acidtest.report.cuts import write_cuts_page
     from acidtest.report.survival import as_json, print_survival
-    from acidtest.report.terminal import print_prices
+    from acidtest.report.terminal import print_commit_costs
 
     rendered = render(directory) if (directory / NAME).exists() else None
     page = directory / PAGE
@@ -80,8 +80,8 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
         print(json_.dumps(as_json(journal), indent=2))
         return
     print_survival(journal, console)
-    if rendered and rendered.results.prices:
-        print_prices(rendered.results.prices, console)
+    if rendered and rendered.results.commit_costs:
+        print_commit_costs(rendered.results.commit_costs, console)
     console.print(f"\nPage: {page}", soft_wrap=True)
 
 

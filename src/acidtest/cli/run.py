@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from acidtest import experiment, plan, runner
+from acidtest import conductor, experiment, plan
 from acidtest.cli import report
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
@@ -44,8 +44,8 @@ def run(
     planned = plan.make(read)
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
-        devices = runner.Devices.named(use_device or [], erase or [])
-        outcome = runner.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
+        devices = conductor.Devices.named(use_device or [], erase or [])
+        outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
     rendered = report.render(out, waivers=read.waive)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
@@ -66,7 +66,7 @@ def run(
 
 
 @contextmanager
-def watching(console: Console) -> Iterator[runner.Watcher]:
+def watching(console: Console) -> Iterator[conductor.Watcher]:
     """Who tells ``console`` how a run goes."""
     watcher = _Bars(console) if console.is_terminal else _Lines(console)
     try:
@@ -107,7 +107,7 @@ class _Lines:
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         pass
 
-    def loading(self, cell: plan.Cell, loading: runner.Loading) -> None:
+    def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
         if loading.ended or loading.elapsed_s - self._told_s >= LOAD_TOLD_EVERY_S:
             self._told_s = 0.0 if loading.ended else loading.elapsed_s
             self._console.print(f"{cell.combination}: {_said_of_load(loading)}", soft_wrap=True, markup=False)
@@ -155,7 +155,7 @@ class _Bars(_Lines):
         rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
         self.bars.update(self._cell, completed=event.fraction or 0, said=f"{what}{rate}")
 
-    def loading(self, cell: plan.Cell, loading: runner.Loading) -> None:
+    def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
         if loading.ended:
             super().loading(cell, loading)
         assert self._cell is not None
@@ -168,7 +168,7 @@ class _Bars(_Lines):
         self.bars.update(self._whole, completed=self._done, said=f"{self._done} of {self._total}, {span(left_s)} left")
 
 
-def _said_of_load(loading: runner.Loading) -> str:
+def _said_of_load(loading: conductor.Loading) -> str:
     speed = f"{number(loading.bytes_per_s / 1e6)} MB/s"
     if loading.ended:
         added = f"{number(loading.added_bytes / 1e6)} MB in {span(loading.elapsed_s)}, {speed}"

@@ -14,7 +14,7 @@ from uuid import uuid4
 import typer
 from rich.console import Console
 
-from acidtest import experiment, plan, runner
+from acidtest import conductor, experiment, plan
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, not_among
@@ -44,9 +44,9 @@ def trace(
     planned = _few(experiment.read(file, quick=quick), transactions)
     chosen = _chosen(planned, engine or [], cell or [])
     console = Console(stderr=json, highlight=False)
-    devices = runner.Devices.named(use_device or [], erase or [])
+    devices = conductor.Devices.named(use_device or [], erase or [])
     with _directory(out) as where, watching(console) as watcher:
-        outcome = runner.run(chosen, file, where, watcher, devices=devices)
+        outcome = conductor.run(chosen, file, where, watcher, devices=devices)
     order = [one.id for one in chosen.combinations()]
     recordings = sorted(
         (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order.index(one.cell)

@@ -1,4 +1,4 @@
-"""What every engine module provides. The runner speaks to these two classes and names no engine."""
+"""What every engine module provides. The conductor speaks to these two classes and names no engine."""
 
 from __future__ import annotations
 

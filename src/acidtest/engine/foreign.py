@@ -86,7 +86,7 @@ class ForeignServer(Engine):
 
 
 class ForeignInstance(Instance):
-    """The schema on the server. The runner asks ``holdings``, hands the answers to ``refusal``, and carries out
+    """The schema on the server. The conductor asks ``holdings``, hands the answers to ``refusal``, and carries out
     ``clearing`` before each load and at the end."""
 
     def __init__(self, engine: ForeignServer, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:

@@ -1,12 +1,12 @@
 """Where a database lives, what storage that is, and the ledger of everything the lab made."""
 
 from acidtest.place.base import Place
+from acidtest.place.device_safety import admit
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import machine_facts, place_facts
 from acidtest.place.guest.place import GuestPlace, Guests
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers
 from acidtest.place.making import check, check_machine, image_bytes, make, ready_guests
-from acidtest.place.strangers import admit
 
 __all__ = [
     "DirectoryPlace",

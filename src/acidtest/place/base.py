@@ -1,4 +1,4 @@
-"""What every place gives the runner: directories for databases, copies into them, and what storage that really is."""
+"""What every place gives the conductor: directories for databases, copies into them, and the storage beneath."""
 
 from __future__ import annotations
 

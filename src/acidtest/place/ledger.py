@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, remove_once_idle, state_directory
-from acidtest.place import loops, mounts, queue, strangers, tracing
+from acidtest.place import device_safety, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
@@ -240,7 +240,7 @@ class Ledger:
         """Release what is neither directory nor process. Raises OSError, and then it stays open."""
         entry = self._open[id]
         if entry["kind"] == "filesystem":
-            strangers.empty(Path(entry["path"]))
+            device_safety.empty(Path(entry["path"]))
         else:
             UNDO[entry["kind"]](entry)
         self._released(id)
@@ -385,9 +385,9 @@ def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
 
 def _undo_filesystem(entry: Mapping[str, Any]) -> list[str]:
     device = Path(entry["path"])
-    if entry["label"] is None or not device.is_block_device() or entry["label"] not in strangers.labels(device):
+    if entry["label"] is None or not device.is_block_device() or entry["label"] not in device_safety.labels(device):
         return []
-    strangers.empty(device)
+    device_safety.empty(device)
     return [f"wiped the file system that was made on {device}"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from acidtest.errors import AcidtestError, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import SettingInForce
-from acidtest.place import queue, strangers
+from acidtest.place import device_safety, queue
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
@@ -115,8 +115,8 @@ class DeviceStorage(Storage):
     def __init__(self, ledger: Ledger, name: str) -> None:
         super().__init__(ledger)
         try:
-            found = strangers.look(name)
-            strangers.refuse(found)
+            found = device_safety.look(name)
+            device_safety.refuse(found)
         except AcidtestError as error:
             raise CellFailed(error.message) from None
         self.device = found.device

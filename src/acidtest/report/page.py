@@ -20,7 +20,7 @@ from acidtest.analysis.growth import size_text
 from acidtest.analysis.summary import median
 from acidtest.files import fsync_path, state_directory
 from acidtest.journal.models import Journal, Recording, SettingInForce
-from acidtest.report import calls, charts, grown, grown_charts, prices
+from acidtest.report import calls, charts, commit_cost, grown, grown_charts
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of
@@ -32,7 +32,7 @@ def write_page(results: Results, path: Path) -> None:
     missing = f"{results.missing} of {results.journal.header.cells} cells have not run yet." if results.missing else ""
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
-         bad=results.bad, missing=missing, results=results, prices=prices, calls=calls, grown=grown,
+         bad=results.bad, missing=missing, results=results, commit_cost=commit_cost, calls=calls, grown=grown,
          landmarks=grown_charts.marks, **cuts)  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def fill(
 def _plots(results: Results) -> dict[str, Any]:
     engines = list(results.journal.header.factors["engine"])
     plots: dict[str, Any] = {}
-    if spec := prices.picture(results.prices, engines):
-        plots["prices"] = spec
+    if spec := commit_cost.picture(results.commit_costs, engines):
+        plots["commit-cost"] = spec
     for position, table in enumerate(results.tables):
         if table.growth:
             plots |= {f"growth-{name}-{position}": one for name, one in grown_charts.plots(table.growth).items()}

@@ -10,13 +10,13 @@ from typing import Any
 
 from acidtest.analysis import kinds, memory, reads, samples
 from acidtest.analysis.calls import CommitCalls
+from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.cuts import survivals
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.memory import MemorySummary
-from acidtest.analysis.prices import Price, calls_of, prices
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
@@ -97,7 +97,7 @@ class Results:
     place_notes: tuple[int, ...]
     bad: tuple[Recording, ...]  # invalid and failed cells
     base: Mapping[str, str] = field(default_factory=dict)
-    prices: tuple[Price, ...] = ()  # speed beside calls and survival; none where there are but speeds
+    commit_costs: tuple[CommitCost, ...] = ()  # speed beside calls and survival; none where there are but speeds
     cuts: Journal | None = None  # of the same experiment
 
     @property
@@ -133,7 +133,7 @@ class Results:
             ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
-            "prices": [_price_json(price) for price in self.prices],
+            "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
             "growth": [grown.as_json(table.growth) for table in self.tables if table.growth],
             "missing_cells": self.missing,
         }
@@ -174,13 +174,13 @@ def _kind_json(kind: KindSummary) -> dict[str, Any]:
     return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
 
 
-def _price_json(price: Price) -> dict[str, Any]:
-    cut, calls = price.survival, price.calls
+def _cost_json(cost: CommitCost) -> dict[str, Any]:
+    cut, calls = cost.survival, cost.calls
     return {
-        "workload": price.row.workload,
-        "levels": dict(price.levels),
-        "run_s_median": price.seconds,
-        "commits_per_s_median": median(price.row.goodput_per_s()),
+        "workload": cost.row.workload,
+        "levels": dict(cost.levels),
+        "run_s_median": cost.seconds,
+        "commits_per_s_median": median(cost.row.goodput_per_s()),
         "writes_per_commit": calls.writes if calls else None,
         "bytes_per_commit": calls.bytes if calls else None,
         "flushes_per_commit": calls.flushes if calls else None,
@@ -258,7 +258,7 @@ def results(
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in judge.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
     overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, found)), waivers))
-    both = tuple(prices(found, survivals(cuts.recordings) if cuts else []))
+    both = tuple(commit_costs(found, survivals(cuts.recordings) if cuts else []))
     return Results(journal, tuple(tables), tuple(notes.found), overall, place_notes, bad, base, both, cuts)
 
 

@@ -9,10 +9,10 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.analysis.prices import Price
-from acidtest.report import grown, prices
+from acidtest.report import commit_cost, grown
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.grown import Grows
@@ -45,8 +45,8 @@ def print_results(results: Results, console: Console) -> None:
         if table.grids:
             _print_grids(results, table, console)
             _print_effects(table.effects, console)
-    if results.prices:
-        print_prices(results.prices, console)
+    if results.commit_costs:
+        print_commit_costs(results.commit_costs, console)
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
@@ -91,27 +91,27 @@ def _print_growth(results: Results, table: Table, grows: Grows, console: Console
         console.print(f"Reduced scale: {'; '.join(grows.scaled)}. The page says what that keeps.", style="dim")
 
 
-def print_prices(found: Sequence[Price], console: Console) -> None:
+def print_commit_costs(found: Sequence[CommitCost], console: Console) -> None:
     """Speed, calls and survival in one table."""
-    cut = any(price.survival for price in found)
+    cut = any(cost.survival for cost in found)
     console.print()
     console.print(Text(f"What a commit costs{', and what it is worth' if cut else ''}", style="bold"))
     columns = [
-        _Column(short(factor), lambda price, factor=factor: price.row.levels[factor], right=False)  # type: ignore[misc]
-        for factor in prices.varied(found)
+        _Column(short(factor), lambda cost, factor=factor: cost.row.levels[factor], right=False)  # type: ignore[misc]
+        for factor in commit_cost.varied(found)
     ]
-    columns += [_Column(one.head, one.said, drop=one.drop) for one in prices.columns(found)]
+    columns += [_Column(one.head, one.said, drop=one.drop) for one in commit_cost.columns(found)]
     if cut:
         columns.append(_Column("power cuts", _fate, right=False))
     _print_fitted(columns, found, console)
-    if any(price.calls for price in found):
+    if any(cost.calls for cost in found):
         console.print(
             "writes, flushes and the time in them: of one commit, as acidtest trace counts them.", style="dim"
         )
 
 
-def _fate(price: Price) -> Text:
-    verdict = price.survival.verdict if price.survival else ""
+def _fate(cost: CommitCost) -> Text:
+    verdict = cost.survival.verdict if cost.survival else ""
     return Text(verdict, style=SURVIVAL_STYLES.get(verdict, ""))
 
 

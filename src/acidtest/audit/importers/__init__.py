@@ -1,0 +1,143 @@
+"""Reads a kit: a directory with somebody's benchmark. Whatever lies in it, the answer is a ``Bench``."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from acidtest.audit.bench import (
+    Account,
+    Bench,
+    Binary,
+    Claim,
+    Configuration,
+    Database,
+    LogEntry,
+    Mount,
+    Published,
+    Routine,
+    Side,
+    Statement,
+)
+from acidtest.audit.finding import Evidence
+from acidtest.audit.importers import engines
+from acidtest.audit.importers.file import Broken, File, Importer, Part
+from acidtest.errors import BadInput
+
+FILES_MAX = 100_000
+
+
+@cache
+def importers() -> tuple[Importer, ...]:
+    """Every ``Importer`` at the top of a module of this package."""
+    found = []
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        found += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
+    return tuple({id(one): one for one in found}.values())
+
+
+def read(root: Path) -> Bench:
+    """The benchmark in the directory ``root``. Raises BadInput when there is none or it cannot be read."""
+    if not root.is_dir():
+        raise BadInput(f"{root}: no directory", "give the directory of a benchmark, or of a run of ours")
+    parts: list[tuple[str, Part]] = []
+    understood, unread = [], []
+    broken: list[Evidence] = []
+    for number, file in enumerate(_files(root, broken)):
+        if number == FILES_MAX:
+            raise BadInput(f"{root}: holds more than {FILES_MAX:,} files", "give the benchmark's own directory")
+        try:
+            kind, found = _import(file)
+        except Broken as error:
+            broken.append(Evidence(str(error), file.name, error.line))
+        except OSError as error:
+            broken.append(Evidence(f"cannot be read: {error.strerror}", file.name))
+        else:
+            if kind:
+                understood.append((file.name, kind))
+            else:
+                unread.append(file.name)
+            parts += [(file.name, part) for part in found]
+    return Bench(
+        sides=_sides(parts),
+        published=[part for _, part in parts if isinstance(part, Published)],
+        routines=[part for _, part in parts if isinstance(part, Routine)],
+        texts=[part for _, part in parts if isinstance(part, Statement)],
+        claims=[part for _, part in parts if isinstance(part, Claim)],
+        read=understood,
+        unread=unread,
+        broken=broken,
+    )
+
+
+def _files(root: Path, broken: list[Evidence]) -> Iterator[File]:
+    """Regular files below ``root``, in order of their names. Links are not followed out of it. What cannot be looked
+    into goes to ``broken``."""
+
+    def note(error: OSError) -> None:
+        name = Path(error.filename).relative_to(root).as_posix()
+        broken.append(Evidence(f"cannot be read: {error.strerror}", "the directory itself" if name == "." else name))
+
+    for directory, folders, names in os.walk(root, onerror=note):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(directory) / name
+            try:
+                regular = path.is_file() and path.resolve().is_relative_to(root.resolve())
+            except OSError as error:
+                note(error)
+            else:
+                if regular:
+                    yield File(path, path.relative_to(root).as_posix())
+
+
+def _import(file: File) -> tuple[str, Sequence[Part]]:
+    """What the file is and holds: of the first kind that it can be, and of each that is looked for beside any."""
+    kind = other = ""
+    parts: list[Part] = []
+    for importer in importers():
+        if kind and not importer.beside:
+            continue
+        found = importer.read(file)
+        if found is None:
+            continue
+        parts += found
+        if importer.beside:
+            other = other or importer.kind
+        else:
+            kind = importer.kind
+    return kind or other, parts
+
+
+def _sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
+    """What lies below an engine's folder is one side; a database or a log elsewhere goes to the only one that can have
+    made it, and what is said of the machine to all."""
+    homes = engines.homes(name for name, part in parts if isinstance(part, Binary | Configuration))
+    held: dict[str, list[Part]] = defaultdict(list)
+    loose: list[Part] = []
+    for name, part in parts:
+        if isinstance(part, Published | Routine | Claim | Statement):
+            continue
+        home = next((str(above) for above in PurePosixPath(name).parents if str(above) in homes), None)
+        if home is None:
+            loose.append(part)
+        else:
+            held[home].append(part)
+    machine = [part for part in loose if isinstance(part, Mount | Account)]
+    strays: dict[str, list[Part]] = {}
+    for part in loose:
+        if isinstance(part, Database | LogEntry):
+            fitting = [home for home in sorted(held) if engines.made(engines.side(home, held[home]), part)]
+            if len(fitting) == 1:
+                held[fitting[0]].append(part)
+            else:
+                strays.setdefault(part.where.file, []).append(part)
+    return [
+        *(engines.side(home, [*held[home], *machine]) for home in sorted(held)),
+        *(engines.side("", [*of, *machine]) for of in strays.values()),
+    ]

@@ -1,0 +1,160 @@
+"""What BenchBase (and OLTP-Bench before it) leaves in its results folder: ResultWriter.java. A sample's time is that of
+``Worker.run``, from when the transaction began, also under a rate."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from acidtest.audit.bench import EngineName, Published
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.numbers import (
+    NUMBER,
+    SERIES_MAX,
+    Latencies,
+    PerSecond,
+    figures,
+    load,
+    number,
+    table,
+    whole,
+)
+
+ENGINES: dict[str, EngineName] = {
+    "POSTGRES": "postgresql",
+    "POSTGRESQL": "postgresql",
+    "MYSQL": "mysql",
+    "MARIADB": "mariadb",
+    "SQLITE": "sqlite",
+    "FIREBIRD": "firebird",
+}
+LATENCIES = (
+    ("p50", "Median Latency (microseconds)"),
+    ("p95", "95th Percentile Latency (microseconds)"),
+    ("p99", "99th Percentile Latency (microseconds)"),
+    ("max", "Maximum Latency (microseconds)"),
+    ("mean", "Average Latency (microseconds)"),
+)
+CONFIGURATION_BYTES_MAX = 1 << 20
+RATE = re.compile(rf"<rate>\s*{NUMBER}\s*</rate>")
+WARMUP = re.compile(rf"<warmup>\s*{NUMBER}\s*</warmup>")
+SERIES_HEAD = re.compile(r"(?:Time \(seconds\)|time\(sec\)), ?(?:Requests, ?)?(?:Throughput|throughput)")
+RAW_HEAD = "Transaction Type Index,Transaction Name,"
+
+
+def _summary(file: File) -> Sequence[Published] | None:
+    if b'"Throughput (requests/second)"' not in file.head or file.head.lstrip()[:1] != b"{":
+        return None
+    said = table(load(file))
+    throughput, goodput = (number(said.get(f"{name} (requests/second)")) for name in ("Throughput", "Goodput"))
+    if throughput is None:
+        raise Broken("is a summary of BenchBase without a throughput")
+    elapsed = number(said.get("Elapsed Time (nanoseconds)"))
+    distribution = table(said.get("Latency Distribution"))
+    latency = {name: number(distribution.get(key)) for name, key in LATENCIES}
+    asked, warmup = _configuration(file)
+    return [
+        Published(
+            file.at(_line(file, '"Throughput (requests/second)"')),
+            "benchbase",
+            f"{said.get('Benchmark Type', '')} {file.base}"[:200].strip(),
+            rate=throughput if goodput is None else goodput,
+            attempts=throughput,
+            terminals=whole(said.get("terminals")),
+            measured_s=elapsed / 1e9 if elapsed else None,
+            warmup_s=warmup,
+            asked_rate=asked,
+            latency_ms={name: value / 1000 for name, value in figures(latency).items()},
+            latency_from="actual start",
+            engine=ENGINES.get(str(said.get("DBMS Type", "")).upper()),
+            warehouses=whole(said.get("scalefactor")) if said.get("Benchmark Type") == "tpcc" else None,
+        )
+    ]
+
+
+def _parameters(file: File) -> Sequence[Published] | None:
+    """The configuration itself; what of it counts is read with its summary."""
+    return [] if file.base.endswith(".config.xml") and b"<parameters" in file.head else None
+
+
+def _configuration(file: File) -> tuple[float | None, float | None]:
+    """The rate that was asked for and the seconds of warm-up, of the configuration that lies beside a summary."""
+    beside = file.path.with_name(file.path.name.replace(".summary.json", ".config.xml"))
+    if beside == file.path or not beside.is_file():
+        return None, None
+    with beside.open("rb") as opened:
+        text = opened.read(CONFIGURATION_BYTES_MAX).decode(errors="replace")
+    rates, warmup = RATE.findall(text), WARMUP.search(text)
+    return (float(rates[0]) if len(rates) == 1 else None), (float(warmup[1]) if warmup else None)
+
+
+def _line(file: File, word: str) -> int:
+    return file.text.count("\n", 0, max(file.text.find(word), 0)) + 1
+
+
+def _series(file: File) -> Sequence[Published] | None:
+    """``results.csv`` and ``samples.csv``: an interval each line."""
+    if not file.first_lines or not SERIES_HEAD.match(file.first_lines[0]):
+        return None
+    names = [name.strip() for name in file.first_lines[0].split(",")]
+    column = next((n for n, name in enumerate(names) if name.lower().startswith("throughput")), 1)
+    at: list[float] = []
+    rates: list[float] = []
+    for line, row in _rows(file):
+        if len(row) < len(names) and row:
+            raise Broken(f"has {len(row)} columns of {len(names)}", line)
+        if row:
+            time, rate = number(row[0]), number(row[column])
+            if time is None or rate is None:
+                raise Broken("holds a line without time and throughput", line)
+            at.append(time)
+            rates.append(rate)
+            if len(rates) > SERIES_MAX:
+                raise Broken(f"has more than {SERIES_MAX:,} intervals", line)
+    interval = at[1] - at[0] if len(at) > 1 and at[1] > at[0] else 1.0
+    # The last interval is seldom whole.
+    return [Published(file.at(1), "benchbase", file.base, series=tuple(rates[:-1]), interval_s=interval)]
+
+
+def _raw(file: File) -> Sequence[Published] | None:
+    """``raw.csv``: a transaction each line, its time "microseconds" by name and seconds by nature."""
+    if not file.first_lines or not file.first_lines[0].startswith(RAW_HEAD):
+        return None
+    latencies, seconds = Latencies(), PerSecond()
+    for line, row in _rows(file):
+        if not row:
+            continue
+        start, latency = (number(row[2]), number(row[3])) if len(row) > 3 else (None, None)
+        if start is None or latency is None:
+            raise Broken("holds a line without start and latency", line)
+        latencies.add(latency / 1000)
+        seconds.add(int(start + latency / 1e6))
+    return [
+        Published(
+            file.at(1),
+            "benchbase",
+            file.base,
+            measured_s=float(seconds.seconds) or None,
+            latency_ms=latencies.as_ms(),
+            latency_from="actual start",
+            series=seconds.series(),
+        )
+    ]
+
+
+def _rows(file: File) -> Iterator[tuple[int, list[Any]]]:
+    """The lines after the head, in columns."""
+    reader = csv.reader(line.replace("\0", "") for line in file.stream())
+    try:
+        next(reader, None)
+        yield from ((reader.line_num, row) for row in reader)
+    except csv.Error as error:
+        raise Broken(f"is no table: {error}", reader.line_num) from None
+
+
+SUMMARY = Importer("BenchBase summary", _summary)
+SERIES = Importer("BenchBase results", _series)
+PARAMETERS = Importer("BenchBase configuration", _parameters)
+RAW = Importer("BenchBase transactions", _raw)

@@ -1,0 +1,96 @@
+"""What fio writes under ``--output-format=json`` or ``json+``. See stat.c (show_thread_status_json) and fio's manual,
+"JSON output"; from 2.2 on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from acidtest.audit.bench import Published
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.numbers import figures, load, number, rows, table, whole
+
+# The middle of the last bucket (stat.c, plat_idx_to_val), as which all that is longer is counted. stat.h of 3: 29
+# groups of 64 values, in nanoseconds; of 2: 19 groups, in microseconds.
+CEILING_MS = {"ns": 17_112.76, "us": 16_711.68}
+PERCENTILES = (("p50", "50.000000"), ("p95", "95.000000"), ("p99", "99.000000"), ("p99.9", "99.900000"))
+JSON_BEGINS = re.compile(r"^\{", re.MULTILINE)
+UNITS: tuple[tuple[str, Literal["reads", "writes"]], ...] = (("read", "reads"), ("write", "writes"))
+
+
+def _read(file: File) -> Sequence[Published] | None:
+    if b'"fio version"' not in file.head:
+        return None
+    begin = JSON_BEGINS.search(file.text)
+    if begin is None:
+        raise Broken("names fio's version and holds no JSON of it")
+    document = table(load(file, begin.start()))
+    common = table(document.get("global options"))
+    jobs = rows(document.get("jobs")) or rows(document.get("client_stats"))
+    if not jobs:
+        raise Broken("is fio's output without a job")
+    line = file.text.count("\n", 0, begin.start()) + 1
+    return [one for job in jobs for one in _job(job, common | table(job.get("job options")), file, line)]
+
+
+def _job(job: dict[str, Any], options: dict[str, Any], file: File, begin: int) -> Iterator[Published]:
+    name = str(job.get("jobname", ""))[:100]
+    at = file.text.find(f'"{name}"')
+    where = file.at(file.text.count("\n", 0, at) + 1 if at >= 0 else begin)
+    depth, jobs = (_option(options, key) for key in ("iodepth", "numjobs"))
+    terminals = (depth or 1) * (jobs or 1)
+    flushed = str(options.get("sync", "0")) not in ("0", "none") or any(
+        _option(options, key) == 1 for key in ("fsync", "fdatasync")
+    )
+    for key, unit in UNITS:
+        said = table(job.get(key))
+        if number(said.get("total_ios", said.get("io_bytes"))):
+            runtime = number(said.get("runtime"))
+            asked = number(str(options.get("rate_iops", "")).split(",")[0])
+            yield Published(
+                where,
+                "fio",
+                f"{name} {key}",
+                rate=number(said.get("iops")),
+                terminals=terminals,
+                measured_s=runtime / 1000 if runtime else None,
+                warmup_s=number(str(options.get("ramp_time", "")).removesuffix("s")),
+                asked_rate=asked * (jobs or 1) if asked else None,
+                latency_ms=_latencies(said, "clat"),
+                latency_from="actual start",
+                unit=unit,
+                flushed=flushed and unit == "writes",
+                ceiling_ms=CEILING_MS["ns" if "clat_ns" in said else "us"],
+            )
+    sync = table(job.get("sync"))
+    count = whole(sync.get("total_ios"))
+    if count:
+        runtime = number(job.get("job_runtime"))
+        yield Published(
+            where,
+            "fio",
+            f"{name} sync",
+            rate=count / (runtime / 1000) if runtime else None,
+            terminals=terminals,
+            latency_ms=_latencies(sync, "lat"),
+            unit="flushes",
+            flushed=True,
+            ceiling_ms=CEILING_MS["ns"],  # 2 does not time them
+        )
+
+
+def _option(options: dict[str, Any], name: str) -> int | None:
+    return whole(options.get(name))
+
+
+def _latencies(said: dict[str, Any], name: str) -> dict[str, float]:
+    """In milliseconds; up to 2.99 fio wrote microseconds."""
+    of, scale = (table(said[f"{name}_ns"]), 1e6) if f"{name}_ns" in said else (table(said.get(name)), 1e3)
+    percentile = table(of.get("percentile"))
+    found = {"mean": number(of.get("mean")), "max": number(of.get("max"))}
+    found |= {short: number(percentile.get(key)) for short, key in PERCENTILES}
+    return {key: value / scale for key, value in figures(found).items() if value}
+
+
+IMPORTER = Importer("fio JSON", _read)

@@ -1,0 +1,161 @@
+"""HammerDB: its log or console from 3 to 6, its time profile (xtprof), and the JSON of ``jobs summaryjson`` and
+``jobs JOB timing``. See the drivers in src/ and modules/xtprof-1.0.tm; docs "CLI scripting"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from acidtest.audit.bench import EngineName, Published
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.numbers import NUMBER, SERIES_MAX, figures, load, number, rows, table, whole
+
+# "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
+# "… System achieved 60501 SQL Server TPM at 13207 NOPM"
+RESULT = re.compile(r"TEST RESULT : System achieved (\d{1,12}) NOPM from (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM")
+RESULT_OLD = re.compile(r"TEST RESULT : System achieved (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM at (\d{1,12}) NOPM")
+# What a log has and a text about HammerDB has not.
+HINT = re.compile(
+    r"^HammerDB CLI v|^Hammerdb Log @|^(?:Vuser \d{1,6}:)?TEST RESULT : System achieved|"
+    r"^(?:Vuser 1:)?>>>>> (?:PROC:|VIRTUAL USER|SUMMARY OF)|^Vuser 1[: ]"
+)
+USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured")
+RAMP_UP = re.compile(r"rampup time of (\d{1,6}) minutes")
+PERIOD = re.compile(r"Timing test period of (\d{1,6}) in minutes")
+FAILED = re.compile(r"Vuser \d{1,6}:FINISHED FAILED")
+SUMMARY = re.compile(r">>>>> (?:SUMMARY OF|COMBINED METRICS)")
+USER = re.compile(r">>>>> VIRTUAL USER")
+PROCEDURE = re.compile(r">>>>> PROC: (\w{1,30})")
+PROFILED = re.compile(rf"\b(AVG|MAX|P99|P95|P50): {NUMBER}ms")
+SHORT = {"AVG": "mean", "MAX": "max", "P99": "p99", "P95": "p95", "P50": "p50"}
+ENGINES: dict[str, EngineName] = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mariadb"}
+NEW_ORDER = "NEWORD"
+REPORT = b"hammerdb-job-report-v1"
+
+
+def _log(file: File) -> Sequence[Published] | None:
+    if file.head.lstrip()[:1] == b"{" or not any(HINT.search(line) for line in file.first_lines):
+        return None
+    found: list[Published] = []
+    facts: dict[str, int] = {}
+    failed = begun = 0
+    summed, procedure = False, ""
+    profile: dict[str, float] = {}
+    for at, line in enumerate(file.stream(), start=1):
+        for name, pattern in (("users", USERS), ("ramp_up", RAMP_UP), ("period", PERIOD)):
+            if match := pattern.search(line):
+                facts[name] = int(match[1])
+                begun = at if name == "period" else begun
+        failed += FAILED.search(line) is not None
+        if match := RESULT.search(line):
+            found.append(_result(file, at, float(match[1]), float(match[2]), match[3], facts))
+            begun = 0
+        elif match := RESULT_OLD.search(line):
+            found.append(_result(file, at, float(match[3]), float(match[1]), match[2], facts))
+            begun = 0
+        elif SUMMARY.search(line):
+            summed, procedure, profile = True, "", {}
+        elif USER.search(line):
+            summed = False
+        elif match := PROCEDURE.search(line):
+            procedure = match[1].upper()
+        elif summed and procedure == NEW_ORDER:
+            profile |= {SHORT[name]: float(value) for name, value in PROFILED.findall(line)}
+    if profile:
+        last = found.pop() if found else Published(file.at(1), "hammerdb", file.base)
+        found.append(replace(last, latency_ms=profile, latency_from="actual start"))
+    if not found and begun:
+        raise Broken("is HammerDB's log of a timed test that ends before its result", begun)
+    if failed and found:
+        found[-1] = replace(found[-1], errors=failed)
+    return found
+
+
+def _result(file: File, at: int, nopm: float, tpm: float, engine: str, facts: dict[str, int]) -> Published:
+    return Published(
+        file.at(at),
+        "hammerdb",
+        file.base,
+        rate=tpm / 60 if tpm else None,
+        tpm=tpm or None,
+        nopm=nopm,
+        terminals=facts.get("users"),
+        measured_s=facts["period"] * 60.0 if facts.get("period") else None,
+        warmup_s=facts["ramp_up"] * 60.0 if "ramp_up" in facts else None,
+        engine=ENGINES.get(engine.strip().lower()),
+    )
+
+
+def _json(file: File) -> Sequence[Published] | None:
+    """The summary of a job, or its timing alone."""
+    if file.head.lstrip()[:1] != b"{":
+        return None
+    if REPORT in file.head:
+        return [_report(table(load(file)), file)]
+    if b'"NEWORD"' in file.head and b'"p99_ms"' in file.head:
+        timing = table(table(load(file)).get(NEW_ORDER))
+        return [Published(file.at(1), "hammerdb", file.base, latency_ms=_timing(timing), latency_from="actual start")]
+    return None
+
+
+def _report(said: dict[str, Any], file: File) -> Published:
+    job, asked, result = (table(said.get(key)) for key in ("job", "benchmark_config", "result"))
+    nopm, tpm = number(result.get("nopm")), number(result.get("tpm"))
+    ramp_up, duration = number(asked.get("rampup_minutes")), number(asked.get("duration_minutes"))
+    times = next(
+        (one for one in rows(table(said.get("response_times")).get("rows")) if one.get("name") == NEW_ORDER), {}
+    )
+    series, interval = _counted(said, ramp_up or 0.0, duration)
+    at = file.text.find('"nopm"')
+    return Published(
+        file.at(file.text.count("\n", 0, at) + 1 if at >= 0 else 1),
+        "hammerdb",
+        f"{job.get('benchmark', '')} {file.base}"[:200].strip(),
+        rate=tpm / 60 if tpm else None,
+        tpm=tpm,
+        nopm=nopm,
+        terminals=whole(result.get("active_virtual_users", asked.get("virtual_users"))),
+        measured_s=duration * 60 if duration else None,
+        warmup_s=None if ramp_up is None else ramp_up * 60,
+        latency_ms=_timing(times),
+        latency_from="actual start" if times else "",
+        series=series,
+        interval_s=interval,
+        engine=ENGINES.get(str(job.get("database", "")).lower()),
+        warehouses=whole(asked.get("warehouses")),
+    )
+
+
+def _timing(said: dict[str, Any]) -> dict[str, float]:
+    names = (("mean", "avg_ms"), ("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("max", "max_ms"))
+    return figures({name: number(said.get(key)) for name, key in names})
+
+
+def _counted(said: dict[str, Any], ramp_up: float, duration: float | None) -> tuple[tuple[float, ...], float]:
+    """Its count of transactions a second over the timed period, and how far apart the points lie."""
+    counted = rows(table(said.get("transaction_count")).get("series"))
+    points = list(_points(rows(counted[0].get("points")))) if counted else []
+    if len(points) < 3 or duration is None or ramp_up + duration > SERIES_MAX:
+        return (), 1.0
+    begin = points[0][0] + timedelta(minutes=ramp_up)
+    end = begin + timedelta(minutes=duration)
+    kept = tuple(tpm / 60 for at, tpm in points if begin < at <= end)
+    return kept, max((points[2][0] - points[1][0]).total_seconds(), 1.0)
+
+
+def _points(points: Sequence[dict[str, Any]]) -> Iterator[tuple[datetime, float]]:
+    for one in points:
+        value = number(one.get("value"))
+        try:
+            at = datetime.strptime(str(one.get("timestamp")), "%Y-%m-%d %H:%M:%S")
+        except ValueError:
+            continue
+        if value is not None and 1971 < at.year < 9000:
+            yield at, value
+
+
+LOG = Importer("HammerDB log", _log)
+JOB = Importer("HammerDB job", _json)

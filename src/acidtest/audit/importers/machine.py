@@ -1,0 +1,45 @@
+"""Listings of a machine that somebody kept beside a benchmark: mounts, Windows services, an account's privileges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from acidtest.audit.bench import Account, Mount
+from acidtest.audit.importers.file import File, Importer
+
+FILE_SYSTEMS = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "f2fs", "nilfs2", "zfs", "ntfs"))
+MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
+TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /proc/mounts, fstab(5)
+SERVICE = re.compile(r"\s*SERVICE_START_NAME\s*: *(\S.*?)\s*")  # sc qc
+PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
+TEXT_MAX = 1 << 20
+
+
+def _mounts(file: File) -> Iterator[Mount]:
+    for number, line in enumerate(file.lines, start=1):
+        match = MOUNTED.fullmatch(line.strip()) or TABLE.fullmatch(line.strip())
+        if match and match[2] in FILE_SYSTEMS:
+            yield Mount(file.at(number), match[1], match[2], frozenset(match[3].split(",")))
+
+
+def _accounts(file: File) -> Iterator[Account]:
+    privileges, first = set(), 0
+    for number, line in enumerate(file.lines, start=1):
+        if match := SERVICE.fullmatch(line):
+            yield Account(file.at(number), match[1])
+        elif match := PRIVILEGE.match(line.strip()):
+            privileges.add(match[1])
+            first = first or number
+    if privileges:
+        yield Account(file.at(first), "", frozenset(privileges))
+
+
+def _listing(file: File) -> Sequence[Mount | Account] | None:
+    named = file.base.startswith(("mount", "fstab", "sc_", "sc.", "service", "whoami", "priv"))
+    if not (named or file.base.endswith(".txt")) or file.size > TEXT_MAX or "\0" in file.text:
+        return None
+    return [*_mounts(file), *_accounts(file)] or None
+
+
+IMPORTER = Importer("listing of a machine", _listing, beside=True)

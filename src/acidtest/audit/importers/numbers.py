@@ -1,0 +1,106 @@
+"""Figures out of files that may hold anything."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from typing import Any
+
+from acidtest.audit.importers.file import Broken, File
+
+NUMBER = r"(\d{1,15}(?:\.\d{1,15})?)"
+_NUMBER = re.compile(rf"\s*{NUMBER}\s*")
+SERIES_MAX = 1_000_000  # intervals
+STEPS = 40  # of a histogram, for each power of two: a value is told to 1.75 %
+
+
+def number(value: Any) -> float | None:
+    """A figure of JSON or of text that is no less than 0; None of anything else."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < 1e18 else None
+
+
+def whole(value: Any) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
+
+
+def figures(found: dict[str, float | None]) -> dict[str, float]:
+    """Those that are known."""
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def load(file: File, begin: int = 0) -> Any:
+    """The JSON that begins there in its text. What follows it is not looked at."""
+    begin += len(file.text[begin:]) - len(file.text[begin:].lstrip())
+    try:
+        return json.JSONDecoder().raw_decode(file.text, begin)[0]
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise Broken(f"is no whole JSON: {getattr(error, 'msg', type(error).__name__)}", line) from None
+
+
+def table(value: Any) -> dict[str, Any]:
+    """``value`` if it is an object; an empty one if not."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+class Latencies:
+    """Percentiles in constant memory, to 1.75 %."""
+
+    def __init__(self) -> None:
+        self._steps: Counter[int] = Counter()
+        self._sum = self._max = 0.0
+        self._count = 0
+
+    def add(self, ms: float) -> None:
+        self._steps[math.ceil(math.log2(ms) * STEPS) if ms > 1e-6 else -800] += 1
+        self._sum += ms
+        self._max = max(self._max, ms)
+        self._count += 1
+
+    def as_ms(self) -> dict[str, float]:
+        """ "mean", "p50", "p95", "p99" and "max"; empty without any."""
+        if not self._count:
+            return {}
+        found = {"mean": self._sum / self._count, "max": self._max}
+        wanted = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
+        seen = 0
+        for step in sorted(self._steps):
+            seen += self._steps[step]
+            while wanted and seen >= wanted[0][1] * self._count:
+                found[wanted.pop(0)[0]] = min(2 ** (step / STEPS), self._max)
+        return found
+
+
+class PerSecond:
+    """How many a second, whichever order they come in."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, second: int, count: int = 1) -> None:
+        self._counts[second] += count
+
+    @property
+    def seconds(self) -> int:
+        return max(self._counts) - min(self._counts) + 1 if self._counts else 0
+
+    def series(self) -> tuple[float, ...]:
+        """One figure a second, without the first and the last, which are not whole. Raises Broken if they lie years
+        apart."""
+        if not self._counts:
+            return ()
+        if self.seconds > SERIES_MAX:
+            raise Broken(f"holds times that lie {self.seconds:,} seconds apart")
+        return tuple(float(self._counts[second]) for second in range(min(self._counts) + 1, max(self._counts)))

@@ -1,0 +1,117 @@
+"""What sysbench prints: 0.5, 1.0 and 1.1; its OLTP scripts and ``fileio``. See ``sb_report_cumulative``
+(src/sysbench.c), ``db_report_cumulative`` (src/db_driver.c) and src/tests/fileio/sb_fileio.c."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from acidtest.audit.bench import Published
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.numbers import NUMBER, figures
+
+BEGIN = re.compile(r"\s*sysbench (\d+\.\d+\S*?):?(?:\s|$)")
+# "[ 1s ] thds: 2 tps: 129.86 …", and of 0.5 "[   1s] threads: 2, tps: 129.86, …"
+INTERVAL = re.compile(rf"\s*\[\s*{NUMBER}s ?\] (?:thds|threads): \d{{1,9}},? (?:tps|eps): {NUMBER}")
+FIGURES = {
+    "threads": re.compile(rf"Number of threads: {NUMBER}"),
+    "asked": re.compile(rf"Target transaction rate: {NUMBER}/sec"),
+    "warmup_s": re.compile(rf"Warming up for {NUMBER} seconds"),
+    "rate": re.compile(rf"transactions: +\d{{1,15}} +\({NUMBER} per sec\.\)"),
+    "events_per_s": re.compile(rf"events/s \(eps\): +{NUMBER}"),
+    "written": re.compile(rf"write: +{NUMBER}$"),
+    "errors": re.compile(rf"ignored errors: +{NUMBER} "),
+    "measured_s": re.compile(rf"(?:total time|time elapsed): +{NUMBER}s"),
+    "reads_per_s": re.compile(rf"reads/s: +{NUMBER}"),
+    "writes_per_s": re.compile(rf"writes/s: +{NUMBER}"),
+    "flushes_per_s": re.compile(rf"fsyncs/s: +{NUMBER}"),
+    "mean": re.compile(rf"avg: +{NUMBER}"),
+    "max": re.compile(rf"max: +{NUMBER}"),
+}
+PERCENTILE = re.compile(rf"(?:approx\. +)?(\d{{1,2}})(?:th)? percentile: +{NUMBER}")
+FLUSHED = "Calling fsync() after each write operation"
+END = "Threads fairness"
+# OPER_LOG_MAX_VALUE of src/sb_logger.c, from 1.0 on; it was 10,000 s before
+CEILING_MS = 100_000.0
+OLD = re.compile(r"\s*sysbench 0\.|\s*\[\s*[\d.]+s ?\] threads:")
+
+
+@dataclass
+class _Run:
+    line: int
+    old: bool = False  # before 1.0
+    found: dict[str, float] = field(default_factory=dict)
+    percentiles: dict[str, float] = field(default_factory=dict)
+    series: list[tuple[float, float]] = field(default_factory=list)
+    flushed: bool = False
+    ended: bool = False
+
+    def published(self, file: File) -> list[Published]:
+        found = self.found
+        common = Published(
+            file.at(self.line),
+            "sysbench",
+            file.base,
+            terminals=int(found["threads"]) if "threads" in found else None,
+            measured_s=found.get("measured_s"),
+            warmup_s=found.get("warmup_s"),
+            asked_rate=found.get("asked") or None,
+            latency_ms=figures({"mean": found.get("mean"), "max": found.get("max")}) | self.percentiles,
+            # Under --rate an event's time begins when it is put in the queue (sb_timer_t.queue_time).
+            latency_from="scheduled start" if found.get("asked") else "actual start",
+            ceiling_ms=None if self.old else CEILING_MS,
+        )
+        kinds: list[tuple[str, Literal["reads", "writes"]]] = [("reads_per_s", "reads"), ("writes_per_s", "writes")]
+        files = [(found[name], unit) for name, unit in kinds if found.get(name)]
+        if files:
+            return [
+                replace(common, rate=rate, unit=unit, flushed=self.flushed and unit == "writes", name=f"fileio {unit}")
+                for rate, unit in files
+            ]
+        if "rate" not in found:
+            return []  # of the processor, of memory: no concern of a database
+        ends = [at for at, _ in self.series]
+        even = len(ends) > 1 and ends[-1] > ends[0]
+        return [
+            replace(
+                common,
+                rate=found["rate"],
+                errors=int(found["errors"]) if "errors" in found else None,
+                series=tuple(rate for _, rate in self.series),
+                interval_s=(ends[-1] - ends[0]) / (len(ends) - 1) if even else 1.0,
+                unit="reads" if found.get("written") == 0 else "transactions",
+            )
+        ]
+
+
+def _read(file: File) -> Sequence[Published] | None:
+    if not any(BEGIN.match(line) or INTERVAL.match(line) for line in file.first_lines):
+        return None
+    runs: list[_Run] = []
+    for number, line in enumerate(file.stream(), start=1):
+        bare = line.strip()
+        if BEGIN.match(line) or (INTERVAL.match(line) and (not runs or runs[-1].ended)):
+            runs.append(_Run(number, old=OLD.match(line) is not None))
+        if not runs:
+            continue
+        run = runs[-1]
+        if match := INTERVAL.match(line):
+            run.series.append((float(match[1]), float(match[2])))
+        elif match := PERCENTILE.match(bare):
+            run.percentiles[f"p{int(match[1])}"] = float(match[2])
+        elif bare.startswith(FLUSHED):
+            run.flushed = True
+        elif bare.startswith(END):
+            run.ended = True
+        elif not run.ended:
+            for name, pattern in FIGURES.items():
+                if match := pattern.match(bare):
+                    run.found[name] = float(match[1])
+    if not any(run.ended or run.found.get("measured_s") for run in runs) and any(run.series for run in runs):
+        raise Broken("is sysbench's output that ends before its summary", runs[-1].line)
+    return [one for run in runs for one in run.published(file)]
+
+
+IMPORTER = Importer("sysbench output", _read)

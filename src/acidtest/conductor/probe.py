@@ -1,0 +1,156 @@
+"""Runs a probe: the commit path of a directory or a block device, without an engine."""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from acidtest import __version__
+from acidtest.conductor.rig import DiskFull, converse
+from acidtest.conductor.run import Devices
+from acidtest.errors import BadInput, CellFailed
+from acidtest.journal.probe import Layer, ProbeRecording, ProbeSample
+from acidtest.journal.protocol import DeviceTarget, DirectoryTarget, Probed, ProbeJob, ProbeTarget, Progress, Refused
+from acidtest.place import DirectoryPlace, Ledger, admit, machine_facts, release_leftovers
+from acidtest.place.facts import device_bytes, layers
+from acidtest.place.storage import DeviceStorage
+from acidtest.plan.probe import ProbePlan
+
+OVERWRITE_BYTES = 4 << 20  # of each writer: a few thousand blocks, as a part of an engine's log is
+OVERWRITE_BYTES_ON_DEVICE = 1 << 20  # of each writer; the first 16 MiB are emptied again, see device_safety.empty
+APPEND_BYTES = 64 << 20
+WRITERS_MAX = 16
+
+Watch = Callable[[int, float], None]  # steps that are done, seconds that are left
+
+
+def is_device(path: Path) -> bool:
+    """Whether ``path`` is a block device. Raises BadInput when it is neither that nor a directory."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}", "name a directory or a block device that is there") from None
+    if not (stat.S_ISDIR(mode) or stat.S_ISBLK(mode)):
+        raise BadInput(f"{path}: is neither a directory nor a block device", "name the directory that it lies in")
+    return stat.S_ISBLK(mode)
+
+
+def look(path: Path) -> ProbeRecording:
+    """What is beneath ``path``; nothing is written, and nothing is measured."""
+    is_device(path)
+    return _recording(path, layers(path), None, [], _now())
+
+
+def probe(
+    path: Path, plan: ProbePlan, devices: Devices, say: Callable[[list[str]], None], watch: Watch
+) -> ProbeRecording:
+    """Run ``plan`` in a directory of its own in ``path``, or on the device ``path``, which is left empty.
+
+    Raises BadInput (no such place, no space, a device that the user has not named or that holds something),
+    CellFailed when the rig cannot go on. ``say`` hears of what is on a device and of what a killed run left.
+    """
+    on_device = is_device(path)
+    for device in devices.use | devices.erase:
+        if not on_device or device != path.resolve():
+            raise BadInput(f"{device}: is named on the command line, but it is not what is probed", "leave it out")
+    if released := release_leftovers():
+        say([f"left behind by an earlier run: {line}" for line in released])
+    with closing(Ledger()) as ledger:
+        return (
+            _on_device(path, plan, devices, say, watch, ledger)
+            if on_device
+            else _in_directory(path, plan, watch, ledger)
+        )
+
+
+def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger) -> ProbeRecording:
+    widest = max(1 if row.one_file else row.writers for row in plan.rows)
+    place = DirectoryPlace(path, ledger, needed_bytes=widest * OVERWRITE_BYTES + APPEND_BYTES + (4 << 20))
+    try:
+        found = layers(place.path)
+        return _run(path, found, DirectoryTarget(path=str(place.path)), OVERWRITE_BYTES, plan, watch, ledger)
+    finally:
+        place.release()
+
+
+def _on_device(
+    path: Path, plan: ProbePlan, devices: Devices, say: Callable[[list[str]], None], watch: Watch, ledger: Ledger
+) -> ProbeRecording:
+    if path.resolve() not in devices.use:
+        raise BadInput(
+            f"{path}: a real device is written to only when the command names it as to be used",
+            f"see what is on it (lsblk -f {path}), then add --use-device {path}",
+        )
+    admit([str(path)], devices.erase, say)
+    needed = WRITERS_MAX * OVERWRITE_BYTES_ON_DEVICE
+    if device_bytes(path) < needed:
+        raise BadInput(f"{path}: is smaller than the {needed >> 20} MiB that a probe writes to", "name another device")
+    storage = DeviceStorage(ledger, str(path))
+    try:
+        storage.begin(None)
+        target = DeviceTarget(path=str(storage.device))
+        return _run(path, layers(path), target, OVERWRITE_BYTES_ON_DEVICE, plan, watch, ledger)
+    finally:
+        storage.release()
+
+
+def _run(
+    path: Path,
+    found: list[Layer],
+    target: ProbeTarget,
+    overwrite_bytes: int,
+    plan: ProbePlan,
+    watch: Watch,
+    ledger: Ledger,
+) -> ProbeRecording:
+    job = ProbeJob(
+        seed=plan.seed,
+        target=target,
+        overwrite_bytes=overwrite_bytes,
+        append_bytes=APPEND_BYTES,
+        steps=[plan.rows[row] for row, _ in plan.order],
+    )
+    started_at, began = _now(), time.monotonic()
+    samples: list[ProbeSample] = []
+    try:
+        for event in converse(job, ledger, {}):
+            if isinstance(event, Probed | Refused):
+                row, repetition = plan.order[event.step]
+                said = {"probed": event} if isinstance(event, Probed) else {"probed": None, "refused": event.message}
+                samples.append(ProbeSample.model_validate({"row": row, "repetition": repetition, **said}))
+            elif not isinstance(event, Progress):
+                continue
+            # Of a step at work nothing is known but that it works; before the first has ended, not how long one takes.
+            in_step_s = event.elapsed_s if isinstance(event, Progress) else 0.0
+            each_s = (time.monotonic() - began - in_step_s) / len(samples) if samples else plan.step_s
+            watch(len(samples), max(0.0, each_s * (len(plan.order) - len(samples)) - in_step_s))
+    except DiskFull as error:
+        raise BadInput(f"the disk is full: {error.message}", "free some space, or name another place") from None
+    except CellFailed as error:
+        raise CellFailed(f"{path}: {error.message}") from None
+    return _recording(path, found, plan, samples, started_at)
+
+
+def _recording(
+    path: Path, found: list[Layer], plan: ProbePlan | None, samples: list[ProbeSample], started_at: str
+) -> ProbeRecording:
+    return ProbeRecording(
+        acidtest_version=__version__,
+        started_at=started_at,
+        ended_at=_now(),
+        path=str(path.resolve()),
+        machine=machine_facts(),
+        layers=found,
+        seed=plan.seed if plan else 0,
+        repetitions=plan.repetitions if plan else 0,
+        rows=list(plan.rows) if plan else [],
+        samples=samples,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

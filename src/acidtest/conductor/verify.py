@@ -1,0 +1,74 @@
+"""Checks a plan against the engines before anything is made: unknown engines, levels and settings are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acidtest.conductor import memory
+from acidtest.conductor.engines import describe
+from acidtest.engine import DURABILITY_LEVELS
+from acidtest.errors import AcidtestError, BadInput, not_among
+from acidtest.place import check as check_place
+from acidtest.plan import Cell, Plan
+
+
+def verify(plan: Plan, where: Path) -> None:
+    """Refuse what no engine could run. ``where`` is the experiment's file, named in errors.
+
+    Needs no engine installed. Raises BadInput with the key, what was found and what is allowed.
+    """
+    for level in plan.experiment.factors["engine"]:
+        try:
+            describe(plan.experiment, str(level.set["engine"]))
+        except BadInput as error:
+            raise BadInput(f"{where}: {error.message}") from None
+    for level in plan.experiment.factors["durability"]:
+        durability = str(level.set["durability"])
+        if durability not in DURABILITY_LEVELS:
+            raise BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}")
+    for cell in plan.combinations():
+        engine_ = describe(plan.experiment, cell.engine)
+        try:
+            engine_.check_settings(cell.settings)
+            engine_.durability(cell.durability, cell.settings)
+            check_place(cell.place)
+            if cell.place.kind == "guest" and not engine_.embedded:
+                raise BadInput(
+                    f"{engine_.id}: cannot run in a guest, where only the rig runs with an engine embedded in it",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            raw = cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
+            if raw and not engine_.on_raw_device:
+                raise BadInput(
+                    f"{engine_.id}: cannot have its database on a raw device",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            if cell.size is not None and (not engine_.private or cell.place.kind == "guest" or raw):
+                lies = "on a server by URL" if not engine_.private else "on a raw device" if raw else "in a guest"
+                raise BadInput(
+                    f"{engine_.id}: [growth] is for databases in files that acidtest makes on this machine, not {lies}",
+                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
+                )
+            if not engine_.private and (named := memory.asked(cell.place)):
+                raise BadInput(
+                    f"{engine_.id}: place.{named[0]} is for engines that acidtest starts, and this is a server by URL",
+                    "leave it out, or leave the server out of it",
+                )
+            if cell.workload.observe and (not engine_.private or cell.place.kind == "guest"):
+                raise BadInput(
+                    f"{engine_.id}: observe is for engines that run on this machine and that acidtest starts",
+                    "leave observe out, or leave out what runs elsewhere",
+                )
+            if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
+                raise BadInput(
+                    f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
+                    "set procedures = false, or leave the engine out of it",
+                )
+        except AcidtestError as error:
+            raise BadInput(f"{where}: {error.message}", error.remedy or _leave_out(cell)) from None
+
+
+def _leave_out(cell: Cell) -> str:
+    return (
+        f'to leave it out: [[exclude]] engine = "{cell.levels["engine"]}", durability = "{cell.levels["durability"]}"'
+    )

@@ -1,0 +1,1 @@
+"""Workloads, one module each: parameters, message to the rig, bytes, time, unit of the result."""

@@ -1,0 +1,128 @@
+"""What a commit costs and what it is worth: speed, calls and survival put together from two journals."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from rich.console import Console
+from typer.testing import CliRunner
+
+from acidtest.analysis.calls import of_commits
+from acidtest.analysis.commit_cost import commit_costs
+from acidtest.analysis.cuts import survivals
+from acidtest.analysis.samples import rows
+from acidtest.cli import app
+from acidtest.errors import BadInput
+from acidtest.journal.models import Journal
+from acidtest.journal.writer import JournalWriter
+from acidtest.report.charts import VERDICTS
+from acidtest.report.page import write_page
+from acidtest.report.results import results
+from acidtest.report.terminal import print_results
+from factory import journal, observed, priced, recording
+from pages import opened
+
+
+def stored(held: Journal, path: Path) -> None:
+    path.write_text("".join(f"{line.model_dump_json(by_alias=True)}\n" for line in (held.header, *held.recordings)))
+
+
+def test_speed_is_of_the_row_that_nobody_watched() -> None:
+    run, cuts = priced()
+    weak, strong = commit_costs(rows(run.header, run.recordings), survivals(cuts.recordings))
+    assert [cost.row.workload for cost in (weak, strong)] == ["commits", "commits"]
+    assert strong.levels == {"engine": "sqlite", "durability": "drive"}
+    assert strong.seconds == pytest.approx(500 / 63)
+    assert strong.calls is not None
+    assert (strong.calls.writes, strong.calls.flushes, dict(strong.calls.by_kind)) == (3, 2, {"fdatasync": 2})
+    assert strong.survival is not None
+    assert (strong.survival.verdict, weak.survival) == ("survived", None)
+
+
+def test_a_row_that_was_only_watched_has_its_own_speed() -> None:
+    run, _ = priced()
+    watched = [one for one in run.recordings if one.calls]
+    assert [cost.row.workload for cost in commit_costs(rows(run.header, watched), [])] == ["calls", "calls"]
+
+
+def test_speeds_alone_have_no_price() -> None:
+    run, _ = priced()
+    assert commit_costs(rows(run.header, [one for one in run.recordings if not one.calls]), []) == []
+
+
+def test_calls_that_cannot_be_told_apart_are_averages() -> None:
+    shared = observed(commits=50).model_copy(update={"per_commit": None, "tied_by": "shared_time", "dropped": 4})
+    found = of_commits([("sqlite", shared), ("sqlite", observed(commits=50))])
+    assert found is not None
+    assert (found.average, found.writes, found.flushes, found.dropped, found.commits) == (True, 3, 2, 4, 100)
+    assert of_commits([("sqlite", observed(commits=0))]) is None
+
+
+def test_the_terminal_shows_all_three_in_one_table() -> None:
+    run, cuts = priced()
+    out = StringIO()
+    print_results(results(run, cuts=cuts), Console(file=out, width=160, highlight=False))
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    head = lines.index("What a commit costs, and what it is worth")
+    assert lines[head + 1 : head + 4] == [
+        "durability s per 500 pairs commits/s writes flushes ms in flushes survived worst loss power cuts",
+        "none 0.167 3,000 1.00 0 0 not cut –",
+        "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived",
+    ]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
+def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+    run, cuts = priced()
+    write_page(results(run, cuts=cuts), tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
+    assert trouble == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shown = [" ".join(row.split()) for row in page.locator(".commit-cost tbody tr").all_inner_texts()]
+    assert shown == ["none 0.167 3,000 1.00 0 0 not cut – –", "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived"]
+    drawn = page.locator("#commit-cost svg .mark-symbol.role-mark path")
+    assert [one.get_attribute("fill") for one in drawn.all()] == [VERDICTS["survived"]]
+    assert page.locator("#commit-cost svg .mark-rect.role-mark path").count() == 5
+    assert page.locator(".cuts tbody tr").count() == 1
+    calls = [" ".join(row.split()) for row in page.locator(".calls tbody tr").all_inner_texts()]
+    assert calls == ["none 500 1.00 4,100 0 none 0 0", "drive 500 3.00 12,300 2.00 2.00 fdatasync 8,000 0"]
+    page.locator("details", has_text="drive: its files").locator("summary").click()
+    opened_ = page.locator("details[open]", has_text="line by line")
+    assert "acidtest.db-wal log O_RDWR|O_CREAT 3.00 12,300 2.00 fdatasync 4,000 0" in " ".join(
+        opened_.locator(".files tbody").inner_text().split()
+    )
+    assert opened_.locator(".commit tbody tr").count() == 2
+    assert opened_.locator(".commit tbody tr.soft").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
+    assert "1.00 flush of 7,000 µs" in opened_.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
+
+
+def test_report_puts_two_journals_together(tmp_path: Path) -> None:
+    run, cuts = priced()
+    stored(run, tmp_path / "journal.jsonl")
+    stored(cuts, tmp_path / "cuts.jsonl")
+    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert told.exit_code == 0, told.output
+    assert [
+        (one["verdict"], one["flushes_per_commit"], one["cuts"]) for one in json.loads(told.stdout)["commit_costs"]
+    ] == [
+        (None, 0, 0),
+        ("survived", 2, 3),
+    ]
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert "What a commit costs, and what it is worth" in shown.stdout
+    assert 'class="cuts"' in (tmp_path / "report.html").read_text()
+
+
+def test_cuts_of_another_experiment_do_not_stand_beside_a_run(tmp_path: Path) -> None:
+    stored(journal([recording()]), tmp_path / "journal.jsonl")
+    with JournalWriter(tmp_path, journal([recording()], repetitions=9).header, "cuts.jsonl"):
+        pass
+    (tmp_path / "cuts.jsonl").unlink()
+    with pytest.raises(BadInput, match="is of another experiment"):
+        JournalWriter(tmp_path, journal([recording()], name="other").header, "cuts.jsonl")
