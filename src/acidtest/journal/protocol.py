@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/src/protocol.rs``, which is the specification.
+"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -353,7 +353,7 @@ class Cpu(Message):
 
 
 class RunResult(Message):
-    """What one run phase measured; see ``protocol.rs`` for each field."""
+    """What one run phase measured; see ``rig/protocol`` for each field."""
 
     terminals: int
     threads: int = 0  # 0 in a journal written before it was counted
@@ -469,7 +469,7 @@ class SurveyedTerminal(Message):
 
 
 class Survey(Message):
-    """What a database holds of numbered transactions; see ``protocol.rs`` for each field."""
+    """What a database holds of numbered transactions; see ``rig/protocol`` for each field."""
 
     terminals: list[SurveyedTerminal]
     strays: int
@@ -627,7 +627,7 @@ class DiskTiming(Message):
 
 
 class DiskSpec(Message):
-    """First line to ``acidtest-rig disk``; see ``protocol.rs`` for each field."""
+    """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
     protocol: int = PROTOCOL
     mount_point: str
