@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 
 PROTOCOL = 1
 
@@ -70,67 +70,10 @@ class MysqlTarget(Message):
 Target = Annotated[SqliteTarget | FirebirdTarget | PostgresTarget | MysqlTarget, Field(discriminator="engine")]
 
 
-class CommitsWorkload(Message):
-    name: Literal["commits"] = "commits"
-    row_bytes: int
+class WorkloadMessage(Message):
+    """What the rig runs. Each workload's own message, with its parameters, is in its module of ``workload/``."""
 
-
-class TpcbWorkload(Message):
-    name: Literal["tpcb"] = "tpcb"
-    scale: int
-
-
-class TpccWorkload(Message):
-    name: Literal["tpcc"] = "tpcc"
-    warehouses: int
-    percent: int = 100  # rows of a warehouse, of the specification's
-    procedures: bool
-    keying: bool
-    roaming: bool = False  # another warehouse for each transaction
-
-
-class OrdersWorkload(Message):
-    name: Literal["orders"] = "orders"
-    products: int
-    orders_per_call: int
-    repeatable: bool
-
-
-class IudWorkload(Message):
-    name: Literal["iud"] = "iud"
-    rows: int
-
-
-class ScanWorkload(Message):
-    name: Literal["scan"] = "scan"
-    size_mb: int
-    read: Literal["natural", "sorted", "indexed"]
-
-
-class OltpWorkload(Message):
-    name: Literal["oltp"] = "oltp"
-    tables: int
-    table_rows: int
-
-
-class NumberedWorkload(Message):
-    name: Literal["numbered"] = "numbered"
-    terminals: int
-    parts: int
-    row_bytes: int
-
-
-Workload = Annotated[
-    CommitsWorkload
-    | TpcbWorkload
-    | TpccWorkload
-    | OrdersWorkload
-    | IudWorkload
-    | ScanWorkload
-    | OltpWorkload
-    | NumberedWorkload,
-    Field(discriminator="name"),
-]
+    name: str
 
 
 class Inspection(Message):
@@ -225,7 +168,7 @@ class Job(Message):
     protocol: int = PROTOCOL
     seed: int
     target: Target
-    workload: Workload
+    workload: SerializeAsAny[WorkloadMessage]
     inspect: list[Inspection]
     phases: list[Phase]
     observe: Observe | None = None

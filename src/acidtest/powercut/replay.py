@@ -95,7 +95,7 @@ def replay(file: Path, drives: Drives) -> Replayed:
     """Build the state in ``file`` on a new disk and look at it again. Raises BadInput and MachineLacks."""
     told = _read(file)
     try:
-        experiment = Experiment.model_validate(told["experiment"])
+        experiment = Experiment.recorded(told["experiment"])
         alone = told["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in alone["torn"])
         state = State(alone["start"], alone["to"], tuple(alone["without"]), torn, alone["of"])
