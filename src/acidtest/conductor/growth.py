@@ -26,6 +26,7 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Launcher
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.families import FAMILIES
 from acidtest.journal.models import SIZE, Grown, LoadSample, Machine, Recording, Warning
 from acidtest.journal.protocol import (
     AskPhase,
@@ -43,7 +44,6 @@ from acidtest.place import DirectoryPlace, Ledger, Place, filecache, image_bytes
 from acidtest.place import make as make_place
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, GrowthPace, size_bytes
-from acidtest.plan.estimate import EMPTY_BYTES, FIXED_BYTES, WAREHOUSE_BYTES
 
 FIRST_SHARE = 0.85  # of a size that is loaded while nothing but an assumption says how large a warehouse gets
 NEAR = 0.04  # of the size: what is missed by no more is not loaded after
@@ -426,7 +426,7 @@ class _Series:
             return self._warehouses
         known = self._known.get(self._shape(cell))
         if known is None:
-            assumed = cell.workload.warehouse_percent * WAREHOUSE_BYTES[self._engine.family]
+            assumed = cell.workload.warehouse_percent * FAMILIES[self._engine.family].warehouse_bytes
             more = int(FIRST_SHARE * missing / assumed)
         else:
             more = round(missing / known)
@@ -440,8 +440,8 @@ class _Series:
 
     def _fixed(self, cell: Cell) -> int:
         """What is assumed to be there beside warehouses."""
-        family = self._engine.family
-        return EMPTY_BYTES[family] + cell.workload.warehouse_percent * FIXED_BYTES[family]
+        family = FAMILIES[self._engine.family]
+        return family.empty_bytes + cell.workload.warehouse_percent * family.warehouses_fixed_bytes
 
     def _shape(self, cell: Cell) -> str:
         specs = self._engine.setting_specs()

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
+from acidtest.families import FAMILIES
 from acidtest.plan.cells import Cell
 
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
@@ -79,19 +80,14 @@ def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> 
     return total
 
 
-# Of databases that grow, by family of engine: measured with pages of 4 kB on SQLite and the engines' own elsewhere. A
-# hundredth of a whole warehouse, its indexes included, and what is there without any; a load measures both anew.
-WAREHOUSE_BYTES = {"sqlite": 774_000, "firebird": 1_030_000, "postgresql": 1_090_000, "mysql": 915_000}
-FIXED_BYTES = {"sqlite": 66_000, "firebird": 180_000, "postgresql": 220_000, "mysql": 300_000}
-EMPTY_BYTES = {"sqlite": 100_000, "firebird": 2_500_000, "postgresql": 7_500_000, "mysql": 5_000_000}
-ASSUMED_LOAD_BYTES_PER_S = {"sqlite": 15e6, "firebird": 6e6, "postgresql": 15e6, "mysql": 6e6}
 ASSUMED_LOOK_BYTES_PER_S = 60e6  # consistency checks and statistics, which go through everything
 
 
 def database_bytes(cell: Cell, family: str, warehouses: int) -> int:
     """How large so many warehouses are assumed to be on an engine of this family."""
     percent = cell.workload.warehouse_percent
-    return EMPTY_BYTES[family] + percent * (FIXED_BYTES[family] + warehouses * WAREHOUSE_BYTES[family])
+    of = FAMILIES[family]
+    return of.empty_bytes + percent * (of.warehouses_fixed_bytes + warehouses * of.warehouse_bytes)
 
 
 def size_bytes(cell: Cell, family: str) -> int:
@@ -124,7 +120,7 @@ class GrowthPace:
         self._seen.append((cell, seconds))
 
     def bytes_per_s(self, engine: str) -> float:
-        return self._speeds.get(engine, ASSUMED_LOAD_BYTES_PER_S[self._families[engine]])
+        return self._speeds.get(engine, FAMILIES[self._families[engine]].load_bytes_per_s)
 
     def left(self, remaining: Iterable[Cell], held: Mapping[str, int]) -> float:
         """Seconds that ``remaining`` will take, where ``held`` has the bytes of each series' database so far."""
