@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import typing
-from typing import Any
+from typing import Annotated, Any, Union
 
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from acidtest.conductor import find_rig
+from acidtest.engine import catalogue
 from acidtest.journal import protocol
 
 
@@ -30,8 +31,25 @@ def models(annotation: Any) -> list[type[BaseModel]]:
     return [m for part in typing.get_args(annotation) for m in models(part)]
 
 
+def targets() -> tuple[type[protocol.Target], ...]:
+    """Of every engine's package."""
+    assert catalogue.known()
+    return tuple(protocol.Target.__subclasses__())
+
+
+AnyTarget = Annotated[Union[targets()], Field(discriminator="engine")]  # type: ignore[valid-type]  # noqa: UP007
+
+
+class AnyJob(protocol.Job):
+    """A job can be written with any engine's target; to be read back, it must be known which there are."""
+
+    target: AnyTarget  # type: ignore[valid-type]
+
+
 def twin(name: str) -> Any:
     """The Python type of a Rust type's name."""
+    if name in ("Job", "Target"):
+        return AnyJob if name == "Job" else AnyTarget
     renamed = {"RunPlan": "RunPhase"}
     return getattr(protocol, renamed.get(name, name), None)
 
@@ -70,6 +88,15 @@ def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
     for sample in SAMPLES[name]:
         ours = adapter.dump_json(adapter.validate_python(sample), by_alias=True).decode()
         assert json.loads(rig("protocol", "--read", name, given=ours)) == sample
+
+
+def test_the_rig_reads_a_job_with_the_target_of_each_engine() -> None:
+    for sample in SAMPLES["Job"]:
+        job = AnyJob.model_validate(sample)
+        plain = protocol.Job.model_construct(**{name: getattr(job, name) for name in protocol.Job.model_fields})
+        assert json.loads(rig("protocol", "--read", "Job", given=plain.model_dump_json(by_alias=True))) == sample
+    told = {sample["target"]["engine"] for sample in SAMPLES["Job"]}
+    assert told == {target.model_fields["engine"].default for target in targets()}
 
 
 def test_the_samples_show_every_model_and_every_field_of_ours() -> None:

@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, SettingSpec, filled
-from acidtest.engine.compare import Answers, in_force, number_in_force
+from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
 from acidtest.engine.firebird import log, statistics
+from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.server import log_tail
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import firebird_header, gstat
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import FirebirdTarget, Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings
 
 FILE = "database.fdb"
 LIBRARY = "libfbclient.so.2"
@@ -161,7 +162,9 @@ class Firebird(Engine):
 
 
 class FirebirdInstance(Instance):
-    def __init__(self, engine: Firebird, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+    def __init__(
+        self, engine: Firebird, directory: Path, settings: Mapping[str, Scalar], durability: str | None
+    ) -> None:
         self._engine = engine
         # Firebird 4 compares a plugin's path with its real path: no link may stand in it.
         self.directory = directory.resolve()
@@ -276,7 +279,7 @@ class FirebirdInstance(Instance):
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
-        asked = {name: _said(value) for name, value in self._settings.items()}
+        asked = {name: spoken(value) for name, value in self._settings.items()}
         forced = given.compare(
             "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=_flag
         )
@@ -333,9 +336,9 @@ class FirebirdInstance(Instance):
 
     def _header(self) -> SettingInForce:
         """The header page in the file itself: what the next attachment will be told."""
-        asked = _said(self._settings["forced_writes"])
+        asked = spoken(self._settings["forced_writes"])
         try:
-            in_file = _said(firebird_header.read(self.directory / FILE).forced_writes)
+            in_file = spoken(firebird_header.read(self.directory / FILE).forced_writes)
         except (OSError, firebird_header.NotAHeader) as error:
             in_file = f"unreadable: {error}"
         return SettingInForce(
@@ -353,7 +356,7 @@ class FirebirdInstance(Instance):
     def _lock_timeout(self) -> str:
         if self._settings["lock_resolution"] == "no_wait":
             return "no wait"
-        return _said(self._settings.get("lock_timeout_s", "without limit"))
+        return spoken(self._settings.get("lock_timeout_s", "without limit"))
 
     def _conf_entry(self, entry: str) -> str:
         for line in (self._root / "firebird.conf").read_text().splitlines():
@@ -461,10 +464,6 @@ def _columns(table: str, where: str, *names: str) -> list[Inspection]:
     return [Inspection(name=name, sql=f"select {name} from {table}{where}") for name in names]  # noqa: S608 - our words
 
 
-def _said(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _flag(value: str) -> str:
     return {"1": "true", "0": "false"}.get(value, value)
 
@@ -478,7 +477,7 @@ def _conf_value(name: str, value: Scalar) -> str:
         return f"{value}M"
     if name == "read_consistency":
         return "1" if value else "0"
-    return _said(value)
+    return spoken(value)
 
 
 def _config_said(name: str, value: str) -> str:

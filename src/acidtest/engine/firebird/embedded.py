@@ -76,15 +76,8 @@ class FirebirdEmbedded(Firebird):
             mode="embedded",
         )
 
-    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
-        instance = EmbeddedInstance(self, directory, settings, "os")
-        instance.create()
-        return instance
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
-        instance = EmbeddedInstance(self, directory, settings, durability)
-        instance.configure()
-        return instance
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
+        return EmbeddedInstance(self, directory, settings, durability)
 
 
 def engines() -> list[Engine]:
