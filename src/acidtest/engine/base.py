@@ -254,6 +254,14 @@ class Instance(ABC):
     def inspections(self) -> list[Inspection]:
         """Questions whose answers are the settings in force."""
 
+    def witness(self, processes: Sequence[int]) -> bool:
+        """Look, while sessions are open, at what the engine cannot be asked for; ``settings_in_force`` then has it.
+
+        ``processes`` are the engine's, on this machine: the rig's where the engine is embedded. Returns whether
+        everything was seen that can be; most engines answer when they are asked.
+        """
+        return True
+
     @abstractmethod
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         """Each setting asked for, and each worth recording, with what is really in force. ``answers`` are the

@@ -23,7 +23,7 @@ from typing import Any
 
 from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, SettingSpec, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
-from acidtest.engine.firebird import log, statistics
+from acidtest.engine.firebird import log, statistics, witness
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.server import log_tail
@@ -55,6 +55,9 @@ ADMIN = [sys.executable, "-P", str(Path(__file__).with_name("admin.py"))]
 # Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
 # src/jrd/cch.cpp).
 SHARED_CACHE = "exists (select 1 from mon$attachments where mon$system_flag = 1 and mon$user = 'Cache Writer')"
+
+
+EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
 
 
 @dataclass(frozen=True)
@@ -173,6 +176,7 @@ class FirebirdInstance(Instance):
         self._launcher: Launcher | None = None
         self._validator: Validator | None = None
         self._many_looks = False
+        self._seen = witness.Seen()
         self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
@@ -273,9 +277,14 @@ class FirebirdInstance(Instance):
             questions.append(Inspection(name="server_mode", sql=mode))
         return questions
 
+    def witness(self, processes: Sequence[int]) -> bool:
+        if not self._engine.version.has_config_table:
+            self._seen = self._seen.or_else(witness.look(self._root / "lock", self.directory / FILE, processes))
+        return self._engine.version.has_config_table or self._seen.is_all
+
     @abstractmethod
     def _unshared_mode(self) -> str:
-        """SQL that tells Classic from SuperClassic, where sessions do not share a cache."""
+        """SQL that tells Classic from SuperClassic, where sessions do not share a cache; EITHER where nothing does."""
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
@@ -311,21 +320,34 @@ class FirebirdInstance(Instance):
             if self._engine.version.has_config_table:
                 said = partial(_config_said, name)
                 found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
-            elif name == "server_mode":
-                found.append(given.compare(name, asked[name], "MON$ATTACHMENTS"))
-            elif name in asked:
-                # Firebird 3 cannot be asked for its configuration: what stands in the file it was given is recorded.
-                in_file = _config_said(name, self._conf_entry(entry))
-                found.append(
-                    SettingInForce(
-                        name=name,
-                        asked=asked[name],
-                        in_force=in_file,
-                        agrees=in_file == asked[name],
-                        source="firebird.conf (this version cannot be asked)",
-                    )
-                )
+            elif (seen := self._unanswered(name, asked.get(name), found, given)) is not None:
+                found.append(seen)
         return found
+
+    def _unanswered(
+        self, name: str, asked: str | None, found: Sequence[SettingInForce], given: Answers
+    ) -> SettingInForce | None:
+        """A setting of a version that cannot be asked for its configuration: by what else shows it, or not verifiable;
+        None where nothing was asked for and nothing is known."""
+        if name == "server_mode":
+            mode = given.compare(name, asked, "MON$ATTACHMENTS")
+            either = mode.in_force == EITHER and asked in ("Classic", "SuperClassic")
+            return mode.model_copy(update={"agrees": None}) if either else mode
+        if name == "deadlock_timeout_s" and (seconds := self._seen.deadlock_timeout_s) is not None:
+            in_force = str(seconds)
+            agrees = asked in (None, in_force)
+            return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source="the lock table")
+        if asked is None:
+            return None
+        pages = number_in_force(found, "page_buffers")
+        if name == "file_system_cache_threshold_pages" and self._seen.direct is not None and pages is not None:
+            agrees = self._seen.direct is (pages >= int(asked))
+            source = "how the database file is open"
+            how = f"the database file is {'' if self._seen.direct else 'not '}open with O_DIRECT"
+            in_force = asked if agrees else f"another: {how} at {pages} page buffers"
+            return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source=source)
+        nothing = f"nothing: Firebird {self._engine.version.release} cannot be asked"
+        return SettingInForce(name=name, asked=asked, in_force=None, agrees=None, source=nothing)
 
     def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
         """Super shares one cache; in the other modes each attachment has its own."""
@@ -357,13 +379,6 @@ class FirebirdInstance(Instance):
         if self._settings["lock_resolution"] == "no_wait":
             return "no wait"
         return spoken(self._settings.get("lock_timeout_s", "without limit"))
-
-    def _conf_entry(self, entry: str) -> str:
-        for line in (self._root / "firebird.conf").read_text().splitlines():
-            name, _, value = line.partition("=")
-            if name.strip() == entry:
-                return value.strip()
-        return ""
 
     def seal(self) -> None:
         fsync_path(self.directory / FILE)

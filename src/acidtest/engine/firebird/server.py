@@ -153,6 +153,10 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._server.stop(files=self.database_files(), orderly=(0, 2))
         super().seal()
 
+    def lose_power(self) -> None:
+        ServedInstance.lose_power(self)
+        FirebirdInstance.lose_power(self)
+
     def _engine_log(self) -> Path:
         return Path(f"/var/log/firebird/firebird{self._engine.version.release}.log")  # built into Debian's library
 
