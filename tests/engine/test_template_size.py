@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.conductor.cell import template_bytes, workload_of
+from acidtest.conductor.jobs import template_bytes, workload_of
 from acidtest.engine import catalogue
 from acidtest.experiment import WorkloadSpec
 from acidtest.journal.protocol import TpccWorkload

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from acidtest import __version__
+from acidtest.conductor.admission import Devices
 from acidtest.conductor.rig import DiskFull, converse
-from acidtest.conductor.run import Devices
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.probe import Layer, ProbeRecording, ProbeSample
 from acidtest.journal.protocol import DeviceTarget, DirectoryTarget, Probed, ProbeJob, ProbeTarget, Progress, Refused
