@@ -22,7 +22,7 @@ from acidtest.place import Place
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, GrowthPace
 
-FAR = 0.05  # of the size: what is missed by more is told
+FAR = 0.05  # of the size: by more than this the recording warns
 WITHOUT_LOAD: dict[str, Any] = {
     "warehouses_before": None,
     "bytes_before": None,
