@@ -9,7 +9,7 @@ from pathlib import Path
 from acidtest.conductor import watching
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
-from acidtest.conductor.jobs import job_for, run_phase
+from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.rig import DiskFull, Start, converse
@@ -58,7 +58,7 @@ def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None
         status, reason = "failed", error.message
     if outcome.died:
         status, reason = "invalid", f"the server died in mid-run: {outcome.died}"
-    elif status == "done" and (wrong := why_invalid(outcome)):
+    elif status == "done" and (wrong := why_invalid(outcome, cell.workload)):
         status, reason = "invalid", wrong
     if outcome.out_of_memory:
         status, reason = "invalid", outcome.out_of_memory
@@ -165,7 +165,7 @@ def run_in_rig(
     # A check reads the whole database. Where the file cache must stay as it was made, the one after the load stands
     # for the check of its copy.
     checks_now = outcome.needs_checks and outcome.checks_before is None
-    phases: list[Phase] = [*before, *([CheckPhase()] if checks_now else []), run_phase(cell.workload)]
+    phases: list[Phase] = [*before, *([CheckPhase()] if checks_now else []), cell.workload.run_phase()]
     phases += [CheckPhase()] if outcome.needs_checks else []
     job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe)
     answers: list[Settings] = []

@@ -12,9 +12,9 @@ from acidtest.conductor import foreign
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
 from acidtest.conductor.cell import measure, read_back, recorded, run_in_rig
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.jobs import load_phase, template_bytes
+from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.recording import CellOutcome
-from acidtest.conductor.template import Template, template_key
+from acidtest.conductor.template import Template, template_bytes, template_key
 from acidtest.engine import Engine
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.place import Place, image_bytes

@@ -8,7 +8,6 @@ from typing import Literal
 
 from acidtest import __version__
 from acidtest.engine import Engine
-from acidtest.experiment import WorkloadSpec
 from acidtest.journal.models import (
     Cut,
     DeviceWork,
@@ -23,6 +22,7 @@ from acidtest.journal.models import (
 from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 from acidtest.place.facts import unseen
 from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
 
 Status = Literal["done", "invalid", "failed"]
 

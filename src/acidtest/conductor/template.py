@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acidtest.conductor.jobs import job_for, load_phase, workload_of
+from acidtest.conductor.jobs import job_for, load_phase
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine
 from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Progress
 from acidtest.place import Ledger, Place
 from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
 
 Watch = Callable[[Progress], None]
 
@@ -69,5 +70,9 @@ class Templates:
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
     shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
-    loaded = workload_of(cell.workload).model_dump_json(exclude={"read"})  # in whichever way it will be read
-    return f"{engine.id} {sorted(shaping.items())} {loaded}"
+    return f"{engine.id} {sorted(shaping.items())} {cell.workload.database()}"
+
+
+def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
+    """About how large a loaded database of this workload gets, on the generous side, for the free-space check."""
+    return engine.empty_bytes + spec.loaded_bytes() + spec.history_bytes()

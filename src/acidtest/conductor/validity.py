@@ -8,9 +8,10 @@ from acidtest.engine import Engine
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import Checked
 from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
 
 
-def why_invalid(outcome: CellOutcome) -> str | None:
+def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
     """Why the numbers of a cell that came to its end must not be used, or None."""
     if outcome.wrong:
         return outcome.wrong
@@ -22,7 +23,7 @@ def why_invalid(outcome: CellOutcome) -> str | None:
         more = f" (and {len(disagreeing) - 1} more)" if len(disagreeing) > 1 else ""
         return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
     for when, checked in (("before", outcome.checks_before), ("after", outcome.checks_after)):
-        if checked and (broken := broken_in(checked)):
+        if checked and (broken := broken_in(checked) or unchecked_in(checked, workload)):
             return f"consistency {when} the run: {broken}"
     unchecked = outcome.needs_checks and not (outcome.checks_before and outcome.checks_after)
     if outcome.result is None or unchecked:
@@ -38,12 +39,18 @@ def broken_in(checked: Checked) -> str | None:
     return f"{broken.name} does not hold: {broken.detail}" if broken else None
 
 
+def unchecked_in(checked: Checked, workload: WorkloadSpec) -> str | None:
+    """The first condition of the workload that ``checked`` does not report, or None."""
+    reported = {condition.name for condition in checked.conditions}
+    missing = next((name for name in workload.conditions() if name not in reported), None)
+    return f"{missing} was not checked" if missing else None
+
+
 def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
     """What a reader of the cell's numbers must know of how they were had."""
-    warnings = []
-    if cell.workload.kind == "orders" and not engine.has_procedures:
-        text = f"{engine.id} has no stored procedures: the client ran the statements of each call one by one."
-        warnings.append(Warning(code="by-client", about="goodput_per_s", text=text))
-    warnings += watching.doubts(outcome.calls)
     code = "engine-log" if engine.private else "not-verified"
-    return warnings + [Warning(code=code, about="settings", text=text) for text in outcome.log_findings]
+    return [
+        *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
+        *watching.doubts(outcome.calls),
+        *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
+    ]

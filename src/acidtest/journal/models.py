@@ -343,11 +343,6 @@ class Cut(Record):
     states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
 
 
-def counted(kind: str) -> str:
-    """What the rates of a kind of workload count."""
-    return "reads" if kind == "scan" else "commits"
-
-
 class Recording(Record):
     """All that one cell produced."""
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from acidtest.conductor.admission import MARGIN_BYTES
 from acidtest.conductor.conduct import RunOutcome as Outcome
 from acidtest.conductor.engines import engines_of
-from acidtest.conductor.jobs import template_bytes
 from acidtest.conductor.output import header, make_directory
-from acidtest.conductor.template import Templates
+from acidtest.conductor.template import Templates, template_bytes
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine

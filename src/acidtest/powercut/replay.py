@@ -15,8 +15,7 @@ from acidtest import plan
 from acidtest.analysis import crashstates, survival
 from acidtest.analysis.crashstates import State
 from acidtest.conductor.engines import describe
-from acidtest.conductor.jobs import template_bytes
-from acidtest.conductor.template import Templates
+from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import Experiment
 from acidtest.journal.models import Fate, Verdict
@@ -96,7 +95,7 @@ def replay(file: Path, drives: Drives) -> Replayed:
     """Build the state in ``file`` on a new disk and look at it again. Raises BadInput and MachineLacks."""
     told = _read(file)
     try:
-        experiment = Experiment.model_validate(told["experiment"])
+        experiment = Experiment.recorded(told["experiment"])
         alone = told["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in alone["torn"])
         state = State(alone["start"], alone["to"], tuple(alone["without"]), torn, alone["of"])

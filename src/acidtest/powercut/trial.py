@@ -19,7 +19,6 @@ from typing import IO
 from acidtest import __version__
 from acidtest.analysis import crashstates, survival
 from acidtest.analysis.crashstates import State
-from acidtest.conductor.jobs import run_phase, workload_of
 from acidtest.conductor.rig import Process, Refused, Standing, Working, answered, converse
 from acidtest.conductor.template import Template
 from acidtest.engine import Ended, Engine, Instance
@@ -147,7 +146,7 @@ class Trial:
 
     @property
     def numbers(self) -> bool:
-        return self._cell.workload.kind == "numbered"
+        return self._cell.workload.CAN_BE_SURVEYED
 
     def run(
         self, cell: Cell, machine: Machine, action: CutAction | None = None, keep: KeepSurvivors | None = None
@@ -328,7 +327,7 @@ class Trial:
         return Job(
             seed=self._cell.seed,
             target=self.instance.target(),
-            workload=workload_of(self._cell.workload),
+            workload=self._cell.workload.message(),
             inspect=self.instance.inspections() if inspected else [],
             phases=list(phases),
         )
@@ -360,7 +359,7 @@ class Trial:
         acknowledged = Acknowledgements(self._home.path)
         try:
             update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
-            phase: RunPhase = run_phase(cell.workload).model_copy(update=update)
+            phase: RunPhase = cell.workload.run_phase().model_copy(update=update)
             job = self._job([phase], inspected=True).model_copy(update={"seed": cell.seed})
             load = Load(job, self.instance.environment(), acknowledged)
             try:

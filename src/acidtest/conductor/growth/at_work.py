@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.growth.database import SeriesDatabase
+from acidtest.conductor.growth.database import SeriesDatabase, growing
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import SILENCE_S, Standing, Start, answered, converse
 from acidtest.engine import Instance
@@ -27,17 +27,16 @@ class EngineAtWork:
     instance: Instance
     launcher: Launcher
 
-    def converse(self, phase: Phase, warehouses: int, start: Start | None = None) -> Iterator[Event]:
-        """Run one rig over ``phase``, of a database with so many ``warehouses``. Raises CellFailed."""
-        workload = self.cell.workload.model_copy(update={"warehouses": warehouses})
-        job = job_for(self.cell, self.instance, [phase], workload=workload)
+    def converse(self, phase: Phase, units: int, start: Start | None = None) -> Iterator[Event]:
+        """Run one rig over ``phase``, of a database with so many ``units`` of size. Raises CellFailed."""
+        job = job_for(self.cell, self.instance, [phase], workload=growing(self.cell).with_units(units))
         environment = self.instance.environment()
         yield from converse(job, self.launcher, environment, start, silence_s=self._silence_s())
 
     def check(self) -> Checked | None:
         """Whether the conditions hold, and at least as many commits are there as were acknowledged in all."""
         checked = None
-        for event in self.converse(CheckPhase(at_least=self.database.acknowledged), self.database.warehouses):
+        for event in self.converse(CheckPhase(at_least=self.database.acknowledged), self.database.units):
             if isinstance(event, Checked):
                 checked = event
             elif isinstance(event, Progress):
@@ -46,7 +45,7 @@ class EngineAtWork:
 
     def ask(self, standing: Standing, question: str) -> list[list[str | None]]:
         """The rows that answer a question in the engine's SQL."""
-        return answered(self.converse(AskPhase(questions=[question]), self.database.warehouses, standing))
+        return answered(self.converse(AskPhase(questions=[question]), self.database.units, standing))
 
     def _silence_s(self) -> float:
         """How long one call may take without news: to build an index, or to count, it reads all there is."""

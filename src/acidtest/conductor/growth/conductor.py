@@ -35,9 +35,9 @@ class Growth(Conductor):
 
     def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
         largest = room.largest_of_series(cells, context.engines)
-        warehouse_bytes: dict[str, float] = {}  # as loads have shown, by what shapes warehouses
+        unit_bytes: dict[str, float] = {}  # as loads have shown: of one unit of size, by what shapes them
         for name, of_series in groupby(cells, key=lambda cell: cell.series):
-            series = Series(largest[name], context, warehouse_bytes, self._pace, statistics=self._statistics)
+            series = Series(largest[name], context, unit_bytes, self._pace, statistics=self._statistics)
             with closing(series):
                 self._series = series
                 for _, of_size in groupby(of_series, key=lambda cell: cell.levels[SIZE]):

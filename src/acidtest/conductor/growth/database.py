@@ -13,6 +13,7 @@ from acidtest.journal.protocol import RunResult
 from acidtest.place import Place, filecache
 from acidtest.place import make as make_place
 from acidtest.plan import Cell
+from acidtest.workload import GrowingWorkload
 
 
 class SeriesDatabase:
@@ -23,7 +24,7 @@ class SeriesDatabase:
 
     def __init__(self, largest: Cell, context: RunContext) -> None:
         self.bytes = 0  # of its files, when last looked at
-        self.warehouses = 0
+        self.units = 0  # of the workload's size: warehouses
         self.acknowledged: list[int] = []  # commits by kind, of all that was measured on it
         self._largest, self._context = largest, context
         self._engine = context.engine(largest)
@@ -85,6 +86,12 @@ class SeriesDatabase:
             place.remove(directory)
         elif place is not None and place is not self._context.place:
             place.release()
+
+
+def growing(cell: Cell) -> GrowingWorkload:
+    """The cell's workload; the reader takes no other beside [growth]."""
+    assert isinstance(cell.workload, GrowingWorkload)
+    return cell.workload
 
 
 def bytes_of(instance: Instance) -> int:

@@ -12,20 +12,20 @@ from acidtest.conductor.admission import MARGIN_BYTES
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.growth import room
 from acidtest.conductor.growth.at_work import EngineAtWork
-from acidtest.conductor.growth.database import SeriesDatabase, bytes_of
+from acidtest.conductor.growth.database import SeriesDatabase, bytes_of, growing
 from acidtest.conductor.growth.statistics import statistics_of
 from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.validity import broken_in
 from acidtest.conductor.watcher import Loading
 from acidtest.errors import CellFailed
+from acidtest.families import FAMILIES
 from acidtest.journal.models import SIZE, Grown, LoadSample
 from acidtest.journal.protocol import Checked, Loaded, Progress
 from acidtest.place import filecache
 from acidtest.plan import Cell, GrowthPace, size_bytes
-from acidtest.plan.estimate import EMPTY_BYTES, FIXED_BYTES, WAREHOUSE_BYTES
 
-FIRST_SHARE = 0.85  # of a size that is loaded while nothing but an assumption says how large a warehouse gets
+FIRST_SHARE = 0.85  # of a size that is loaded while nothing but an assumption says how large a unit of size gets
 NEAR = 0.04  # of the size: what is missed by no more is not loaded after
 LOADS_MOST = 3  # for one size
 SAMPLES_MOST = 600
@@ -43,21 +43,21 @@ class Arrival:
 class Loader:
     """Loads the database of one series.
 
-    ``warehouse_bytes`` is how large warehouses have become, by what shapes them: shared by all series, so that a later
-    one needs no assumption.
+    ``unit_bytes`` is how large units of the workload's size have become, by what shapes them: shared by all
+    series, so that a later one needs no assumption.
     """
 
     def __init__(
         self,
         database: SeriesDatabase,
         context: RunContext,
-        warehouse_bytes: MutableMapping[str, float],
+        unit_bytes: MutableMapping[str, float],
         pace: GrowthPace,
         *,
         statistics: bool,
     ) -> None:
         self._database, self._context = database, context
-        self._known, self._pace, self._statistics = warehouse_bytes, pace, statistics
+        self._known, self._pace, self._statistics = unit_bytes, pace, statistics
 
     def bring(self, cell: Cell) -> Arrival:
         """Load until the database has the cell's size; check it and take its statistics. Raises CellFailed."""
@@ -67,15 +67,15 @@ class Loader:
         with self._started(cell) as at_work:
             instance = at_work.instance
             database.bytes = bytes_of(instance)
-            before, bytes_before = database.warehouses, database.bytes if database.warehouses else 0
+            before, bytes_before = database.units, database.bytes if database.units else 0
             self._make_sure_of_room(cell, target)
             samples = _Samples()
             rows = 0
             for part in range(LOADS_MOST):
                 wanted = self._wanted(cell, target, part)
-                if wanted <= database.warehouses:
+                if wanted <= database.units:
                     break
-                phase = load_phase().model_copy(update={"from_warehouses": database.warehouses})
+                phase = load_phase(database.units)
                 for event in at_work.converse(phase, wanted):
                     if isinstance(event, Loaded):
                         rows += event.rows
@@ -84,7 +84,7 @@ class Loader:
                         at_s = samples.add(now, rows + event.done)
                         watcher.loading(cell, Loading(now, target, at_s, now - bytes_before))
                 database.place().settle()
-                database.warehouses, database.bytes = wanted, bytes_of(instance)
+                database.units, database.bytes = wanted, bytes_of(instance)
                 self._learn(cell)
             load_s = samples.add(database.bytes, rows, last=True)
             if rows:
@@ -94,7 +94,7 @@ class Loader:
             arrival = self._inspected(cell, at_work)
             instance.seal()
             database.bytes = bytes_of(instance)
-            update: dict[str, Any] = {"warehouses": database.warehouses, "bytes": database.bytes}
+            update: dict[str, Any] = {"warehouses": database.units, "bytes": database.bytes}
             if rows:
                 update |= {
                     "warehouses_before": before,
@@ -137,7 +137,7 @@ class Loader:
         database = self._database
         assert cell.size is not None
         grown = Grown(
-            asked=cell.size.asked, asked_bytes=cell.size.bytes, warehouses=database.warehouses, bytes=database.bytes
+            asked=cell.size.asked, asked_bytes=cell.size.bytes, warehouses=database.units, bytes=database.bytes
         )
         arrival = Arrival(grown, at_work.check())
         if arrival.checked and (broken := broken_in(arrival.checked)):
@@ -156,38 +156,37 @@ class Loader:
     # -------------------------------------------------------------------------------------------- how much to load
 
     def _wanted(self, cell: Cell, target: int, part: int) -> int:
-        """How many warehouses to load up to now."""
+        """How many units of size to load up to now."""
         database = self._database
         assert cell.size is not None
-        if cell.size.warehouses is not None:
-            return cell.size.warehouses
-        missing = target - (database.bytes if database.warehouses else self._fixed(cell))
+        if cell.size.units is not None:
+            return cell.size.units
+        missing = target - (database.bytes if database.units else self._fixed(cell))
         if part and missing <= NEAR * target:
-            return database.warehouses
+            return database.units
         known = self._known.get(self._shape(cell))
         if known is None:
-            assumed = cell.workload.warehouse_percent * WAREHOUSE_BYTES[self._family(cell)]
-            more = int(FIRST_SHARE * missing / assumed)
+            more = int(FIRST_SHARE * missing / growing(cell).unit_bytes(self._family(cell)))
         else:
             more = round(missing / known)
-        return max(database.warehouses + more, 1)
+        return max(database.units + more, 1)
 
     def _learn(self, cell: Cell) -> None:
         # Over all of them: Firebird takes room by a sixteenth of its file, which would all count for the last few.
         database = self._database
         if database.bytes > self._fixed(cell):
-            self._known[self._shape(cell)] = (database.bytes - self._fixed(cell)) / database.warehouses
+            self._known[self._shape(cell)] = (database.bytes - self._fixed(cell)) / database.units
 
     def _fixed(self, cell: Cell) -> int:
-        """What is assumed to be there beside warehouses."""
+        """What is assumed to be there beside the units of size."""
         family = self._family(cell)
-        return EMPTY_BYTES[family] + cell.workload.warehouse_percent * FIXED_BYTES[family]
+        return FAMILIES[family].empty_bytes + growing(cell).fixed_bytes(family)
 
     def _shape(self, cell: Cell) -> str:
         engine = self._context.engine(cell)
         specs = engine.setting_specs()
         shaping = sorted((name, cell.settings.get(name)) for name, spec in specs.items() if spec.shapes_files)
-        return f"{engine.id} {shaping} {cell.workload.warehouse_percent}"
+        return f"{engine.id} {shaping} {growing(cell).shape()}"
 
     def _family(self, cell: Cell) -> str:
         return self._context.engine(cell).family
@@ -195,7 +194,7 @@ class Loader:
     def _make_sure_of_room(self, cell: Cell, target: int) -> None:
         database = self._database
         added = max(0, target - database.bytes)
-        logs = 0 if database.warehouses else self._context.engine(cell).log_bytes(cell.settings)
+        logs = 0 if database.units else self._context.engine(cell).log_bytes(cell.settings)
         needed, free = int(room.ROOM * added) + logs + MARGIN_BYTES, room.free_bytes(database.place().path)
         if added and free < needed:
             raise CellFailed(

@@ -9,7 +9,7 @@ from typing import Any
 from acidtest.conductor.cell import measure, read_back
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.growth.at_work import EngineAtWork
-from acidtest.conductor.growth.database import SeriesDatabase
+from acidtest.conductor.growth.database import SeriesDatabase, growing
 from acidtest.conductor.growth.loading import Arrival, Loader
 from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.rig import DiskFull
@@ -39,7 +39,7 @@ class Series:
         self,
         largest: Cell,
         context: RunContext,
-        warehouse_bytes: MutableMapping[str, float],
+        unit_bytes: MutableMapping[str, float],
         pace: GrowthPace,
         *,
         statistics: bool,
@@ -47,7 +47,7 @@ class Series:
         self.name = largest.series
         self._context, self._pace = context, pace
         self._database = SeriesDatabase(largest, context)
-        self._loader = Loader(self._database, context, warehouse_bytes, pace, statistics=statistics)
+        self._loader = Loader(self._database, context, unit_bytes, pace, statistics=statistics)
         self._size: str | None = None  # the level that the database was brought to
         self._arrival: Arrival | None = None  # how it came there
         self._ended: str | None = None  # why nothing more is measured
@@ -95,7 +95,7 @@ class Series:
             self._size = cell.levels[SIZE]
         arrival = self._arrival
         assert arrival is not None
-        outcome.workload = cell.workload.model_copy(update={"warehouses": database.warehouses})
+        outcome.workload = growing(cell).with_units(database.units)
         outcome.grown = arrival.grown if carries_load else arrival.grown.model_copy(update=WITHOUT_LOAD)
         outcome.checks_before, outcome.wrong = arrival.checked, arrival.wrong
         outcome.warnings = _missed(arrival.grown)
