@@ -11,10 +11,13 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from acidtest.conductor.cell import Templates, template_bytes
+from acidtest.conductor.admission import MARGIN_BYTES
+from acidtest.conductor.conduct import RunOutcome as Outcome
 from acidtest.conductor.engines import engines_of
-from acidtest.conductor.run import MARGIN_BYTES, Outcome, Watcher, header, make_directory
+from acidtest.conductor.output import header, make_directory
+from acidtest.conductor.template import Templates, template_bytes
 from acidtest.conductor.verify import verify
+from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.experiment import Experiment

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from acidtest import plan
 from acidtest.analysis import crashstates, survival
 from acidtest.analysis.crashstates import State
-from acidtest.conductor.cell import Templates, template_bytes
 from acidtest.conductor.engines import describe
+from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import Experiment
 from acidtest.journal.models import Fate, Verdict

@@ -19,8 +19,8 @@ from typing import IO
 from acidtest import __version__
 from acidtest.analysis import crashstates, survival
 from acidtest.analysis.crashstates import State
-from acidtest.conductor.cell import Template
 from acidtest.conductor.rig import Process, Refused, Standing, Working, answered, converse
+from acidtest.conductor.template import Template
 from acidtest.engine import Ended, Engine, Instance
 from acidtest.errors import AcidtestError, CellFailed
 from acidtest.journal.models import Cut, Machine, PlaceFacts, Recording, SettingInForce, States, Verdict
