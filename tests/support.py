@@ -8,12 +8,13 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+from families import FAMILIES
+
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
-FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
-POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
-MYSQLS = ("mariadb-10.11", "mysql-5.5")  # Debian's, or brought as the other is
+ENGINES = tuple(engine for family in FAMILIES.values() for engine in family.engines)
+DIALECTS = tuple(engine for family in FAMILIES.values() for engine in family.dialects)
+FIREBIRDS, POSTGRESES, MYSQLS = (FAMILIES[family].private for family in ("firebird", "postgresql", "mysql"))
 EMBEDDED = ("sqlite", *FIREBIRDS)
-ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES, *MYSQLS)
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:
