@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acidtest.journal.models import Scalar
 
@@ -15,7 +15,8 @@ class Family:
 
     ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing.
     ``asked`` are settings that must reach the engine, the first of them as it was written, and ``asked_of_newer`` those
-    of the engines that know the setting which is the key. ``asked_once`` are those of them that admit one session only.
+    of the engines that know the setting which is the key. ``asked_once`` are those of them that admit one session only, and ``shown_nowhere``,
+    by engine, those that nothing shows.
     ``lie`` is an answer, by its name, that an engine would give which does not keep level drive, and ``contradiction``
     are settings that exclude that level. ``dialects`` are one engine for each way in which the family's SQL or procedures
     differ. ``discard`` begins a session whose changes are gone when it closes; it is "" for
@@ -29,6 +30,7 @@ class Family:
     asked: Mapping[str, Scalar]
     asked_of_newer: Mapping[str, Mapping[str, Scalar]]
     asked_once: tuple[str, ...] = ()
+    shown_nowhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     private: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     dialects: tuple[str, ...] = ()

@@ -18,6 +18,8 @@ FAMILY = Family(
             "server_mode": "SuperClassic", "deadlock_timeout_s": 3, "temp_cache_limit_mb": 9,
         },
     },
+    # Classic and SuperClassic are alike in one process, and 3.0 cannot be asked.
+    shown_nowhere={"firebird-3.0": ("server_mode",)},
     lie=("mon$forced_writes", "0"),
     contradiction={"forced_writes": False},
     always_conflicts=("firebird-3.0", "firebird-3.0-server"),  # a statement is not restarted before Firebird 4

@@ -17,7 +17,6 @@ from families import FAMILIES
 from support import DIALECTS
 
 
-
 def check(instance: Instance, target: Target, ledger: Ledger, sql: str | None = None, load: bool = False) -> set[str]:
     """Names of the conditions that do not hold, after ``sql``."""
     workload = TpccWorkload(warehouses=1, procedures=False, keying=False)
