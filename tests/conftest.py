@@ -45,12 +45,22 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (home / name).symlink_to(real / name)
     root = next((path for path in base.parents if path.name.startswith("pytest-of-")), base.parent)
     with pytest.MonkeyPatch.context() as patch:
-        for ledgers in [found for at in STATES for found in root.glob(f"pytest-*/{at}/ledger")]:
-            patch.setenv("ACIDTEST_HOME", str(ledgers.parent))
-            with contextlib.suppress(AcidtestError):  # no business of these tests
-                release_leftovers()
+        for run in root.glob("pytest-*[0-9]"):
+            if not _lives(run):
+                for ledgers in [found for at in STATES for found in run.glob(f"{at}/ledger")]:
+                    patch.setenv("ACIDTEST_HOME", str(ledgers.parent))
+                    with contextlib.suppress(AcidtestError):  # no business of these tests
+                        release_leftovers()
         patch.setenv("ACIDTEST_HOME", str(home))
         yield home
+
+
+def _lives(run: Path) -> bool:
+    """Whether the run of the tests still goes on that has this directory: pytest keeps its process id there."""
+    try:
+        return Path("/proc", (run / ".lock").read_text()).exists()
+    except OSError:
+        return False
 
 
 @pytest.fixture(scope="session")
