@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import factory
+from acidtest.analysis import samples
 from acidtest.audit import ours
 from acidtest.audit.bench import OURS
 from acidtest.audit.finding import Finding
@@ -273,6 +274,6 @@ def test_what_rules_over_rows_say_is_not_said_twice() -> None:
 
 def test_results_of_others_are_told_from_ours() -> None:
     journal = factory.journal(recordings(100))
-    (found,) = ours.bench(journal, ours.samples.rows(journal.header, journal.recordings)).published
+    (found,) = ours.bench(journal, samples.rows(journal.header, journal.recordings)).published
     assert found.tool == OURS and found.terminals == 1 and found.durable_rate == pytest.approx(100, rel=0.01)
     assert replace(found, tool="pgbench") != found
