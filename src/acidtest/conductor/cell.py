@@ -405,6 +405,7 @@ def _converse(
                 case Settings():
                     seen.answers.append(event)
                     if seen.memory and start is None:  # in a guest nothing can be looked at from here
+                        seen.memory.look()
                         seen.witnessed = instance.witness(seen.memory.launched.pids())
                 case Loaded():
                     seen.loaded = event
@@ -468,13 +469,13 @@ def _by_client(cell: Cell, engine: Engine) -> list[Warning]:
 def _found(engine: Engine, seen: CellOutcome) -> list[Warning]:
     code = "engine-log" if engine.private else "not-verified"
     found = [Warning(code=code, about="settings", text=text) for text in seen.log_findings]
-    return [*_unverified(engine, seen.settings), *found]
+    return [*_unverified(seen.settings), *found]
 
 
-def _unverified(engine: Engine, settings: Sequence[SettingInForce]) -> list[Warning]:
+def _unverified(settings: Sequence[SettingInForce]) -> list[Warning]:
     """One warning of all the settings that were asked for and that nothing shows."""
     names = ", ".join(setting.name for setting in settings if not setting.is_verifiable)
-    text = f"{engine.id} cannot be asked whether these settings are in force, and nothing else shows it: {names}."
+    text = f"Nothing shows whether these settings are in force, for this version cannot be asked: {names}."
     return [Warning(code="not-verifiable", about="settings", text=text)] if names else []
 
 
