@@ -178,6 +178,7 @@ def run_in_rig(
                 case Settings():
                     answers.append(event)
                     if memory and start is None:  # in a guest nothing can be looked at from here
+                        memory.look()
                         witnessed = instance.witness(memory.launched.pids())
                 case Loaded():
                     outcome.load = event

@@ -54,13 +54,13 @@ def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
     return [
         *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
         *watching.doubts(outcome.calls),
-        *_unverified(engine, outcome.settings),
+        *_unverified(outcome.settings),
         *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
     ]
 
 
-def _unverified(engine: Engine, settings: Sequence[SettingInForce]) -> list[Warning]:
+def _unverified(settings: Sequence[SettingInForce]) -> list[Warning]:
     """One warning of all the settings that were asked for and that nothing shows."""
     names = ", ".join(setting.name for setting in settings if not setting.is_verifiable)
-    text = f"{engine.id} cannot be asked whether these settings are in force, and nothing else shows it: {names}."
+    text = f"Nothing shows whether these settings are in force, for this version cannot be asked: {names}."
     return [Warning(code="not-verifiable", about="settings", text=text)] if names else []
