@@ -1,6 +1,6 @@
 """Runs an experiment cell by cell: the package that knows places, engines and the plan together."""
 
-from acidtest.conductor.engines import engines_of
+from acidtest.conductor.engines import engines_of, plan_of
 from acidtest.conductor.growth import Loading
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import Devices, Outcome, Watcher, run
@@ -14,6 +14,7 @@ __all__ = [
     "Watcher",
     "engines_of",
     "find_rig",
+    "plan_of",
     "rig_version",
     "run",
     "verify",
