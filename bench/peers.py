@@ -84,7 +84,7 @@ class Peer:
 
 # ------------------------------------------------------------------------------------------------------ pgbench
 
-# The statements of rig/src/workload/tpcb.rs. pgbench's own are the same but for a filler of history.
+# The statements of rig/workload/src/tpcb.rs. pgbench's own are the same but for a filler of history.
 TPCB = f"""\
 \\set aid random(1, 100000 * {SCALE})
 \\set tid random(1, 10 * {SCALE})

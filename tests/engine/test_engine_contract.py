@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +58,8 @@ ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
     "innodb_page_size": {"innodb_page_size": 8192, "innodb_flush_neighbors": 0},
     "innodb_log_file_buffering": {"innodb_log_file_buffering": True},
 }  # fmt: skip
+# of these the ones that nothing shows (Classic and SuperClassic are alike in one process, and 3.0 cannot be asked),
+UNVERIFIABLE = {"firebird-3.0": ("server_mode",)}
 # an answer that a lying engine would give at level drive, and a setting that contradicts that level.
 LIE = {
     "sqlite": ("synchronous", "0"),
@@ -135,9 +137,10 @@ def talk(instance: Instance, phases: list, ledger: Ledger, *, inspect: bool = Tr
     return list(converse(job, ledger, instance.environment()))
 
 
-def in_force(instance: Instance, events: list[Event]) -> dict[str, str | None]:
+def in_force(instance: Instance, events: list[Event], unverifiable: Collection[str] = ()) -> dict[str, str | None]:
     found = instance.settings_in_force([e for e in events if isinstance(e, Settings)])
-    assert all(setting.agrees for setting in found), [s for s in found if not s.agrees]
+    assert not any(setting.is_wrong for setting in found), [s for s in found if s.is_wrong]
+    assert [setting.name for setting in found if not setting.is_verifiable] == [*unverifiable]
     return {setting.name: setting.in_force for setting in found}
 
 
@@ -170,7 +173,7 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
     if engine.family == "sqlite":
         asked.pop("locking_mode")
         instance = engine.adopt(instance.directory, asked, "drive")
-    found = in_force(instance, talk(instance, phases, ledger))
+    found = in_force(instance, talk(instance, phases, ledger), UNVERIFIABLE.get(engine.id, ()))
     assert set(asked) <= set(found)
     first = next(iter(asked))
     assert found[first] == str(asked[first])

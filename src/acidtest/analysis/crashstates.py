@@ -1,7 +1,7 @@
 """The states that a power cut may leave, from the log of a disk's writes and flushes; pure but for reading the log.
 
 At any moment the medium holds every write that a finished flush covers, and any of the others, in any sectors: that is
-all that a drive with a volatile cache promises. See ``rig/src/disk/log.rs`` for the file.
+all that a drive with a volatile cache promises. See ``rig/disk/src/log.rs`` for the file.
 """
 
 from __future__ import annotations

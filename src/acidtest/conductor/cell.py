@@ -331,6 +331,7 @@ class CellOutcome:
     place_settings: list[SettingInForce] = field(default_factory=list)
     workload: WorkloadSpec | None = None  # in force, where it is not the cell's
     wrong: str | None = None  # why the numbers must not be used, whatever else was seen
+    witnessed: bool = True  # whether everything was seen that the engine cannot be asked for
     check_before: bool = True  # whether the run is to be checked
     check_after: bool = True
     before: Checked | None = None
@@ -387,6 +388,8 @@ def _converse(
                     seen.engine_version = event.engine_version
                 case Settings():
                     seen.answers.append(event)
+                    if seen.memory and start is None:  # in a guest nothing can be looked at from here
+                        seen.witnessed = instance.witness(seen.memory.launched.pids())
                 case Loaded():
                     seen.loaded = event
                 case Checked() if seen.result is None:
@@ -404,6 +407,8 @@ def _converse(
                 case Progress():
                     if seen.device:
                         seen.device.progress(event)
+                    if seen.memory and not seen.witnessed:
+                        seen.witnessed = instance.witness(seen.memory.launched.pids())
                     watch(event)
     finally:
         if seen.answers:
@@ -414,7 +419,7 @@ def _invalid(seen: CellOutcome, workload: WorkloadSpec) -> str | None:
     """Why the numbers of a finished cell must not be used, or None."""
     if seen.wrong:
         return seen.wrong
-    wrong = [s for s in seen.all_settings() if not s.agrees]
+    wrong = [s for s in seen.all_settings() if s.is_wrong]
     if not seen.settings and not wrong:
         return "the engine did not answer which settings are in force"
     if wrong:
@@ -446,7 +451,15 @@ def unchecked_in(checked: Checked, workload: WorkloadSpec) -> str | None:
 
 def _found(engine: Engine, seen: CellOutcome) -> list[Warning]:
     code = "engine-log" if engine.private else "not-verified"
-    return [Warning(code=code, about="settings", text=text) for text in seen.log_findings]
+    found = [Warning(code=code, about="settings", text=text) for text in seen.log_findings]
+    return [*_unverified(engine, seen.settings), *found]
+
+
+def _unverified(engine: Engine, settings: Sequence[SettingInForce]) -> list[Warning]:
+    """One warning of all the settings that were asked for and that nothing shows."""
+    names = ", ".join(setting.name for setting in settings if not setting.is_verifiable)
+    text = f"{engine.id} cannot be asked whether these settings are in force, and nothing else shows it: {names}."
+    return [Warning(code="not-verifiable", about="settings", text=text)] if names else []
 
 
 def _facts(cell: Cell, engine: Engine, seen: CellOutcome) -> EngineFacts:

@@ -13,7 +13,7 @@ def describe(experiment: Experiment, id: str) -> Engine:  # noqa: A002
     if (spec := experiment.servers.get(id)) is not None:
         password = spec.password.get_secret_value() if spec.password is not None else None
         address = foreign.Address(spec.host, spec.port, spec.user, password, spec.database, spec.schema_name)
-        return foreign.server(id, spec.family, address)
+        return catalogue.server(id, spec.family, address)
     known = (*catalogue.known(), *experiment.servers)
     if id not in known:
         raise BadInput(not_among("engine", id, known))

@@ -26,6 +26,7 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Launcher
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.families import FAMILIES
 from acidtest.journal.models import SIZE, Grown, LoadSample, Machine, Recording, Warning
 from acidtest.journal.protocol import (
     AskPhase,
@@ -43,7 +44,6 @@ from acidtest.place import DirectoryPlace, Ledger, Place, filecache, image_bytes
 from acidtest.place import make as make_place
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, GrowthPace, size_bytes
-from acidtest.plan.estimate import EMPTY_BYTES
 from acidtest.workload import GrowingWorkload
 
 FIRST_SHARE = 0.85  # of a size that is loaded while nothing but an assumption says how large a warehouse gets
@@ -441,8 +441,8 @@ class _Series:
 
     def _fixed(self, cell: Cell) -> int:
         """What is assumed to be there beside warehouses."""
-        family = self._engine.family
-        return EMPTY_BYTES[family] + growing(cell).fixed_bytes(family)
+        family = FAMILIES[self._engine.family]
+        return family.empty_bytes + growing(cell).fixed_bytes(family.name)
 
     def _shape(self, cell: Cell) -> str:
         specs = self._engine.setting_specs()

@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/src/protocol.rs``, which is the specification.
+"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -22,52 +22,10 @@ class Message(BaseModel):
 # ------------------------------------------------------------------------------------------------ lab -> rig
 
 
-class SqliteTarget(Message):
-    engine: Literal["sqlite"] = "sqlite"
-    path: str
-    setup: list[str]
-    busy_timeout_ms: int
+class Target(Message):
+    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
 
-
-class FirebirdRemote(Message):
-    host: str
-    port: int
-    password: str
-
-
-class FirebirdTarget(Message):
-    engine: Literal["firebird"] = "firebird"
-    library: str
-    database: str
-    user: str
-    remote: FirebirdRemote | None
-    isolation: Literal["read_committed", "snapshot"]
-    lock_resolution: Literal["wait", "no_wait"]
-    lock_timeout_s: int | None
-
-
-class PostgresTarget(Message):
-    engine: Literal["postgres"] = "postgres"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-    pipeline: bool
-
-
-class MysqlTarget(Message):
-    engine: Literal["mysql"] = "mysql"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-
-
-Target = Annotated[SqliteTarget | FirebirdTarget | PostgresTarget | MysqlTarget, Field(discriminator="engine")]
+    engine: str
 
 
 class WorkloadMessage(Message):
@@ -167,7 +125,7 @@ class Observe(Message):
 class Job(Message):
     protocol: int = PROTOCOL
     seed: int
-    target: Target
+    target: SerializeAsAny[Target]
     workload: SerializeAsAny[WorkloadMessage]
     inspect: list[Inspection]
     phases: list[Phase]
@@ -296,7 +254,7 @@ class Cpu(Message):
 
 
 class RunResult(Message):
-    """What one run phase measured; see ``protocol.rs`` for each field."""
+    """What one run phase measured; see ``rig/protocol`` for each field."""
 
     terminals: int
     threads: int = 0  # 0 in a journal written before it was counted
@@ -412,7 +370,7 @@ class SurveyedTerminal(Message):
 
 
 class Survey(Message):
-    """What a database holds of numbered transactions; see ``protocol.rs`` for each field."""
+    """What a database holds of numbered transactions; see ``rig/protocol`` for each field."""
 
     terminals: list[SurveyedTerminal]
     strays: int
@@ -570,7 +528,7 @@ class DiskTiming(Message):
 
 
 class DiskSpec(Message):
-    """First line to ``acidtest-rig disk``; see ``protocol.rs`` for each field."""
+    """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
     protocol: int = PROTOCOL
     mount_point: str

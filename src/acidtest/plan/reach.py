@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Mapping
 from dataclasses import dataclass
 
+from acidtest import families
 from acidtest.experiment import Experiment, Level, PlaceSpec, Scalar
 from acidtest.experiment.places import DECIDING, OF_CUTS, OF_MEMORY, keys_of, without_cuts
 from acidtest.journal.models import NOT_APPLICABLE
@@ -21,8 +22,8 @@ def family_of(experiment: Experiment, engine: str) -> str:
     """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
     if engine in experiment.servers:
         return experiment.servers[engine].family
-    family = engine.partition("-")[0]
-    return {"mariadb": "mysql"}.get(family, family)
+    family = families.of_engine(engine)
+    return family.name if family else engine.partition("-")[0]
 
 
 class Crossing:

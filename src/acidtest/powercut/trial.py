@@ -200,7 +200,7 @@ class Trial:
                 state=state,
                 states=look.states,
             )
-        wrong = next((setting for setting in look.settings if not setting.agrees), None)
+        wrong = next((setting for setting in look.settings if setting.is_wrong), None)
         status = "failed" if reason else "done"
         if reason is None and wrong is not None:
             reason = f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})"
