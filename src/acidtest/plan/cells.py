@@ -56,7 +56,8 @@ class Plan:
     experiment: Experiment
     cells: tuple[Cell, ...]
     cuts: bool | None = None  # whether power is cut; None: under workloads whose transactions can be surveyed
-    reached: frozenset[Path] = frozenset()  # what of the experiment acts in some cell, by its path
+    # What of the experiment acts in some cell, by its path; behind "excluded" what would if it were not excluded.
+    reached: frozenset[Path] = frozenset()
 
     def combinations(self) -> list[Cell]:
         """The first repetition of each combination, in the experiment's own order of levels."""
@@ -88,7 +89,7 @@ def make(experiment: Experiment, *, cuts: bool | None = None, embedded: Containe
         combination = crossing.of(dict(zip(experiment.factors, levels_chosen, strict=True)))
         levels = combination.levels()
         if excluded := _excluded(experiment, levels):
-            reached |= excluded
+            reached |= excluded | {("excluded", *path) for path in combination.reached()}
             continue
         reached |= combination.reached()
         carried = {path for path in missing if combination.carries(path)}

@@ -27,6 +27,9 @@ class Why:
     remedy: str
 
 
+EXCLUDED = Why("without effect: every cell that would have it is excluded", "loosen [[exclude]], or leave it out")
+
+
 def check(plan: Plan, where: str, replan: Replan) -> None:
     """Refuse an experiment of which something acts in no cell. ``where`` is its file.
 
@@ -82,7 +85,11 @@ def _levels_dropped(plan: Plan, factor: str, reached: frozenset[Path]) -> list[P
         path = ("factors", factor, level.name)
         acts |= not level.set
         if path in reached:
-            missing = [(*path, target) for target in level.set if (*path, target) not in reached]
+            missing = [
+                (*path, target)
+                for target in level.set
+                if (*path, target) not in reached and ("excluded", *path, target) not in reached
+            ]
             in_vain += missing
             acts |= len(missing) < len(level.set)
     targets = dict.fromkeys(path[3] for path in in_vain)
@@ -165,8 +172,11 @@ def _place_why(plan: Plan, key: str, where: str) -> Why:
         return Why(
             "acts at a power cut only, and acidtest run makes none", f"acidtest powercut {where}, or leave it out"
         )
-    needs = " and ".join(str(need) for need in NEEDS.get(key, ()))
-    return Why(f"without effect: this needs {needs}", "add that to the place, or leave it out")
+    places = [cell.place.model_dump() for cell in own if cell.place.kind in having]
+    unmet = [str(need) for need in NEEDS.get(key, ()) if not any(need.met(place) for place in places)]
+    if not unmet:
+        return EXCLUDED
+    return Why(f"without effect: this needs {_listed(unmet)}", "change that, or leave it out")
 
 
 def _family_why(plan: Plan, family: str) -> Why:
@@ -198,7 +208,7 @@ def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:
             return Why("without effect where power is cut", f"acidtest run {where}, or leave it out")
         case "duration_s":
             return Why("without effect: crash states are those of a load of so many commits", "give count instead")
-    return Why("without effect: every cell that would have it is excluded", "loosen [[exclude]], or leave it out")
+    return EXCLUDED
 
 
 def _listed(names: Iterable[str], last: str = "and") -> str:

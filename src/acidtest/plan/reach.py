@@ -91,6 +91,8 @@ class Combination:
         """Whether the key that is fixed at this path acts here."""
         match path:
             case ("place", key):
+                if key == "path":  # also where a factor sets it: the templates lie in the fixed one
+                    return key in self.place_keys
                 target, value = f"place.{key}", getattr(self.crossing.experiment.place, key)
                 return target not in self.sets and self.reaches(target, value)
             case ("settings", family, key):
