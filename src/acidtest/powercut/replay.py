@@ -11,10 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from acidtest import plan
 from acidtest.analysis import crashstates, survival
 from acidtest.analysis.crashstates import State
-from acidtest.conductor.engines import describe
+from acidtest.conductor.engines import describe, plan_of
 from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import Experiment
@@ -101,7 +100,9 @@ def replay(file: Path, drives: Drives) -> Replayed:
         state = State(alone["start"], alone["to"], tuple(alone["without"]), torn, alone["of"])
         ledger = [survival.Acknowledgement(*line) for line in told["acknowledged"]]
         log = file.with_name(told["log"])
-        cells = [cell for cell in plan.make(experiment).cells if cell.id == told["cell"].partition("-seed-")[0]]
+        cells = [
+            cell for cell in plan_of(experiment, cuts=True).cells if cell.id == told["cell"].partition("-seed-")[0]
+        ]
         cell = dataclasses.replace(cells[0], seed=told["seed"])
     except (KeyError, TypeError, ValueError, IndexError, ValidationError):
         raise BadInput(
