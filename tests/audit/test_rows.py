@@ -9,7 +9,7 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.cuts import Survival, survivals
+from acidtest.analysis.survival import Survival, survivals
 from acidtest.analysis.samples import Row
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from acidtest.analysis.verdicts import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
 from support import ACIDTEST, processes_with
@@ -83,6 +84,9 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[.
         assert one["cut"]["filesystem_recovery_s"] > 0
         assert one["cut"]["engine_recovery_s"] > 0
         assert one["cut"]["integrity"]["check"] == "PRAGMA integrity_check"
+        checks = one["cut"]["checks"]
+        assert checks["disk-loses-its-cache"] == checks["file-system-mounts"] == "survived"
+        assert merge(*(checks[name] for name in checks if name != "file-system-check")) == one["cut"]["verdict"]
     # The same command makes no cut again, one more makes one a combination.
     assert cut(acidtest, file, out)[1]["cuts"] == told["cuts"]
     assert len(cut(acidtest, file, out, "--cuts", "4")[1]["cuts"]) == 24
@@ -113,17 +117,21 @@ def test_a_cut_is_made_again_from_its_seed(acidtest: Callable[..., Any], tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("plant", "verdict", "words"),
-    [("early", "lost", "was acknowledged and is not there"), ("dropped", "unknown", "lacks")],
+    ("plant", "verdict", "words", "checker"),
+    [
+        ("early", "lost", "was acknowledged and is not there", "acknowledged-commits-are-there"),
+        ("dropped", "unknown", "lacks", "acknowledgement-log-is-complete"),
+    ],
 )
-def test_a_ledger_with_a_planted_bug_is_caught(
-    acidtest: Callable[..., Any], tmp_path: Path, plant: str, verdict: str, words: str
+def test_an_acknowledgement_log_with_a_planted_bug_is_caught(
+    acidtest: Callable[..., Any], tmp_path: Path, plant: str, verdict: str, words: str, checker: str
 ) -> None:
     env = {"ACIDTEST_RIG": str(PLANTED), "REAL_RIG": str(find_rig()), "PLANTED": plant}
     _, told = cut(acidtest, written(tmp_path / "cuts.toml"), tmp_path / "out", environment=env)
     assert told["combinations"][0]["verdict"] == verdict
     caught = [one["cut"] for one in told["cuts"] if one["cut"]["verdict"] == verdict]
     assert any(words in reason for one in caught for reason in one["reasons"])
+    assert {one["checks"][checker] for one in caught} == {verdict}
 
 
 def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
@@ -131,6 +139,7 @@ def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_
     _, told = cut(acidtest, file, tmp_path / "out")
     assert [one["cut"]["verdict"] for one in told["cuts"]] == ["unknown"] * 3
     assert "the disk lost nothing" in told["cuts"][0]["cut"]["reasons"][0]
+    assert told["cuts"][0]["cut"]["checks"]["disk-loses-its-cache"] == "unknown"
 
 
 @pytest.mark.parametrize(

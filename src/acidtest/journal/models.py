@@ -341,6 +341,8 @@ class Cut(Record):
     cycle_s: float  # from the load's start to the verdict
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
     states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
+    # What each checker answers, by its name. Empty in journals of older versions.
+    checks: dict[str, Verdict] = {}
 
 
 def counted(kind: str) -> str:

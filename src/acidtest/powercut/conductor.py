@@ -22,20 +22,13 @@ from acidtest.journal.protocol import Progress
 from acidtest.journal.reader import CUTS
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Ledger, check_machine, machine_facts, release_leftovers
-from acidtest.place.cuttable import Drive
-from acidtest.place.disk import SimulatedDisk
 from acidtest.place.making import image_mb
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.explore import Told, explore
-from acidtest.powercut.replay import Replayed, keep_survivors
-from acidtest.powercut.replay import keep as keep_state
-from acidtest.powercut.replay import replay as look_again
-from acidtest.powercut.trial import CutAction, Drives, Trial, unprepared
-
-
-def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, log: Path | None) -> Drive:
-    """The disk that the cell asks for."""
-    return SimulatedDisk(cell.place, home, size_mb, ledger, log=log)
+from acidtest.powercut.drives import Drives, simulated
+from acidtest.powercut.exploration import ReportStates, explore
+from acidtest.powercut.failures import FAILURES
+from acidtest.powercut.state_file import keep_state, keep_survivors
+from acidtest.powercut.trial import CutAction, Trial, unprepared
 
 
 def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> list[Cell]:
@@ -97,9 +90,9 @@ def cut_power(
     # Of the same experiment with more cuts; but not of its runs.
     alone = plan.experiment.model_copy(update={"repetitions": 1}).digest()
     digest = hashlib.sha256(f"powercut {alone}".encode()).hexdigest()
-    told = {"digest": digest, "cells": len(cells), "asked": list(command)}
+    update = {"digest": digest, "cells": len(cells), "asked": list(command)}
     with ExitStack() as held:
-        writer = held.enter_context(JournalWriter(out, header(plan).model_copy(update=told), CUTS))
+        writer = held.enter_context(JournalWriter(out, header(plan).model_copy(update=update), CUTS))
         made = [recording.cell for recording in writer.journal.recordings if recording.status != "failed"]
         kept = set(made) if seed is None else set()
         remaining = [cell for cell in cells if cell.id not in kept]
@@ -137,8 +130,8 @@ def _cut_all(
                 watcher.cell_begins(cell, time_left(cells[done:], seen))
                 began = time.monotonic()
                 if isinstance(trial, Trial):
-                    told = partial(_tell, watcher, cell)
-                    action = _action(experiment, trial, log, place.path.parent, told)
+                    report = partial(_report_states, watcher, cell)
+                    action = _action(experiment, trial, log, place.path.parent, report)
                     recording = trial.run(cell, machine, action, keep)
                     keep = None if recording.cut and recording.cut.state else keep
                 else:
@@ -149,15 +142,19 @@ def _cut_all(
                 watcher.cell_ended(cell, recording, time_left(cells[done:], seen))
 
 
-def _tell(watcher: Watcher, cell: Cell, looked_at: int, of: int, per_s: float) -> None:
-    fraction, elapsed_s = looked_at / of, looked_at / per_s
+def _report_states(watcher: Watcher, cell: Cell, inspected: int, of: int, per_s: float) -> None:
+    fraction, elapsed_s = inspected / of, inspected / per_s
     watcher.progress(
-        cell, Progress(phase="check", fraction=fraction, elapsed_s=elapsed_s, done=looked_at, rate_per_s=per_s)
+        cell, Progress(phase="check", fraction=fraction, elapsed_s=elapsed_s, done=inspected, rate_per_s=per_s)
     )
 
 
-def _action(experiment: Experiment, trial: Trial, log: Path | None, out: Path, told: Told) -> CutAction | None:
-    return partial(explore, trial, log, partial(keep_state, out, experiment, trial.kept_records), told) if log else None
+def _action(
+    experiment: Experiment, trial: Trial, log: Path | None, out: Path, report: ReportStates
+) -> CutAction | None:
+    if log is None:
+        return None
+    return partial(explore, trial, log, partial(keep_state, out, experiment, trial.kept_records), report)
 
 
 @contextmanager
@@ -179,7 +176,7 @@ def _trial(
             home = DirectoryPlace(place.path, ledger, needed_bytes=0)
             held.callback(home.release)
             size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
-            log = home.path / "log" if cell.place.disk_failure == "crash-states" else None
+            log = home.path / "log" if FAILURES[cell.place.disk_failure].builds_states else None
             drive = drives(cell, home, ledger, size_mb, log)
             held.callback(drive.release)
 
@@ -190,8 +187,3 @@ def _trial(
         except OSError as error:
             raise AcidtestError(f"{error.filename}: {error.strerror}", "run acidtest clean, then try again") from None
         yield made, log
-
-
-def replay(file: Path, drives: Drives = simulated) -> Replayed:
-    """CutEvidence again at the failing crash state in ``file``. Raises BadInput and MachineLacks."""
-    return look_again(file, drives)

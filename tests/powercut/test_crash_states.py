@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest.analysis.crashstates import MAGIC, RECORD, Record, State, pending, read, smaller, spread, states
+from acidtest.analysis.disk_log import MAGIC, RECORD, Record, read
+from acidtest.powercut.crash_states import State, pending, smaller, spread, states
 
 SECTOR = 512
 

@@ -1,0 +1,206 @@
+"""What judges a power cut: checkers, each a value with a name, and the verdict that they compose; pure.
+
+A checker takes the evidence of one cut and answers ``survived``, ``lost`` or ``unknown``, with reasons. ``lost`` needs
+a witness: a commit, a condition or a structure that is not as it was acknowledged, or a file system or engine that says
+why it does not give back what it was given. ``survived`` needs what the checker looks at to be there, and to be as it
+must be. The verdict on the cut is the worst of theirs.
+
+Checkers live beside the trial and not in ``analysis``, because a part of what they judge is not recorded. What is
+recorded is what each of them has answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acidtest.analysis.verdicts import merge
+from acidtest.journal.models import Verdict
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.fate import missing_examples, partial_examples
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one checker finds. Without a reason, an ``unknown`` is explained by another checker."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+SURVIVED, UNEXPLAINED = Answer("survived"), Answer("unknown")
+NOT_SURVEYED = Answer("unknown", ("what the database holds could not be surveyed",))
+
+
+@dataclass(frozen=True)
+class Checker:
+    """One checker. The recording keeps its answer under ``name``."""
+
+    name: str
+    check: Callable[[CutEvidence], Answer]
+    weighs: bool = True  # False: its answer is recorded and is no part of the verdict
+
+    def answer(self, evidence: CutEvidence) -> Answer:
+        """What it finds; ``unknown`` where it crashes, never ``survived``.
+
+        Source: ``check-safe`` in jepsen's ``checker.clj``.
+        """
+        try:
+            return self.check(evidence)
+        except Exception as error:
+            return Answer("unknown", (f"the checker {self.name} crashed: {type(error).__name__}: {error}",))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a cut, the reasons for it, and what each checker answered."""
+
+    verdict: Verdict
+    reasons: list[str]  # of the checkers that have the same verdict; none of survived
+    checks: dict[str, Verdict]  # by the checker's name
+
+
+Judge = Callable[[CutEvidence], Judgement]
+
+
+def compose(checkers: Sequence[Checker]) -> Judge:
+    """A judge whose verdict is the worst that a weighing checker answers.
+
+    Raises ValueError when two have one name, or none weighs.
+    """
+    if len({checker.name for checker in checkers}) != len(checkers):
+        raise ValueError("two checkers have the same name")
+    if not any(checker.weighs for checker in checkers):
+        raise ValueError("no checker weighs: there is no verdict without one")
+
+    def judge(evidence: CutEvidence) -> Judgement:
+        answers = {checker: checker.answer(evidence) for checker in checkers}
+        weighing = [answer for checker, answer in answers.items() if checker.weighs]
+        verdict = merge(*(answer.verdict for answer in weighing))
+        reasons = [reason for answer in weighing if answer.verdict == verdict for reason in answer.reasons]
+        checks = {checker.name: answer.verdict for checker, answer in answers.items()}
+        return Judgement(verdict, list(dict.fromkeys(reasons)), checks)
+
+    return judge
+
+
+def given(guards: Sequence[Checker], checkers: Sequence[Checker]) -> tuple[Checker, ...]:
+    """``checkers``, each of which knows nothing unless every guard survived.
+
+    What a trial shows that is not sound is no witness, neither of a loss nor of a survival. The guards are to be
+    composed with them: they hold the reasons.
+    """
+
+    def guarded(checker: Checker) -> Checker:
+        def check(evidence: CutEvidence) -> Answer:
+            if any(guard.answer(evidence).verdict != "survived" for guard in guards):
+                return UNEXPLAINED
+            return checker.check(evidence)
+
+        return replace(checker, check=check)
+
+    return tuple(guarded(checker) for checker in checkers)
+
+
+def _unknown_for(reason: str | None) -> Answer:
+    return Answer("unknown", (reason,)) if reason is not None else SURVIVED
+
+
+def _log_is_complete(evidence: CutEvidence) -> Answer:
+    lacks = f"the acknowledgement log lacks {evidence.missing_lines} lines"
+    return _unknown_for(lacks if evidence.missing_lines else None)
+
+
+def _engine_answered(evidence: CutEvidence) -> bool:
+    return any(seen is not None for seen in (evidence.fate, evidence.checked, evidence.integrity))
+
+
+def _mounts(evidence: CutEvidence) -> Answer:
+    if evidence.mount_error is not None:
+        return Answer("lost", (f"the file system cannot be mounted: {evidence.mount_error}",))
+    later = (evidence.start_error, evidence.read_error)
+    return SURVIVED if _engine_answered(evidence) or any(error is not None for error in later) else UNEXPLAINED
+
+
+def _starts(evidence: CutEvidence) -> Answer:
+    if evidence.start_error is not None:
+        return Answer("lost", (f"the engine does not start: {evidence.start_error}",))
+    return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
+
+
+def _reads(evidence: CutEvidence) -> Answer:
+    if evidence.read_error is not None:
+        return Answer("lost", (f"the engine does not give its data back: {evidence.read_error}",))
+    return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
+
+
+def _commits(evidence: CutEvidence) -> Answer:
+    fate = evidence.fate
+    if fate is None:
+        return NOT_SURVEYED
+    return Answer("lost", tuple(missing_examples(fate))) if fate.lost or fate.loaded_lost else SURVIVED
+
+
+def _transactions(evidence: CutEvidence) -> Answer:
+    fate = evidence.fate
+    if fate is None:
+        return NOT_SURVEYED
+    return Answer("lost", tuple(partial_examples(fate))) if fate.torn else SURVIVED
+
+
+def _conditions(evidence: CutEvidence) -> Answer:
+    if evidence.checked is None:
+        return Answer("unknown", ("the consistency conditions could not be checked",))
+    broken = [one for one in evidence.checked.conditions if not one.holds]
+    return Answer("lost", tuple(f"{one.name} does not hold: {one.detail}" for one in broken)) if broken else SURVIVED
+
+
+def _integrity(evidence: CutEvidence) -> Answer:
+    integrity = evidence.integrity
+    if integrity is None:
+        return Answer("unknown", ("the engine's own integrity check did not run",))
+    match integrity.holds:
+        case "broken":
+            return Answer("lost", (f"{integrity.check}: {integrity.said}",))
+        case "unknown":
+            return Answer("unknown", (f"{integrity.check} could not be run: {integrity.said}",))
+        case "holds":
+            return SURVIVED
+
+
+def _filesystem(evidence: CutEvidence) -> Answer:
+    verdicts: dict[str, Verdict] = {"clean": "survived", "errors": "lost", "unknown": "unknown"}
+    return Answer(verdicts[evidence.filesystem_check], tuple(filter(None, [evidence.filesystem_message])))
+
+
+SOUND = (
+    Checker("disk-loses-its-cache", lambda evidence: _unknown_for(evidence.disk_keeps_all)),
+    Checker("holds-without-a-cut", lambda evidence: _unknown_for(evidence.broken_without_cut)),
+    Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
+)
+GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))
+RECOVERY = (
+    Checker("file-system-mounts", _mounts),
+    Checker("engine-starts", _starts),
+    Checker("engine-reads-its-data", _reads),
+)
+NUMBERED = (
+    Checker("acknowledged-commits-are-there", _commits),
+    Checker("transactions-are-whole", _transactions),
+)
+CONTENT = (
+    Checker("conditions-hold", _conditions),
+    Checker("engine-check-holds", _integrity),
+)
+REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
+
+# A workload that numbers nothing has no commits to look for: its conditions stand for them.
+CHECKERS = (*GUARDS, *given(GUARDS, (*RECOVERY, *CONTENT)), *REPORTED)
+CHECKERS_OF_NUMBERED = (*GUARDS, *given(GUARDS, (*RECOVERY, *NUMBERED, *CONTENT)), *REPORTED)
+
+_judge, _judge_numbered = compose(CHECKERS), compose(CHECKERS_OF_NUMBERED)
+
+
+def judge(evidence: CutEvidence) -> Judgement:
+    """The verdict of all checkers that apply to the evidence of one cut."""
+    return (_judge_numbered if evidence.is_numbered else _judge)(evidence)
