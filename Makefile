@@ -23,8 +23,8 @@ check: setup ## lint, types, layers
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	cargo fmt --check
-	cargo clippy --release --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
@@ -39,7 +39,7 @@ clean: ## release what killed runs left behind, remove .venv and target
 setup: system $(VENV)/installed ## make the .venv with acidtest in it
 
 # The wheel holds the rig: it is built again when anything that goes into it has changed.
-$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock rig/Cargo.toml $(shell find rig/src -name '*.rs')
+$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find rig -name Cargo.toml -o -path '*/src/*' -type f)
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	@echo "setting up: Python packages, then the rig (a few minutes the first time)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[dev]'

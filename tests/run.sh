@@ -10,7 +10,7 @@ failed=0
 pure=(tests/{analysis,audit,experiment,fuzz,journal,plan,protocol,report})
 
 # A test that hangs is named after a minute, and ends the suite here; pytest has its own limits (pyproject.toml).
-timeout --kill-after=60 1800 cargo test --release --locked --no-fail-fast >"$work/rust" 2>&1 &
+timeout --kill-after=60 1800 cargo test --release --locked --workspace --no-fail-fast >"$work/rust" 2>&1 &
 rust=$!
 .venv/bin/python -m pytest -q --junitxml="$work/pure.xml" "$@" "${pure[@]}" || failed=1
 wait $rust || failed=1

@@ -106,7 +106,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_rule_in_the_documentation_is_the_rule() -> None:
-    text = (DOCS / "adding-a-rule.md").read_text()
+    text = (DOCS / "ADDING-A-RULE.md").read_text()
     source = Path(vacuum.__file__).read_text()
     assert f"```python\n{source}```" in text
     table = (Path(__file__).parent / "test_bench_rules.py").read_text()

@@ -16,7 +16,6 @@ from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Event,
     Job,
@@ -24,9 +23,10 @@ from acidtest.journal.protocol import (
     Result,
     RunPhase,
     Settings,
-)  # fmt: skip
+)
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
+from acidtest.workload.commits import CommitsWorkload
 
 # By family: settings that must reach the engine,
 ASKED: dict[str, dict[str, Scalar]] = {

@@ -19,7 +19,6 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.protocol import (
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Job,
     KernelMeans,
@@ -31,6 +30,7 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger, leftovers, release_leftovers, tracing
 from acidtest.place.cgroup import Launched
+from acidtest.workload.commits import CommitsWorkload
 from support import MYSQLS, POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -262,6 +262,7 @@ import sys, uuid
 from pathlib import Path
 from acidtest.engine import catalogue
 from acidtest.journal.protocol import *
+from acidtest.workload.commits import CommitsWorkload
 from acidtest.place import Ledger
 from acidtest.conductor.rig import converse
 ledger = Ledger()

@@ -17,19 +17,12 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    CommitsWorkload,
-    Duration,
-    Job,
-    LoadPhase,
-    Progress,
-    RunPhase,
-)
+from acidtest.journal.protocol import ClosedLoop, Duration, Job, LoadPhase, Progress, RunPhase
 from acidtest.place import GuestPlace, Guests, Ledger, make
 from acidtest.place.cgroup import parse_pressure, usage_v2
 from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest.machine import Guest
+from acidtest.workload.commits import CommitsWorkload
 
 Made = Callable[..., Any]
 

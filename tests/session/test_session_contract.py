@@ -15,26 +15,26 @@ from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Duration,
     Event,
     Hello,
     Inspection,
-    IudWorkload,
     Job,
     LoadPhase,
     OpenLoop,
-    OrdersWorkload,
     Result,
     RunPhase,
-    ScanWorkload,
     Settings,
-    TpcbWorkload,
-    Workload,
-)  # fmt: skip
+    WorkloadMessage,
+)
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
+from acidtest.workload.commits import CommitsWorkload
+from acidtest.workload.iud import IudWorkload
+from acidtest.workload.orders import OrdersWorkload
+from acidtest.workload.scan import ScanWorkload
+from acidtest.workload.tpcb import TpcbWorkload
 
 COMMITS = CommitsWorkload(row_bytes=50)
 TPCB = TpcbWorkload(scale=1)
@@ -110,7 +110,9 @@ def test_the_balances_hold_after_a_run(instance: Instance, ledger: Ledger) -> No
 
 
 @pytest.mark.parametrize("workload", [ORDERS, REPEATABLE, IUD], ids=["orders", "repeatable orders", "iud"])
-def test_orders_and_rounds_hold_with_several_terminals(instance: Instance, ledger: Ledger, workload: Workload) -> None:
+def test_orders_and_rounds_hold_with_several_terminals(
+    instance: Instance, ledger: Ledger, workload: WorkloadMessage
+) -> None:
     events = talk(instance, ledger, [LoadPhase(), CheckPhase(), run(terminals=3), CheckPhase()], workload)
     before, after = conditions(events)
     assert all(before.values())

@@ -9,9 +9,10 @@ from planted import PLANTED
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
-from acidtest.journal.protocol import Checked, CheckPhase, Inspection, Job, LoadPhase, Phase, Target, TpccWorkload
+from acidtest.journal.protocol import Checked, CheckPhase, Inspection, Job, LoadPhase, Phase, Target
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
+from acidtest.workload.tpcc import TpccWorkload
 
 ENGINES = ("sqlite", "firebird-3.0", "firebird-5.0", "postgresql-15", "mariadb-10.11", "mysql-5.5")
 # Said on opening a session: what it changes is gone when it closes. Firebird's changes are made to a copy.

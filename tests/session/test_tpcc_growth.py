@@ -21,9 +21,9 @@ from acidtest.journal.protocol import (
     LoadPhase,
     Phase,
     RunPhase,
-    TpccWorkload,
 )
 from acidtest.place import Ledger
+from acidtest.workload.tpcc import TpccWorkload
 
 ENGINES = ("sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0", "postgresql-15", "mariadb-10.11", "mysql-5.5")
 TABLES = ("item", "warehouse", "stock", "district", "customer", "history", "orders", "order_line", "new_order")

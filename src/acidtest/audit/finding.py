@@ -2,7 +2,7 @@
 
 A rule is a function from what it looks at to what it found, with the name, severity, remedy and source that all of its
 findings share. It looks at one of two things: a ``Row`` of our own recordings (one combination of levels with all its
-repetitions), or a ``Bench``, a whole benchmark, ours or somebody else's. See docs/adding-a-rule.md.
+repetitions), or a ``Bench``, a whole benchmark, ours or somebody else's. See docs/ADDING-A-RULE.md.
 """
 
 from __future__ import annotations

@@ -90,10 +90,7 @@ def plan(
 
 def _seconds(planned: plan_.Plan) -> float:
     """Of cells that each have a copy of a database that is loaded once."""
-    loads = {
-        (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
-        for c in planned.cells
-    }
+    loads = {(c.engine, c.workload.database()): load_seconds(c) for c in planned.cells}
     return sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(loads.values())
 
 

@@ -20,45 +20,30 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Launcher
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.errors import CellFailed
-from acidtest.experiment import WorkloadSpec
 from acidtest.files import find_rig
 from acidtest.journal.models import EngineFacts, Grown, Machine, PlaceFacts, Recording, SettingInForce, Warning
 from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
-    ClosedLoop,
-    CommitsWorkload,
-    Count,
-    Duration,
     Hello,
-    IudWorkload,
     Job,
     Loaded,
     LoadPhase,
-    NumberedWorkload,
     Observe,
     Observed,
     ObservedCalls,
-    OltpWorkload,
-    OpenLoop,
-    OrdersWorkload,
-    Pacing,
     Phase,
     Progress,
     Result,
-    RunPhase,
     RunResult,
-    ScanWorkload,
     Settings,
-    TpcbWorkload,
-    TpccWorkload,
-    Workload,
 )
 from acidtest.place import DirectoryPlace, GuestPlace, Guests, Ledger, Place
 from acidtest.place import make as make_place
 from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
 
 Watch = Callable[[Progress], None]
 
@@ -98,7 +83,7 @@ class Templates:
         instance = engine.create(directory, cell.settings)
         try:
             instance.start(self.ledger)
-            workload = workload_of(cell.workload)
+            workload = cell.workload.message()
             phases: list[Phase] = [LoadPhase(sessions=os.cpu_count() or 1), CheckPhase()]
             job = Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=phases)
             loaded = checked = None
@@ -118,8 +103,7 @@ class Templates:
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
     shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
-    loaded = workload_of(cell.workload).model_dump_json(exclude={"read"})  # in whichever way it will be read
-    return f"{engine.id} {sorted(shaping.items())} {loaded}"
+    return f"{engine.id} {sorted(shaping.items())} {cell.workload.database()}"
 
 
 def run_cell(
@@ -167,7 +151,7 @@ def recorded(
     status: Any = "failed" if reason else "done"
     if seen.died:
         status, reason = "invalid", f"the server died in mid-run: {seen.died}"
-    elif not reason and (wrong := _invalid(seen)):
+    elif not reason and (wrong := _invalid(seen, cell.workload)):
         status, reason = "invalid", wrong
     if seen.memory and (wrong := seen.memory.wrong()):
         status, reason = "invalid", wrong
@@ -199,7 +183,12 @@ def recorded(
         device=seen.device.record() if seen.device else None,
         result=seen.result,
         calls=seen.calls,
-        warnings=[*seen.warnings, *_by_client(cell, engine), *watching.doubts(seen.calls), *_found(engine, seen)],
+        warnings=[
+            *seen.warnings,
+            *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
+            *watching.doubts(seen.calls),
+            *_found(engine, seen),
+        ],
         engine_log=seen.log,
     )
 
@@ -386,9 +375,9 @@ def _converse(
     job = Job(
         seed=cell.seed,
         target=instance.target(),
-        workload=workload_of(seen.workload or cell.workload),
+        workload=(seen.workload or cell.workload).message(),
         inspect=instance.inspections(),
-        phases=[*before_run, run_phase(cell.workload), *after_run],
+        phases=[*before_run, cell.workload.run_phase(), *after_run],
         observe=observe,
     )
     try:
@@ -421,7 +410,7 @@ def _converse(
             seen.settings = instance.settings_in_force(seen.answers)
 
 
-def _invalid(seen: CellOutcome) -> str | None:
+def _invalid(seen: CellOutcome, workload: WorkloadSpec) -> str | None:
     """Why the numbers of a finished cell must not be used, or None."""
     if seen.wrong:
         return seen.wrong
@@ -433,7 +422,7 @@ def _invalid(seen: CellOutcome) -> str | None:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
     for when, checked in (("before", seen.before), ("after", seen.after)):
-        if checked and (broken := broken_in(checked)):
+        if checked and (broken := broken_in(checked) or unchecked_in(checked, workload)):
             return f"consistency {when} the run: {broken}"
     if seen.result is None or (seen.check_before and not seen.before) or (seen.check_after and not seen.after):
         return "the rig ended without a result or a consistency check"
@@ -448,11 +437,11 @@ def broken_in(checked: Checked) -> str | None:
     return f"{broken.name} does not hold: {broken.detail}" if broken else None
 
 
-def _by_client(cell: Cell, engine: Engine) -> list[Warning]:
-    if cell.workload.kind != "orders" or engine.has_procedures:
-        return []
-    text = f"{engine.id} has no stored procedures: the client ran the statements of each call one by one."
-    return [Warning(code="by-client", about="goodput_per_s", text=text)]
+def unchecked_in(checked: Checked, workload: WorkloadSpec) -> str | None:
+    """The first condition of the workload that nobody looked at."""
+    looked_at = {condition.name for condition in checked.conditions}
+    missing = next((name for name in workload.conditions() if name not in looked_at), None)
+    return f"{missing} was not checked" if missing else None
 
 
 def _found(engine: Engine, seen: CellOutcome) -> list[Warning]:
@@ -466,72 +455,9 @@ def _facts(cell: Cell, engine: Engine, seen: CellOutcome) -> EngineFacts:
     return facts.model_copy(update=told)
 
 
-def workload_of(spec: WorkloadSpec) -> Workload:
-    """The workload in the rig's words."""
-    match spec.kind:
-        case "commits":
-            return CommitsWorkload(row_bytes=spec.row_bytes)
-        case "tpcb":
-            return TpcbWorkload(scale=spec.scale)
-        case "tpcc":
-            return TpccWorkload(
-                warehouses=spec.warehouses,
-                percent=spec.warehouse_percent,
-                procedures=spec.procedures,
-                keying=spec.keying,
-                roaming=spec.roaming,
-            )
-        case "orders":
-            return OrdersWorkload(
-                products=spec.products, orders_per_call=spec.orders_per_call, repeatable=spec.repeatable
-            )
-        case "iud":
-            return IudWorkload(rows=spec.rows)
-        case "scan":
-            return ScanWorkload(size_mb=spec.size_mb, read=spec.read)
-        case "oltp":
-            return OltpWorkload(tables=spec.tables, table_rows=spec.table_rows)
-        case "numbered":
-            return NumberedWorkload(terminals=spec.terminals, parts=spec.parts, row_bytes=spec.row_bytes)
-
-
-def run_phase(spec: WorkloadSpec) -> RunPhase:
-    """The workload's parameters in the rig's words."""
-    pacing: Pacing = (
-        ClosedLoop(think_ms=spec.think_ms)
-        if spec.rate_per_s is None
-        else OpenLoop(rate_per_s=spec.rate_per_s, arrivals=spec.arrivals)
-    )
-    return RunPhase(
-        terminals=spec.terminals,
-        threads=spec.threads,
-        pacing=pacing,
-        warmup_s=spec.warmup_s,
-        extent=Count(transactions=spec.count) if spec.count else Duration(seconds=spec.duration_s or 0),
-        retries=spec.retries,
-    )
-
-
 def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
-    """About how large a loaded database of this workload is, on the generous side, for the free-space check."""
-    transactions = spec.count or (spec.duration_s or 0) * (spec.rate_per_s or 20_000)
-    rows, row_bytes = {"commits": (1, spec.row_bytes), "numbered": (2 * spec.parts, spec.row_bytes)}.get(
-        spec.kind, (1, 20)
-    )
-    history = int(transactions * rows * (row_bytes + 100))
-    if spec.kind == "scan":
-        history = spec.size_mb * 1_200_000 if spec.read == "sorted" else 0  # what is sorted outside of memory
-    loaded = {
-        "commits": 0,
-        "tpcb": spec.scale * 20_000_000,
-        "tpcc": spec.warehouses * spec.warehouse_percent * 1_600_000,
-        "orders": spec.products * 400,
-        "iud": spec.rows * 400,
-        "scan": spec.size_mb * 1_300_000,
-        "oltp": spec.tables * spec.table_rows * 400,
-        "numbered": spec.terminals * 2 * spec.parts * (spec.row_bytes + 100),
-    }[spec.kind]
-    return engine.empty_bytes + loaded + history
+    """About how large a loaded database of this workload gets, on the generous side, for the free-space check."""
+    return engine.empty_bytes + spec.loaded_bytes() + spec.history_bytes()
 
 
 def _now() -> str:

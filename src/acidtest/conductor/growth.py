@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
-from acidtest.conductor.cell import CellOutcome, broken_in, measure, on_base, recorded, workload_of
+from acidtest.conductor.cell import CellOutcome, broken_in, measure, on_base, recorded
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.rig import SILENCE_S, DiskFull, Standing, answered, converse
 from acidtest.engine import Engine, Instance
@@ -43,7 +43,8 @@ from acidtest.place import DirectoryPlace, Ledger, Place, filecache, image_bytes
 from acidtest.place import make as make_place
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, GrowthPace, size_bytes
-from acidtest.plan.estimate import EMPTY_BYTES, FIXED_BYTES, WAREHOUSE_BYTES
+from acidtest.plan.estimate import EMPTY_BYTES
+from acidtest.workload import GrowingWorkload
 
 FIRST_SHARE = 0.85  # of a size that is loaded while nothing but an assumption says how large a warehouse gets
 NEAR = 0.04  # of the size: what is missed by no more is not loaded after
@@ -264,7 +265,7 @@ class _Series:
         load = self._load
         assert load is not None
         carries = not load.told
-        seen.workload = cell.workload.model_copy(update={"warehouses": self._warehouses})
+        seen.workload = growing(cell).with_units(self._warehouses)
         seen.grown = load.grown if carries else load.grown.model_copy(update=_WITHOUT_LOAD)
         seen.before, seen.wrong = load.checked, load.wrong
         seen.warnings = _missed(load.grown)
@@ -413,20 +414,20 @@ class _Series:
         yield from converse(job, launcher, instance.environment(), silence_s=self._patience_s(cell))
 
     def _job(self, cell: Cell, instance: Instance, warehouses: int, phase: Phase) -> Job:
-        workload = workload_of(cell.workload.model_copy(update={"warehouses": warehouses}))
+        workload = growing(cell).with_units(warehouses).message()
         return Job(seed=cell.seed, target=instance.target(), workload=workload, inspect=[], phases=[phase])
 
     def _wanted(self, cell: Cell, target: int, part: int) -> int:
         """How many warehouses to load up to now."""
         assert cell.size is not None
-        if cell.size.warehouses is not None:
-            return cell.size.warehouses
+        if cell.size.units is not None:
+            return cell.size.units
         missing = target - (self.bytes if self._warehouses else self._fixed(cell))
         if part and missing <= NEAR * target:
             return self._warehouses
         known = self._known.get(self._shape(cell))
         if known is None:
-            assumed = cell.workload.warehouse_percent * WAREHOUSE_BYTES[self._engine.family]
+            assumed = growing(cell).unit_bytes(self._engine.family)
             more = int(FIRST_SHARE * missing / assumed)
         else:
             more = round(missing / known)
@@ -441,12 +442,12 @@ class _Series:
     def _fixed(self, cell: Cell) -> int:
         """What is assumed to be there beside warehouses."""
         family = self._engine.family
-        return EMPTY_BYTES[family] + cell.workload.warehouse_percent * FIXED_BYTES[family]
+        return EMPTY_BYTES[family] + growing(cell).fixed_bytes(family)
 
     def _shape(self, cell: Cell) -> str:
         specs = self._engine.setting_specs()
         shaping = sorted((name, cell.settings.get(name)) for name, spec in specs.items() if spec.shapes_files)
-        return f"{self._engine.id} {shaping} {cell.workload.warehouse_percent}"
+        return f"{self._engine.id} {shaping} {growing(cell).shape()}"
 
     def _make_sure_of_room(self, cell: Cell, place: Place, target: int) -> None:
         added = max(0, target - self.bytes)
@@ -519,6 +520,11 @@ _WITHOUT_LOAD: dict[str, Any] = {
     "load": [],
     "statistics": None,
 }
+
+
+def growing(cell: Cell) -> GrowingWorkload:
+    assert isinstance(cell.workload, GrowingWorkload)  # the reader takes no other beside [growth]
+    return cell.workload
 
 
 def place_of(cell: Cell, base: DirectoryPlace) -> str:

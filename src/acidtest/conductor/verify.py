@@ -59,7 +59,7 @@ def verify(plan: Plan, where: Path) -> None:
                     f"{engine_.id}: observe is for engines that run on this machine and that acidtest starts",
                     "leave observe out, or leave out what runs elsewhere",
                 )
-            if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
+            if cell.workload.needs_procedures() and not engine_.has_procedures:
                 raise BadInput(
                     f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
                     "set procedures = false, or leave the engine out of it",

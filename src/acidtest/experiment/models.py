@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from acidtest.workload import AnyWorkload, own_keys
 
 Scalar = str | int | float | bool
 
@@ -20,79 +23,6 @@ class Level(Model):
 
     name: str = Field(min_length=1, max_length=80)
     set: dict[str, Scalar] = {}
-
-
-NUMBERED = "numbered"  # the workload whose transactions can be looked for after a power cut
-SCANS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
-
-
-class WorkloadSpec(Model):
-    """How one workload is driven. Without ``rate_per_s`` the loop is closed, with it open."""
-
-    kind: Literal["commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp", "numbered"]
-    terminals: int = Field(default=1, ge=1, le=10_000)
-    threads: int | None = Field(default=None, ge=1, le=1_024, description="of the rig that drive a server's terminals")
-    warmup_s: float = Field(default=0.0, ge=0, le=86_400)
-    duration_s: float | None = Field(default=None, gt=0, le=604_800)
-    count: int | None = Field(default=None, ge=1, le=1_000_000_000)
-    think_ms: float = Field(default=0.0, ge=0, le=3_600_000)
-    rate_per_s: float | None = Field(default=None, gt=0, le=10_000_000)
-    arrivals: Literal["fixed", "poisson"] = "poisson"
-    retries: int = Field(default=10, ge=0, le=1_000_000)
-    scale: int = Field(default=1, ge=1, le=20_000, description="tpcb: branches")
-    row_bytes: int = Field(default=100, ge=0, le=8_000, description="commits: text in each row")
-    warehouses: int = Field(default=1, ge=1, le=100_000, description="tpcc: the scale")
-    warehouse_percent: int = Field(default=100, ge=1, le=100, description="tpcc: rows of a warehouse; 100: as TPC-C")
-    procedures: bool = Field(default=False, description="tpcc: one stored procedure a transaction")
-    keying: bool = Field(default=False, description="tpcc: keying and think times of clause 5.2.5")
-    roaming: bool = Field(default=False, description="tpcc: terminals go to another warehouse for each transaction")
-    products: int = Field(default=10_000, ge=1, le=10_000_000, description="orders: products with an inventory")
-    orders_per_call: int = Field(default=100, ge=1, le=10_000, description="orders: written by one transaction")
-    repeatable: bool = Field(default=False, description="orders: the same products in every run")
-    rows: int = Field(default=5_000, ge=1, le=10_000_000, description="iud: inserted, read, updated, deleted")
-    size_mb: int = Field(default=100, ge=1, le=10_000_000, description="scan: values of the table, 10^6 bytes")
-    read: Literal["natural", "sorted", "indexed"] = Field(default="natural", description="scan: the way it is read")
-    tables: int = Field(default=1, ge=1, le=1_000, description="oltp")
-    table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="oltp: rows in each table")
-    parts: int = Field(default=3, ge=1, le=256, description="numbered: rows of a transaction in each of two tables")
-    observe: bool = Field(default=False, description="the engine's system calls are watched, which costs time")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _few_scans(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind") == "scan" and not given.keys() & {"duration_s", "count"}:
-            return {**given, "count": SCANS}
-        return given
-
-    @model_validator(mode="after")
-    def _one_extent(self) -> WorkloadSpec:
-        if (self.duration_s is None) == (self.count is None):
-            raise ValueError('give either "duration_s" or "count"')
-        if self.rate_per_s is not None and self.think_ms:
-            raise ValueError('"think_ms" belongs to a closed loop and "rate_per_s" to an open one: give one of them')
-        return self
-
-
-# A factor may carry the name of any of these; those of the other workload do not apply.
-WORKLOAD_PARAMETERS = tuple(name for name in WorkloadSpec.model_fields if name != "kind")
-PARAMETERS_OF_ONE = {
-    "scale": "tpcb",
-    "row_bytes": "commits",
-    "warehouses": "tpcc",
-    "warehouse_percent": "tpcc",
-    "procedures": "tpcc",
-    "keying": "tpcc",
-    "roaming": "tpcc",
-    "products": "orders",
-    "orders_per_call": "orders",
-    "repeatable": "orders",
-    "rows": "iud",
-    "size_mb": "scan",
-    "read": "scan",
-    "tables": "oltp",
-    "table_rows": "oltp",
-    "parts": "numbered",
-}
 
 
 class PlaceSpec(Model):
@@ -212,6 +142,15 @@ class GrowthSpec(Model):
     statistics: bool = Field(default=True, description="tables and indexes are looked into at each size")
 
 
+# Version 0.1 wrote these keys of every workload, whichever it was. The digest still has them, so that a journal begun
+# by that version can be resumed; keys that came later are not among them.
+KEYS_OF_0_1: Mapping[str, Any] = {
+    "scale": 1, "row_bytes": 100, "warehouses": 1, "warehouse_percent": 100, "procedures": False, "keying": False,
+    "roaming": False, "products": 10_000, "orders_per_call": 100, "repeatable": False, "rows": 5_000, "size_mb": 100,
+    "read": "natural", "tables": 1, "table_rows": 100_000, "parts": 3,
+}  # fmt: skip
+
+
 class Experiment(Model):
     """One experiment. Every factor is listed here, also those with one level."""
 
@@ -223,7 +162,7 @@ class Experiment(Model):
     base: dict[str, str] = {}
     factors: dict[str, list[Level]]
     exclude: list[dict[str, list[str]]] = []
-    workload: dict[str, WorkloadSpec]
+    workload: dict[str, AnyWorkload]
     settings: dict[str, dict[str, Scalar]] = {}
     place: PlaceSpec = PlaceSpec()
     growth: GrowthSpec | None = None
@@ -232,11 +171,11 @@ class Experiment(Model):
 
     def to_run(self) -> Experiment:
         """Without the workload of power cuts, where there are others: that is for ``acidtest powercut``."""
-        return self._with_workloads([name for name, spec in self.workload.items() if spec.kind != NUMBERED])
+        return self._with_workloads([name for name, spec in self.workload.items() if not spec.CAN_BE_SURVEYED])
 
     def to_cut(self) -> Experiment:
         """The workload of power cuts alone, where there is one: the others are for ``acidtest run``."""
-        return self._with_workloads([name for name, spec in self.workload.items() if spec.kind == NUMBERED])
+        return self._with_workloads([name for name, spec in self.workload.items() if spec.CAN_BE_SURVEYED])
 
     def _with_workloads(self, names: list[str]) -> Experiment:
         levels = [level for level in self.factors["workload"] if level.set.get("workload", level.name) in names]
@@ -244,7 +183,14 @@ class Experiment(Model):
             return self
         return self.model_copy(update={"factors": self.factors | {"workload": levels}})
 
+    @classmethod
+    def recorded(cls, dumped: Mapping[str, Any]) -> Experiment:
+        """An experiment as a journal holds it, written by this version or an earlier one. Raises ValidationError."""
+        workloads = {name: own_keys(table) for name, table in dumped["workload"].items()}
+        return cls.model_validate({**dumped, "workload": workloads})
+
     def digest(self) -> str:
         """Tells experiments apart: SHA-256 over everything that shapes a result (not title, question and waivers)."""
         shaping: dict[str, Any] = self.model_dump(mode="json", exclude={"title", "question", "waive"})
+        shaping["workload"] = {name: KEYS_OF_0_1 | table for name, table in shaping["workload"].items()}
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

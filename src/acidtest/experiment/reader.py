@@ -12,9 +12,10 @@ from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from acidtest.errors import BadInput, nearest, not_among
-from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, GrowthSpec, PlaceSpec, WorkloadSpec
+from acidtest.experiment.models import Experiment, GrowthSpec, PlaceSpec
 from acidtest.experiment.sizes import check_ascending, size_of
 from acidtest.journal.models import SIZE
+from acidtest.workload import BY_KIND, KINDS, PARAMETERS, GrowingWorkload, growing, kinds_with
 
 TOP_KEYS = (
     "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
@@ -23,7 +24,6 @@ TOP_KEYS = (
 )  # fmt: skip
 FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
-WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp", "numbered")
 SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
@@ -74,16 +74,16 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
     plain = dict(written)
     workloads = _table(where, "workload", plain.get("workload", {}))
     if not workloads:
-        raise BadInput(f"{where}: no workload", f"add a table [workload.{WORKLOAD_KINDS[0]}]")
+        raise BadInput(f"{where}: no workload", f"add a table [workload.{KINDS[0]}]")
     for name, parameters in workloads.items():
         key = f"workload.{name}"
         table = _table(
             where, key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload"
         )
         kind = table.setdefault("kind", name)
-        if kind not in WORKLOAD_KINDS:
-            raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), WORKLOAD_KINDS)}")
-        _known_keys(where, key, table, tuple(WorkloadSpec.model_fields))
+        if kind not in KINDS:
+            raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), KINDS)}")
+        _workload_keys(where, key, str(kind), table)
         _extent_overlay(table)
         workloads[name] = table
     plain["workload"] = workloads
@@ -135,14 +135,18 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
     if SIZE in plain["factors"]:
         raise BadInput(f"{where}: factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
     for name, workload in plain["workload"].items():
-        if workload["kind"] != "tpcc":
+        spec_kind = workload["kind"]
+        spec = BY_KIND[spec_kind]
+        if not issubclass(spec, GrowingWorkload):
             raise BadInput(
-                f"{where}: workload.{name}: databases grow under tpcc, and this is {workload['kind']}",
+                f"{where}: workload.{name}: databases grow under {', '.join(growing())}, and this is {spec_kind}",
                 "leave the workload out, or leave [growth] out",
             )
-        if "warehouses" in workload or "warehouses" in sets:
-            raise BadInput(f"{where}: warehouses: growth.sizes say how many there are", "leave warehouses out")
-        workload.setdefault("roaming", True)  # terminals that stay at home never see most of what was added
+        unit = spec.UNIT_OF_SIZE
+        if unit in workload or unit in sets:
+            raise BadInput(f"{where}: {unit}: growth.sizes say how many there are", f"leave {unit} out")
+        for key, value in spec.GROWN_DEFAULTS.items():
+            workload.setdefault(key, value)
     given = [level["set"].get("place.memory_mb") for levels in plain["factors"].values() for level in levels]
     given.append(plain.get("place", {}).get("memory_mb"))
     memories: list[int | None] = [memory for memory in given if isinstance(memory, int)]
@@ -209,7 +213,7 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
     dotted = "." in factor
     if dotted:
         _settable(where, key, factor)
-    known = factor in ALWAYS_FACTORS or factor in WORKLOAD_PARAMETERS or dotted
+    known = factor in ALWAYS_FACTORS or factor in PARAMETERS or dotted
     result: list[dict[str, Any]] = []
     for position, level in enumerate(levels, start=1):
         at = f"{key}, level {position}"
@@ -247,7 +251,7 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
 
 
 def _unknown_factor(where: str, factor: str) -> BadInput:
-    allowed = (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS)
+    allowed = (*ALWAYS_FACTORS, *PARAMETERS)
     near = nearest(factor, allowed)
     meant = f' (did you mean "{near}"?)' if near else ""
     return BadInput(
@@ -264,8 +268,8 @@ def _settable(where: str, at: str, target: str) -> None:
     elif setting:
         if owner not in FAMILIES:
             raise BadInput(f"{where}: {not_among(f'{at}: engine family', owner, (*FAMILIES, 'place'))}")
-    elif target not in ALWAYS_FACTORS and target not in WORKLOAD_PARAMETERS:
-        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS))}")
+    elif target not in ALWAYS_FACTORS and target not in PARAMETERS:
+        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *PARAMETERS))}")
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -327,6 +331,17 @@ def _known_keys(where: str, prefix: str, table: dict[str, Any], allowed: tuple[s
             raise BadInput(f"{where}: {not_among(at, key, allowed)}")
 
 
+def _workload_keys(where: str, key: str, kind: str, table: dict[str, Any]) -> None:
+    """Refuse the keys that this kind of workload does not have, and say which ones do."""
+    for name in table:
+        if name not in BY_KIND[kind].model_fields and (others := kinds_with(name)):
+            raise BadInput(
+                f"{where}: {key}: {name} is a key of {', '.join(others)}, and this workload is {kind}",
+                f'leave it out, or write kind = "{others[0]}"',
+            )
+    _known_keys(where, key, table, tuple(BY_KIND[kind].model_fields))
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -346,7 +361,10 @@ def _validate(where: str, plain: dict[str, Any]) -> Experiment:
 
 def _said(error: ErrorDetails) -> str:
     """One of pydantic's findings in our words."""
-    key = ".".join(str(part) for part in error["loc"])
+    where = error["loc"]
+    if where[0] == "workload":
+        where = (*where[:2], *where[3:])  # pydantic names the kind of a workload after its name
+    key = ".".join(str(part) for part in where)
     found = _shown(error["input"])
     context = error.get("ctx", {})
     match error["type"]:

@@ -345,11 +345,6 @@ class Cut(Record):
     checks: dict[str, Verdict] = {}
 
 
-def counted(kind: str) -> str:
-    """What the rates of a kind of workload count."""
-    return "reads" if kind == "scan" else "commits"
-
-
 class Recording(Record):
     """All that one cell produced."""
 

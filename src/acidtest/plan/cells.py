@@ -13,19 +13,19 @@ from pydantic import ValidationError
 
 from acidtest.errors import BadInput
 from acidtest.experiment import (
-    PARAMETERS_OF_ONE,
     Experiment,
     Level,
     PlaceSpec,
     Scalar,
     Size,
-    WorkloadSpec,
     place_keys_without_meaning,
     size_of,
 )
 from acidtest.journal.models import NOT_APPLICABLE, SIZE
+from acidtest.workload import WorkloadSpec
 
 Spec = TypeVar("Spec", WorkloadSpec, PlaceSpec)
+ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 
 
 @dataclass(frozen=True)
@@ -116,14 +116,14 @@ def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[di
     for level in chosen.values():
         sets.update(level.set)
     family = family_of(experiment, str(sets["engine"]))
-    kind = experiment.workload[str(sets["workload"])].kind
+    workload = experiment.workload[str(sets["workload"])]
     place = (sets.get(f"place.{key}", getattr(experiment.place, key)) for key in ("kind", "filesystem"))
     unmeant = place_keys_without_meaning(*place)
     levels: dict[str, str] = {}
     for factor, level in chosen.items():
-        reaches = [target for target in level.set if _reaches(target, family, kind, unmeant)]
+        reaches = [target for target in level.set if _reaches(target, family, workload, unmeant)]
         levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
-    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind, unmeant)}
+    return levels, {target: value for target, value in sets.items() if _reaches(target, family, workload, unmeant)}
 
 
 def family_of(experiment: Experiment, engine: str) -> str:
@@ -134,13 +134,13 @@ def family_of(experiment: Experiment, engine: str) -> str:
     return {"mariadb": "mysql"}.get(family, family)
 
 
-def _reaches(target: str, family: str, kind: str, unmeant: tuple[str, ...]) -> bool:
+def _reaches(target: str, family: str, workload: WorkloadSpec, unmeant: tuple[str, ...]) -> bool:
     owner, _, setting = target.partition(".")
     if owner == "place":
         return setting not in unmeant
     if setting:
         return owner == family
-    return PARAMETERS_OF_ONE.get(target, kind) == kind
+    return target in ALWAYS or target in type(workload).model_fields
 
 
 def _cell(
@@ -163,7 +163,7 @@ def _cell(
             place[setting] = value
         elif setting:
             settings[setting] = value
-        elif target not in ("engine", "durability", "workload"):
+        elif target not in ALWAYS:
             parameters[target] = value
     where = _varied(experiment.place, place, "place.", f"place {experiment.place.kind}")
     size, series = None, ""

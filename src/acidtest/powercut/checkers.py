@@ -151,8 +151,11 @@ def _transactions(evidence: CutEvidence) -> Answer:
 def _conditions(evidence: CutEvidence) -> Answer:
     if evidence.checked is None:
         return Answer("unknown", ("the consistency conditions could not be checked",))
-    broken = [one for one in evidence.checked.conditions if not one.holds]
-    return Answer("lost", tuple(f"{one.name} does not hold: {one.detail}" for one in broken)) if broken else SURVIVED
+    checked = evidence.checked.conditions
+    if broken := [one for one in checked if not one.holds]:
+        return Answer("lost", tuple(f"{one.name} does not hold: {one.detail}" for one in broken))
+    missing = [name for name in evidence.conditions if name not in {one.name for one in checked}]
+    return Answer("unknown", tuple(f"{name} was not checked" for name in missing)) if missing else SURVIVED
 
 
 def _integrity(evidence: CutEvidence) -> Answer:

@@ -26,6 +26,7 @@ class CutEvidence:
     missing_lines: int = 0  # of the acknowledgement log
     is_numbered: bool = True  # whether the workload numbers its commits, so that each can be looked for
     fate: Fate | None = None
+    conditions: tuple[str, ...] = ()  # of the workload, by name: each of them is to be checked
     checked: Checked | None = None
     integrity: Integrity | None = None
     filesystem_check: Literal["clean", "errors", "unknown"] = "unknown"

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from acidtest.conductor.cell import workload_of
 from acidtest.conductor.rig import Refused, Standing, answered, converse
 from acidtest.engine import Ended, Instance
 from acidtest.errors import CellFailed
@@ -75,7 +74,7 @@ class Inspector:
         job = Job(
             seed=self._cell.seed,
             target=self._instance.target(),
-            workload=workload_of(self._cell.workload),
+            workload=self._cell.workload.message(),
             inspect=[],
             phases=list(phases),
         )

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from acidtest.conductor.cell import run_phase, workload_of
 from acidtest.conductor.rig import Process, Working, converse
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed
@@ -110,11 +109,11 @@ def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
     acknowledged = AcknowledgementLog(directory)
     try:
         update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
-        phase: RunPhase = run_phase(cell.workload).model_copy(update=update)
+        phase: RunPhase = cell.workload.run_phase().model_copy(update=update)
         job = Job(
             seed=cell.seed,
             target=instance.target(),
-            workload=workload_of(cell.workload),
+            workload=cell.workload.message(),
             inspect=instance.inspections(),
             phases=[phase],
         )

@@ -16,7 +16,6 @@ from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
 from acidtest.powercut.checkers import Judgement, judge
 from acidtest.powercut.drives import Drives, simulated
-from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.exploration import RecordedLoad, inspect_state
 from acidtest.powercut.trial import Trial
 
@@ -53,7 +52,7 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
         held.callback(trial.release)
         sector_bytes, records = disk_log.read(kept.log)
         load = RecordedLoad(kept.log, records, 0, len(records), sector_bytes, 0, kept.acknowledged)
-        evidence = CutEvidence(is_numbered=trial.is_numbered)
+        evidence = trial.evidence()
         try:
             inspect_state(trial, load, kept.state, evidence)
         except CellFailed as error:

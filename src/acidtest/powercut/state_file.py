@@ -100,7 +100,7 @@ def read(file: Path) -> KeptState:
     """What ``file`` describes. Raises BadInput for what is no state file, and for one whose log is not beside it."""
     fields = _fields(file)
     try:
-        experiment = Experiment.model_validate(fields["experiment"])
+        experiment = Experiment.recorded(fields["experiment"])
         state = fields["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in state["torn"])
         name = fields["cell"].partition("-seed-")[0]

@@ -79,8 +79,8 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        has_cache = cell.place.disk_cache_mb > 0
-        if has_cache and not self._failure.builds_states and not self.place.loses(self._keep, seeds=(1, 2, 3)):
+        is_cut = not blank and not self._failure.builds_states and cell.place.disk_cache_mb > 0
+        if is_cut and not self.place.loses(self._keep, seeds=(1, 2, 3)):
             self._disk_keeps_all = (
                 "the disk lost nothing of what was written and not flushed: a cut of its power proves nothing"
             )
@@ -100,7 +100,7 @@ class Trial:
         self.kept_records = self.drive.stats().log_records
         # Without a cut all must be found as it was loaded: what is amiss later is then the cut's doing.
         self.place.begin()
-        evidence = CutEvidence(is_numbered=self.is_numbered)
+        evidence = self.evidence()
         try:
             self.inspector.inspect(evidence, [])
             self._recovery_s = evidence.engine_recovery_s or 0.0
@@ -121,17 +121,13 @@ class Trial:
         assert self._inspector is not None
         return self._inspector
 
-    @property
-    def is_numbered(self) -> bool:
-        """Whether the workload numbers its commits, so that each can be looked for."""
-        return self._cell.workload.kind == "numbered"
-
     def evidence(self) -> CutEvidence:
         """That of a cut which has shown nothing yet."""
         return CutEvidence(
             disk_keeps_all=self._disk_keeps_all,
             broken_without_cut=self._broken_without_cut,
-            is_numbered=self.is_numbered,
+            is_numbered=self._cell.workload.CAN_BE_SURVEYED,
+            conditions=self._cell.workload.conditions(),
         )
 
     def run(
@@ -246,7 +242,7 @@ class Trial:
         timer.start()
         try:
             # What it shows does not count: from the cut on the disk forgets what it is told.
-            self.inspector.inspect(CutEvidence(is_numbered=self.is_numbered), acknowledged)
+            self.inspector.inspect(self.evidence(), acknowledged)
         finally:
             timer.join()
             self.instance.lose_power()

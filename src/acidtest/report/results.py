@@ -22,10 +22,11 @@ from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.survival import survivals
 from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, counted
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import grown, pivot
 from acidtest.report.numbers import summary_json
+from acidtest.workload import unit
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -83,7 +84,7 @@ class Table:
     @property
     def counted(self) -> str:
         """What its rates count."""
-        return counted(str(self.lines[0].row.first.workload["kind"]))
+        return unit(str(self.lines[0].row.first.workload["kind"]))
 
 
 @dataclass(frozen=True)
