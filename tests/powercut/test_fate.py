@@ -18,13 +18,13 @@ CHECKED = Checked(conditions=[Condition(name="counters_match", holds=True, detai
 
 
 def ranges(numbers: set[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    together: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if together and together[-1][1] == number - 1:
+            together[-1] = (together[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            together.append((number, number))
+    return together
 
 
 def survey(whole: dict[int, set[int]], torn: dict[int, set[int]] | None = None) -> Survey:

@@ -52,11 +52,11 @@ def printed(held: Journal) -> str:
 
 
 def test_the_speed_is_the_median_of_the_cuts_that_have_one() -> None:
-    found = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
-    assert found["sqlite", "drive"].commits_per_s == pytest.approx(200)
-    assert [verdict for verdict, _ in found["sqlite", "os"].speeds] == ["lost", "survived", "lost"]
-    assert found["firebird-5.0", "os"].commits_per_s is None
-    assert found["firebird-5.0", "drive"].verdict == "unknown"
+    by_levels = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
+    assert by_levels["sqlite", "drive"].commits_per_s == pytest.approx(200)
+    assert [verdict for verdict, _ in by_levels["sqlite", "os"].speeds] == ["lost", "survived", "lost"]
+    assert by_levels["firebird-5.0", "os"].commits_per_s is None
+    assert by_levels["firebird-5.0", "drive"].verdict == "unknown"
 
 
 def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
@@ -116,8 +116,8 @@ def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, wi
     assert colours["transparent", VERDICTS["unknown"]] == 1
     ticks = Counter(one.get_attribute("fill") for one in page.locator("#survival svg .mark-rect.role-mark path").all())
     assert ticks == {VERDICTS["survived"]: 6, VERDICTS["lost"]: 2, VERDICTS["unknown"]: 1}
-    said = page.locator("#survival svg .mark-text.role-mark text").all_text_contents()
-    assert sorted(said) == ["1 of 3", "2 of 3", "3 of 3"]
+    labels = page.locator("#survival svg .mark-text.role-mark text").all_text_contents()
+    assert sorted(labels) == ["1 of 3", "2 of 3", "3 of 3"]
 
     rows = [" ".join(row.split()) for row in page.locator(".cuts tbody tr").all_inner_texts()]
     assert rows == [
@@ -149,8 +149,8 @@ def test_report_writes_the_page(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert f"Page: {tmp_path / 'report.html'}" in shown.stdout
     (tmp_path / "report.html").unlink()
-    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
-    assert [row["verdict"] for row in json.loads(told.stdout)["combinations"]] == [
+    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert [row["verdict"] for row in json.loads(shown.stdout)["combinations"]] == [
         "lost", "survived", "unknown", "unknown",
     ]  # fmt: skip
     assert (tmp_path / "report.html").exists()

@@ -21,9 +21,7 @@ class Survival:
     lost: int
     unknown: int
     acknowledged: int  # commits, before all cuts together
-    lost_commits_worst: (
-        int | None
-    )  # in the cut that lost the most; None where one lost so much that none can be counted
+    lost_commits_worst: int | None  # in the cut that lost the most; None where commits of one could not be counted
     torn: int  # transactions found in parts, over all cuts
     filesystem_recovery_s: float | None
     engine_recovery_s: float | None
@@ -88,7 +86,7 @@ def _survival(group: list[Recording]) -> Survival:
 def speed(cut: Cut) -> float | None:
     """Commits a second that were acknowledged before the cut; None where that is not known.
 
-    Of crash states it is not: what is told of them belongs to one state, not to the whole load.
+    Of crash states it is not: their commits are those of one state, not of the whole load.
     """
     if cut.fate is None or cut.states is not None or cut.at_s <= 0:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,12 +12,6 @@ from acidtest.journal.models import Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing
 from acidtest.plan import Cell
-
-
-def admit(cells: Iterable[Cell]) -> None:
-    """Raise MachineLacks where a cell asks for what this machine cannot do."""
-    if any(cell.workload.observe for cell in cells):
-        tracing.means()
 
 
 @contextmanager
@@ -63,7 +57,7 @@ def doubts(calls: ObservedCalls | None) -> list[Warning]:
     if calls is None:
         return []
     by = {"kernel": "the kernel's tracing", "strace": "strace, which stops the engine twice a call"}[calls.means]
-    found = [
+    warnings = [
         Warning(
             code="observed",
             about="goodput_per_s",
@@ -72,5 +66,5 @@ def doubts(calls: ObservedCalls | None) -> list[Warning]:
     ]
     if calls.dropped:
         text = f"{calls.dropped:,} events of the kernel were lost: every count of calls is a lower bound."
-        found.append(Warning(code="calls-lost", about="calls", text=text))
-    return found
+        warnings.append(Warning(code="calls-lost", about="calls", text=text))
+    return warnings

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among
+from acidtest.families import FAMILIES
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
@@ -118,12 +119,16 @@ class Engine(ABC):
     """One engine version on this machine. ``settings`` arguments are by bare name, values as the user wrote them."""
 
     id: str  # "firebird-5.0"
-    family: str  # "firebird": the prefix of its settings in an experiment
+    family: str  # "firebird": its name in acidtest.families, and the prefix of its settings in an experiment
     empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
     embedded: bool = False  # runs inside the rig
     on_raw_device: bool = False  # its database may be a block device itself, without a file system
-    has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
+
+    @property
+    def has_procedures(self) -> bool:
+        """Whether procedures are stored in the database; otherwise the client runs a workload's statements itself."""
+        return FAMILIES[self.family].has_procedures
 
     @abstractmethod
     def offer(self) -> Offer:

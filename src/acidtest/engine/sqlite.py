@@ -54,7 +54,6 @@ class Sqlite(Engine):
     id = "sqlite"
     family = "sqlite"
     embedded = True
-    has_procedures = False
 
     def offer(self) -> Offer:
         facts = self.facts()

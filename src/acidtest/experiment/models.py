@@ -122,7 +122,7 @@ def place_keys_without_meaning(kind: object, filesystem: object) -> tuple[str, .
 class ServerSpec(Model):
     """A server that is not ours, by its connection URL. The password never leaves memory: no journal holds it."""
 
-    family: Literal["postgresql", "mysql"]
+    family: str  # of families.SERVERS
     host: str  # a name or an address, or the path of a Unix socket or of the directory that holds it
     port: int = Field(ge=1, le=65_535)
     user: str = Field(min_length=1)

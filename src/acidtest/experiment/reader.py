@@ -11,9 +11,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
+from acidtest import families
 from acidtest.errors import BadInput, nearest, not_among
 from acidtest.experiment.models import Experiment, GrowthSpec, PlaceSpec
 from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.families import FAMILIES, SERVERS
 from acidtest.journal.models import SIZE
 from acidtest.workload import BY_KIND, KINDS, PARAMETERS, GrowingWorkload, growing, kinds_with
 
@@ -22,9 +24,7 @@ TOP_KEYS = (
     "factors", "exclude", "workload", "settings", "place", "growth", "servers", "waive",
     "quick",
 )  # fmt: skip
-FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
-SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
 
@@ -88,7 +88,7 @@ def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
         workloads[name] = table
     plain["workload"] = workloads
     settings = _table(where, "settings", plain.get("settings", {}))
-    _known_keys(where, "settings", settings, FAMILIES)
+    _known_keys(where, "settings", settings, tuple(FAMILIES))
     for family, table in settings.items():
         _table(where, f"settings.{family}", table)
     _known_keys(where, "place", _table(where, "place", plain.get("place", {})), PLACE_KEYS)
@@ -167,7 +167,7 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
 def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
     """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``."""
     _known_keys(where, key, table, ("url", "schema"))
-    form = "write it as postgresql://USER@HOST:PORT/DATABASE or mysql://USER@HOST:PORT/DATABASE"
+    form = f"write it as {' or '.join(f'{scheme}://USER@HOST:PORT/DATABASE' for scheme in SERVERS)}"
     if not isinstance(table.get("url"), str):
         raise BadInput(f"{where}: {key}: has no url", form)
     try:
@@ -175,23 +175,24 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
         port = url.port
     except ValueError as error:
         raise BadInput(f"{where}: {key}.url: is no URL: {error}", form) from None
-    family = {"postgres": "postgresql", "mariadb": "mysql"}.get(url.scheme, url.scheme)
-    if family not in SERVER_PORTS:
-        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVER_PORTS)}", form)
+    family = families.of_word(url.scheme)
+    if family is None or family.server_port is None:
+        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVERS)}", form)
     database = unquote(url.path.strip("/"))
     # As libpq has it: a socket cannot stand where a host does.
     host = parse_qs(url.query).get("host", [url.hostname or ""])[0]
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
             raise BadInput(f"{where}: {key}.url: names no {what}", form)
-    if family == "mysql" and "schema" in table:
-        raise BadInput(f"{where}: {key}.schema: MySQL has none: the URL's database is where tables go", "leave it out")
+    if not family.server_schemas and "schema" in table:
+        why = f"{family.products[0].title} has none: the URL's database is where tables go"
+        raise BadInput(f"{where}: {key}.schema: {why}", "leave it out")
     name = key.partition(".")[2]
     password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
     return {
-        "family": family,
+        "family": family.name,
         "host": host,
-        "port": port or SERVER_PORTS[family],
+        "port": port or family.server_port,
         "user": unquote(url.username or ""),
         "password": SecretStr(password) if password is not None else None,
         "database": database,

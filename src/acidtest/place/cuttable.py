@@ -1,6 +1,6 @@
 """A file system on a simulated disk whose power is cut, again and again from the same state.
 
-In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, look, ``end``. From
+In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, inspection, ``end``. From
 ``cut`` on the disk answers and forgets, so that nothing hangs; what survived comes back with ``recover``. The file
 system is unmounted in the ordinary way, never lazily: as long as somebody uses the old one, the new one is not mounted.
 """

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from acidtest import families
 from acidtest.errors import BadInput
 from acidtest.experiment import (
     Experiment,
@@ -130,8 +131,8 @@ def family_of(experiment: Experiment, engine: str) -> str:
     """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
     if engine in experiment.servers:
         return experiment.servers[engine].family
-    family = engine.partition("-")[0]
-    return {"mariadb": "mysql"}.get(family, family)
+    family = families.of_engine(engine)
+    return family.name if family else engine.partition("-")[0]
 
 
 def _reaches(target: str, family: str, workload: WorkloadSpec, unmeant: tuple[str, ...]) -> bool:

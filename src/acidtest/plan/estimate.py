@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
+from acidtest.families import FAMILIES
 from acidtest.plan.cells import Cell
 from acidtest.workload import GrowingWorkload
 
@@ -53,16 +54,13 @@ def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> 
     return total
 
 
-# Of databases that grow, by family of engine.
-EMPTY_BYTES = {"sqlite": 100_000, "firebird": 2_500_000, "postgresql": 7_500_000, "mysql": 5_000_000}
-ASSUMED_LOAD_BYTES_PER_S = {"sqlite": 15e6, "firebird": 6e6, "postgresql": 15e6, "mysql": 6e6}
 ASSUMED_LOOK_BYTES_PER_S = 60e6  # consistency checks and statistics, which go through everything
 
 
 def database_bytes(cell: Cell, family: str, units: int) -> int:
     """How large so many of the workload's units of size are assumed to be on an engine of this family."""
     assert isinstance(cell.workload, GrowingWorkload)
-    return EMPTY_BYTES[family] + cell.workload.fixed_bytes(family) + units * cell.workload.unit_bytes(family)
+    return FAMILIES[family].empty_bytes + cell.workload.fixed_bytes(family) + units * cell.workload.unit_bytes(family)
 
 
 def size_bytes(cell: Cell, family: str) -> int:
@@ -95,7 +93,7 @@ class GrowthPace:
         self._seen.append((cell, seconds))
 
     def bytes_per_s(self, engine: str) -> float:
-        return self._speeds.get(engine, ASSUMED_LOAD_BYTES_PER_S[self._families[engine]])
+        return self._speeds.get(engine, FAMILIES[self._families[engine]].load_bytes_per_s)
 
     def left(self, remaining: Iterable[Cell], held: Mapping[str, int]) -> float:
         """Seconds that ``remaining`` will take, where ``held`` has the bytes of each series' database so far."""

@@ -96,7 +96,7 @@ def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, s
             in_vain = 0
             yield state
         elif (in_vain := in_vain + 1) > 1000 + len(moments):
-            return  # all that there are have been told
+            return  # there are no other states
 
 
 class Contents:

@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Refused, Standing, answered, converse
 from acidtest.engine import Ended, Instance
 from acidtest.errors import CellFailed
-from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hello, Job, Phase, Surveyed, SurveyPhase
+from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hello, Phase, Surveyed, SurveyPhase
 from acidtest.place import Ledger
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
@@ -71,13 +72,7 @@ class Inspector:
         return answered(self._converse([AskPhase(questions=[question])]))
 
     def _converse(self, phases: Sequence[Phase]) -> Iterator[Event]:
-        job = Job(
-            seed=self._cell.seed,
-            target=self._instance.target(),
-            workload=self._cell.workload.message(),
-            inspect=[],
-            phases=list(phases),
-        )
+        job = job_for(self._cell, self._instance, phases)
         return converse(job, Unledgered(), self._instance.environment(), self._standing)
 
     @contextmanager

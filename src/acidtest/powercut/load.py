@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Process, Working, converse
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed
-from acidtest.journal.protocol import Duration, Hello, Job, RunPhase, Settings
+from acidtest.journal.protocol import Duration, Hello, Job, Settings
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import AcknowledgementLog
 from acidtest.powercut.moment import Moment
@@ -109,15 +110,8 @@ def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
     acknowledged = AcknowledgementLog(directory)
     try:
         update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
-        phase: RunPhase = cell.workload.run_phase().model_copy(update=update)
-        job = Job(
-            seed=cell.seed,
-            target=instance.target(),
-            workload=cell.workload.message(),
-            inspect=instance.inspections(),
-            phases=[phase],
-        )
-        load = Load(job, instance.environment(), acknowledged)
+        phase = cell.workload.run_phase().model_copy(update=update)
+        load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged)
         try:
             yield load
         finally:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.analysis import disk_log
-from acidtest.conductor.cell import Templates, template_bytes
 from acidtest.conductor.engines import describe
+from acidtest.conductor.template import Templates, template_bytes
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Fate
 from acidtest.place import DirectoryPlace, Ledger, check_machine

@@ -7,16 +7,15 @@ import errno
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from acidtest import __version__
 from acidtest.analysis import disk_log
-from acidtest.conductor.cell import Template
+from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
+from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Cut, Machine, Recording
+from acidtest.journal.models import Cut, Recording
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
@@ -131,13 +130,13 @@ class Trial:
         )
 
     def run(
-        self, cell: Cell, machine: Machine, action: CutAction | None = None, keep: KeepSurvivors | None = None
+        self, cell: Cell, builder: RecordingBuilder, action: CutAction | None = None, keep: KeepSurvivors | None = None
     ) -> Recording:
         """What ``action`` does, else one cut, and its recording; only bugs and what the machine lacks are raised.
 
         Of a cut that lost, ``keep`` is given what it left.
         """
-        began, started_at = time.monotonic(), _now()
+        began = time.monotonic()
         evidence = self.evidence()
         judgement: Judgement | None = None
         reason = None
@@ -159,19 +158,20 @@ class Trial:
             state = self._kept(cell, evidence, judgement, keep)
             cut = _cut(cell, evidence, judgement, cycle_s, state)
         wrong = next((setting for setting in evidence.settings if not setting.agrees), None)
-        status = "failed" if reason else "done"
+        status: Status = "failed" if reason else "done"
         if reason is None and wrong is not None:
             reason = f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})"
             status = "invalid"
-        shown = {
-            "settings": evidence.settings,
-            "place": evidence.place or unseen(cell.place.kind, str(self.place.path)),
-            "database_bytes": evidence.database_bytes,
-            "checks_after": evidence.checked,
-            "cut": cut,
-            "engine_log": self.instance.log(),
-        }
-        return _recording(cell, self._engine, machine, status, reason, started_at, evidence.engine_version, shown)
+        outcome = CellOutcome(
+            engine_version=evidence.engine_version,
+            settings=evidence.settings,
+            place=evidence.place or unseen(cell.place.kind, str(self.place.path)),
+            database_bytes=evidence.database_bytes,
+            checks_after=evidence.checked,
+            cut=cut,
+            engine_log=self.instance.log(),
+        )
+        return builder.build(outcome, status, reason)
 
     def _kept(self, cell: Cell, evidence: CutEvidence, judgement: Judgement, keep: KeepSurvivors | None) -> str | None:
         """The file of what a cut that lost has left; None without one."""
@@ -297,52 +297,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
     )
 
 
-def unprepared(cell: Cell, engine: Engine, machine: Machine, reason: str) -> Recording:
-    """The recording of a cut that could not be made."""
-    shown = {"settings": [], "place": unseen(cell.place.kind, ""), "database_bytes": 0, "engine_log": ""}
-    return _recording(cell, engine, machine, "failed", reason, _now(), "", {**shown, "checks_after": None})
-
-
-def _recording(
-    cell: Cell,
-    engine: Engine,
-    machine: Machine,
-    status: str,
-    reason: str | None,
-    started_at: str,
-    version: str,
-    shown: Mapping[str, object],
-) -> Recording:
-    facts = engine.facts()
-    update = {"version": version or facts.version, "mode": engine.mode(cell.settings)}
-    fields = {
-        "cell": cell.id,
-        "levels": dict(cell.levels),
-        "repetition": cell.repetition,
-        "order": cell.order,
-        "seed": cell.seed,
-        "status": status,
-        "reason": reason,
-        "started_at": started_at,
-        "ended_at": _now(),
-        "acidtest_version": __version__,
-        "workload": {"name": cell.workload_name, **cell.workload.model_dump()},
-        "durability": cell.durability,
-        "durability_means": engine.durability(cell.durability, cell.settings).means,
-        "engine": facts.model_copy(update=update),
-        "machine": machine,
-        "checks_before": None,
-        "result": None,
-        "warnings": [],
-    }
-    return Recording.model_validate({**fields, **shown})
-
-
 def drive_name(cell: Cell) -> str:
     """What the disk does wrong, and what of its cache outlives a cut."""
     keeps = [] if cell.place.disk_keeps == "none" else [f"cut keeps {cell.place.disk_keeps}"]
     return ", ".join([*faults(cell.place), *keeps]) or "honest"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
