@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given as drawn
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Fate, Integrity, Verdict
 from acidtest.journal.protocol import Checked, Condition
-from acidtest.powercut.checkers import CHECKERS, CHECKERS_OF_NUMBERED, Answer, Checker, compose, given, judge
+from acidtest.powercut.checkers import CHECKERS, Answer, Checker, compose, given, judge
 from acidtest.powercut.evidence import CutEvidence
 
 HOLDS = Integrity(holds="holds", check="PRAGMA integrity_check", said="ok")
@@ -22,7 +23,9 @@ KEPT = Fate(acknowledged=2, present=2, lost=0, loaded_lost=0, unacknowledged=0, 
 GONE, PARTS = "transaction 3 of terminal 0 was acknowledged and is not there", "transaction 4 is there in parts"
 LOST = KEPT.model_copy(update={"present": 1, "lost": 1, "examples": [GONE]})
 TORN = KEPT.model_copy(update={"torn": 1, "examples": [PARTS]})
-WHOLE = CutEvidence(fate=KEPT, checked=CHECKED, integrity=HOLDS, filesystem_check="clean")
+WHOLE = CutEvidence(
+    disk_loses=True, broken_without_cut=[], fate=KEPT, checked=CHECKED, integrity=HOLDS, filesystem_check="clean"
+)
 NOTHING = CutEvidence()
 KEEPS_ALL = "the disk lost nothing of what was written and not flushed: a cut of its power proves nothing"
 
@@ -106,32 +109,40 @@ def test_what_does_not_weigh_is_recorded_all_the_same() -> None:
     assert judgement.checks == {"a": "survived", "aside": "lost"}
 
 
-def test_there_is_no_verdict_without_a_checker_that_weighs_and_a_name_is_used_once() -> None:
-    with pytest.raises(ValueError, match="no checker weighs"):
-        compose([answering("aside", "survived", weighs=False)])
+def test_without_a_checker_that_applies_and_weighs_nothing_is_known() -> None:
+    judgement = compose([answering("aside", "survived", weighs=False), Checker("elsewhere", lambda _: None)])(NOTHING)
+    assert (judgement.verdict, judgement.checks) == ("unknown", {"aside": "survived"})
+    assert judgement.reasons == ["no checker applies to what the cut has shown"]
+
+
+@drawn(st.lists(verdicts, min_size=1))
+def test_a_checker_or_guard_that_does_not_apply_changes_nothing(answers: list[Verdict]) -> None:
+    elsewhere, other = Checker("elsewhere", lambda _: None), Checker("other", lambda _: None)
+    without = compose(several(answers))(NOTHING)
+    assert compose([elsewhere, *given([elsewhere], several(answers)), *given([elsewhere], [other])])(NOTHING) == without
+
+
+def test_a_name_is_used_once() -> None:
     with pytest.raises(ValueError, match="same name"):
         compose(several(["survived"]) * 2)
 
 
-@pytest.mark.parametrize("checkers", [CHECKERS, CHECKERS_OF_NUMBERED], ids=["any workload", "numbered"])
-def test_every_checker_can_break_alone_and_is_found_out(checkers: Sequence[Checker]) -> None:
-    evidence = replace(WHOLE, is_numbered=checkers is CHECKERS_OF_NUMBERED)
-    for place, checker in enumerate(checkers):
-        broken = list(checkers)
-        broken[place] = replace(checker, check=crash)
-        judgement = compose(broken)(evidence)
-        assert judgement.checks[checker.name] == "unknown"
-        assert judgement.verdict == ("unknown" if checker.weighs else "survived")
+@pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
+def test_every_checker_that_crashes_is_found_out(checker: Checker) -> None:
+    broken = [replace(one, check=crash) if one is checker else one for one in CHECKERS]
+    judgement = compose(broken)(WHOLE)
+    assert judgement.checks[checker.name] == "unknown"
+    assert judgement.verdict == ("unknown" if checker.weighs else "survived")
 
 
 # What each piece of evidence, alone, does to a cut that survived: the verdict, its reasons, and the checkers with it.
 TABLE: dict[str, tuple[dict[str, object], Verdict, list[str], set[str]]] = {
     "the disk keeps all": (
-        {"disk_keeps_all": KEEPS_ALL}, "unknown", [KEEPS_ALL], {"disk-loses-its-cache"},
+        {"disk_loses": False}, "unknown", [KEEPS_ALL], {"disk-loses-its-cache"},
     ),
     "the checks fail without a cut": (
-        {"broken_without_cut": "without a power cut the checks do not hold: sums"}, "unknown",
-        ["without a power cut the checks do not hold: sums"], {"holds-without-a-cut"},
+        {"broken_without_cut": ["sums", "more"]}, "unknown",
+        ["without a power cut the checks do not hold: sums; more"], {"holds-without-a-cut"},
     ),
     "the rig dies": (
         {"inspection_error": "the survey ended before its time: killed", "fate": None, "integrity": None}, "unknown",
@@ -197,7 +208,8 @@ def test_what_a_piece_of_evidence_does_to_the_verdict(name: str) -> None:
 
 def test_of_a_cut_that_survived_every_checker_answers_so() -> None:
     assert set(judge(WHOLE).checks.values()) == {"survived"}
-    # A workload that numbers nothing is judged by its conditions, and no checker speaks of commits.
+    assert len(judge(WHOLE).checks) == len(CHECKERS)
+    # A workload that numbers nothing is judged by its conditions, and no checker looks for commits.
     judgement = judge(replace(WHOLE, fate=None, is_numbered=False))
     assert judgement.verdict == "survived"
     assert not {"acknowledged-commits-are-there", "transactions-are-whole"} & judgement.checks.keys()
@@ -206,7 +218,7 @@ def test_of_a_cut_that_survived_every_checker_answers_so() -> None:
 @pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row[1] == "lost"])
 def test_no_witness_of_an_unsound_trial_is_heard(name: str) -> None:
     witness = replace(WHOLE, **TABLE[name][0])
-    judgement = judge(replace(witness, disk_keeps_all=KEEPS_ALL))
+    judgement = judge(replace(witness, disk_loses=False))
     assert (judgement.verdict, judgement.reasons) == ("unknown", [KEEPS_ALL])
     assert "lost" not in judgement.checks.values()
     gap = judge(replace(witness, missing_lines=1))
@@ -214,14 +226,25 @@ def test_no_witness_of_an_unsound_trial_is_heard(name: str) -> None:
 
 
 def test_every_reason_why_a_trial_is_not_sound_is_told() -> None:
-    both = replace(WHOLE, disk_keeps_all=KEEPS_ALL, broken_without_cut="the checks do not hold", missing_lines=1)
-    assert judge(both).reasons == [KEEPS_ALL, "the checks do not hold"]
+    both = replace(WHOLE, disk_loses=False, broken_without_cut=["sums"], missing_lines=1)
+    assert judge(both).reasons == [KEEPS_ALL, "without a power cut the checks do not hold: sums"]
 
 
 def test_nothing_is_known_of_a_cut_that_nobody_looked_at() -> None:
     judgement = judge(NOTHING)
     assert judgement.verdict == "unknown"
     assert judgement.checks["file-system-mounts"] == judgement.checks["engine-starts"] == "unknown"
+
+
+def test_the_format_page_names_every_checker() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "FORMAT.md").read_text()
+    assert [checker.name for checker in CHECKERS if f"`{checker.name}`" not in page] == []
+
+
+def test_what_was_not_tried_is_no_check() -> None:
+    judgement = judge(replace(WHOLE, disk_loses=None, broken_without_cut=None))
+    assert judgement.verdict == "survived"
+    assert not {"disk-loses-its-cache", "holds-without-a-cut"} & judgement.checks.keys()
 
 
 def test_what_cannot_be_mounted_says_nothing_of_the_engine() -> None:

@@ -37,11 +37,11 @@ class Checker:
     """One checker. The recording keeps its answer under ``name``."""
 
     name: str
-    check: Callable[[CutEvidence], Answer]
+    check: Callable[[CutEvidence], Answer | None]
     weighs: bool = True  # False: its answer is recorded and is no part of the verdict
 
-    def answer(self, evidence: CutEvidence) -> Answer:
-        """What it finds; ``unknown`` where it crashes, never ``survived``.
+    def answer(self, evidence: CutEvidence) -> Answer | None:
+        """What it finds; ``unknown`` where it crashes, never ``survived``. None where it does not apply.
 
         Source: ``check-safe`` in jepsen's ``checker.clj``.
         """
@@ -64,38 +64,40 @@ Judge = Callable[[CutEvidence], Judgement]
 
 
 def compose(checkers: Sequence[Checker]) -> Judge:
-    """A judge whose verdict is the worst that a weighing checker answers.
+    """A judge whose verdict is the worst that a weighing checker answers, of those that apply.
 
-    Raises ValueError when two have one name, or none weighs.
+    Where none applies it is ``unknown``. Raises ValueError when two checkers have one name.
     """
     if len({checker.name for checker in checkers}) != len(checkers):
         raise ValueError("two checkers have the same name")
-    if not any(checker.weighs for checker in checkers):
-        raise ValueError("no checker weighs: there is no verdict without one")
 
     def judge(evidence: CutEvidence) -> Judgement:
-        answers = {checker: checker.answer(evidence) for checker in checkers}
-        weighing = [answer for checker, answer in answers.items() if checker.weighs]
+        asked = [(checker, checker.answer(evidence)) for checker in checkers]
+        answers = [(checker, answer) for checker, answer in asked if answer is not None]
+        checks = {checker.name: answer.verdict for checker, answer in answers}
+        weighing = [answer for checker, answer in answers if checker.weighs]
+        if not weighing:
+            return Judgement("unknown", ["no checker applies to what the cut has shown"], checks)
         verdict = merge(*(answer.verdict for answer in weighing))
         reasons = [reason for answer in weighing if answer.verdict == verdict for reason in answer.reasons]
-        checks = {checker.name: answer.verdict for checker, answer in answers.items()}
         return Judgement(verdict, list(dict.fromkeys(reasons)), checks)
 
     return judge
 
 
 def given(guards: Sequence[Checker], checkers: Sequence[Checker]) -> tuple[Checker, ...]:
-    """``checkers``, each of which knows nothing unless every guard survived.
+    """``checkers``, each of which knows nothing unless every guard that applies survived.
 
     What a trial shows that is not sound is no witness, neither of a loss nor of a survival. The guards are to be
     composed with them: they hold the reasons.
     """
 
     def guarded(checker: Checker) -> Checker:
-        def check(evidence: CutEvidence) -> Answer:
-            if any(guard.answer(evidence).verdict != "survived" for guard in guards):
-                return UNEXPLAINED
-            return checker.check(evidence)
+        def check(evidence: CutEvidence) -> Answer | None:
+            answer = checker.check(evidence)
+            held = [guard.answer(evidence) for guard in guards]
+            is_sound = all(one is None or one.verdict == "survived" for one in held)
+            return answer if answer is None or is_sound else UNEXPLAINED
 
         return replace(checker, check=check)
 
@@ -104,6 +106,18 @@ def given(guards: Sequence[Checker], checkers: Sequence[Checker]) -> tuple[Check
 
 def _unknown_for(reason: str | None) -> Answer:
     return Answer("unknown", (reason,)) if reason is not None else SURVIVED
+
+
+def _disk_loses(evidence: CutEvidence) -> Answer | None:
+    keeps = "the disk lost nothing of what was written and not flushed: a cut of its power proves nothing"
+    return None if evidence.disk_loses is None else _unknown_for(None if evidence.disk_loses else keeps)
+
+
+def _holds_without_cut(evidence: CutEvidence) -> Answer | None:
+    if evidence.broken_without_cut is None:
+        return None
+    broken = "; ".join(evidence.broken_without_cut[:2])
+    return _unknown_for(f"without a power cut the checks do not hold: {broken}" if broken else None)
 
 
 def _log_is_complete(evidence: CutEvidence) -> Answer:
@@ -134,15 +148,19 @@ def _reads(evidence: CutEvidence) -> Answer:
     return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
 
 
-def _commits(evidence: CutEvidence) -> Answer:
+def _commits(evidence: CutEvidence) -> Answer | None:
     fate = evidence.fate
+    if not evidence.is_numbered:
+        return None  # there are none to look for: the workload's conditions stand for them
     if fate is None:
         return NOT_SURVEYED
     return Answer("lost", tuple(missing_examples(fate))) if fate.lost or fate.loaded_lost else SURVIVED
 
 
-def _transactions(evidence: CutEvidence) -> Answer:
+def _transactions(evidence: CutEvidence) -> Answer | None:
     fate = evidence.fate
+    if not evidence.is_numbered:
+        return None
     if fate is None:
         return NOT_SURVEYED
     return Answer("lost", tuple(partial_examples(fate))) if fate.torn else SURVIVED
@@ -177,33 +195,21 @@ def _filesystem(evidence: CutEvidence) -> Answer:
 
 
 SOUND = (
-    Checker("disk-loses-its-cache", lambda evidence: _unknown_for(evidence.disk_keeps_all)),
-    Checker("holds-without-a-cut", lambda evidence: _unknown_for(evidence.broken_without_cut)),
+    Checker("disk-loses-its-cache", _disk_loses),
+    Checker("holds-without-a-cut", _holds_without_cut),
     Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))
-RECOVERY = (
+WITNESSES = (
     Checker("file-system-mounts", _mounts),
     Checker("engine-starts", _starts),
     Checker("engine-reads-its-data", _reads),
-)
-NUMBERED = (
     Checker("acknowledged-commits-are-there", _commits),
     Checker("transactions-are-whole", _transactions),
-)
-CONTENT = (
     Checker("conditions-hold", _conditions),
     Checker("engine-check-holds", _integrity),
 )
 REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
+CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)
 
-# A workload that numbers nothing has no commits to look for: its conditions stand for them.
-CHECKERS = (*GUARDS, *given(GUARDS, (*RECOVERY, *CONTENT)), *REPORTED)
-CHECKERS_OF_NUMBERED = (*GUARDS, *given(GUARDS, (*RECOVERY, *NUMBERED, *CONTENT)), *REPORTED)
-
-_judge, _judge_numbered = compose(CHECKERS), compose(CHECKERS_OF_NUMBERED)
-
-
-def judge(evidence: CutEvidence) -> Judgement:
-    """The verdict of all checkers that apply to the evidence of one cut."""
-    return (_judge_numbered if evidence.is_numbered else _judge)(evidence)
+judge = compose(CHECKERS)

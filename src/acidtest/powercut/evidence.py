@@ -14,9 +14,9 @@ from acidtest.powercut.acknowledgement_log import Acknowledgement
 class CutEvidence:
     """What one cut has shown so far. What is None could not be looked at, or did not happen."""
 
-    # Of the trial, before any cut: reasons why nothing that a cut of it shows can be relied on.
-    disk_keeps_all: str | None = None
-    broken_without_cut: str | None = None
+    # Of the trial, before any cut; None where it was not tried.
+    disk_loses: bool | None = None  # whether a cut was seen to lose anything that was written and not flushed
+    broken_without_cut: list[str] | None = None  # what does not hold although nothing was cut
 
     # Of what came back. The errors are in the words of the system, the engine or the rig.
     inspection_error: str | None = None  # the lab could not look, which says nothing of the engine

@@ -62,8 +62,8 @@ class Trial:
         self._failure = FAILURES[cell.place.disk_failure]
         self._keep = cell.place.disk_keeps
         self.place = CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
-        self._disk_keeps_all: str | None = None
-        self._broken_without_cut: str | None = None
+        self._disk_loses: bool | None = None
+        self._broken_without_cut: list[str] | None = None
         self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
         self._recovery_s = 0.0  # of the engine, the last time
         self._instance: Instance | None = None
@@ -78,11 +78,8 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        is_cut = not blank and not self._failure.builds_states and cell.place.disk_cache_mb > 0
-        if is_cut and not self.place.loses(self._keep, seeds=(1, 2, 3)):
-            self._disk_keeps_all = (
-                "the disk lost nothing of what was written and not flushed: a cut of its power proves nothing"
-            )
+        if cell.place.disk_cache_mb > 0 and not blank and not self._failure.builds_states:
+            self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
         directory = self._home.subdirectory("engine")
         for path in template.paths:
@@ -107,8 +104,7 @@ class Trial:
             instance.lose_power()
             self.place.end()
         judgement = judge(evidence)
-        if judgement.verdict != "survived":
-            self._broken_without_cut = f"without a power cut the checks do not hold: {'; '.join(judgement.reasons[:2])}"
+        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
     @property
     def instance(self) -> Instance:
@@ -123,7 +119,7 @@ class Trial:
     def evidence(self) -> CutEvidence:
         """That of a cut which has shown nothing yet."""
         return CutEvidence(
-            disk_keeps_all=self._disk_keeps_all,
+            disk_loses=self._disk_loses,
             broken_without_cut=self._broken_without_cut,
             is_numbered=self._cell.workload.CAN_BE_SURVEYED,
             conditions=self._cell.workload.conditions(),
