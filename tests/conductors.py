@@ -9,6 +9,7 @@ from acidtest.conductor.base import Conductor
 from acidtest.conductor.grid import Grid
 from acidtest.conductor.growth import Growth
 from acidtest.plan import Plan
+from acidtest.powercut.conductor import Cuts
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,13 @@ GROWTH = (
     "[workload.tpcc]\nduration_s = 0.5\nwarehouse_percent = 1\n"
 )
 
+CUTS = (
+    'place.kind = "disk"\nplace.filesystem = "ext4"\nplace.size_mb = 64\n'
+    "repetitions = 2\n[workload.numbered]\ncount = 20\n"
+)
+
 MEMBERS = [
     Member("grid", lambda plan: Grid(), GRID),
     Member("growth", Growth, GROWTH),
+    Member("cuts", lambda plan: Cuts(plan.experiment), CUTS),
 ]

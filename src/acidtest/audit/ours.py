@@ -10,8 +10,8 @@ from typing import Any
 
 from acidtest import families
 from acidtest.analysis import database, samples
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
 from acidtest.audit.bench import Bench, Binary, Configuration, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Finding

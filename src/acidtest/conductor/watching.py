@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from acidtest.analysis import crashstates
+from acidtest.analysis import disk_log
 from acidtest.analysis.calls import joined
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
@@ -40,7 +40,7 @@ def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
     """The calls, with what the simulated disk logged during the typical commit among its lines."""
     if calls.typical is None:
         return calls
-    began_ns, (_, records) = crashstates.began_ns(log), crashstates.read(log)
+    began_ns, (_, records) = disk_log.began_ns(log), disk_log.read(log)
     done = [
         (
             began_ns + one.time_ns,
