@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from acidtest.filesystems import IN_MEMORY
 from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 
 FORMAT = 1
@@ -16,7 +17,6 @@ FORMAT = 1
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 class Record(BaseModel):
