@@ -1,11 +1,11 @@
 """What is refused before a run begins: an experiment, a machine or a command that cannot give what is asked.
 
-In two steps: ``admit`` before anything is made, ``admit_devices`` when it is known which cells are left to run.
+In two steps: ``admit`` before anything is made, ``admit_remaining`` when it is known which cells are left to run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,12 +69,24 @@ def admit_servers(engines: Mapping[str, Engine], where: Path) -> None:
                 foreign.admit(engine, where, ledger)
 
 
-def admit_devices(cells: Iterable[Cell], erase: Collection[Path], watcher: Watcher) -> None:
-    """Show what is on the real devices of ``cells``, and destroy it on those to ``erase``.
+def admit_remaining(
+    cells: Sequence[Cell],
+    conductor: Conductor,
+    engines: Mapping[str, Engine],
+    parent: Path,
+    devices: Devices,
+    watcher: Watcher,
+) -> int:
+    """Bytes that must be free in ``parent``, where the run's own place will lie, for ``cells``, those left to run.
 
-    Raises BadInput when one may not be written to; then nothing has been destroyed on any.
+    Shows what is on their real devices, and destroys it on those to erase. Raises BadInput where the conductor lacks
+    space elsewhere, or a device may not be written to; then nothing has been destroyed on any.
     """
-    admit_to_devices(_devices(cells), erase, watcher.admitted)
+    if not cells:
+        return 0
+    needed = conductor.needed_bytes(cells, engines, parent) + MARGIN_BYTES
+    admit_to_devices(_devices(cells), devices.erase, watcher.admitted)
+    return needed
 
 
 def _devices(cells: Iterable[Cell]) -> list[str]:

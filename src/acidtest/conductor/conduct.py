@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.conductor import admission
-from acidtest.conductor.admission import MARGIN_BYTES, Devices
+from acidtest.conductor.admission import Devices
 from acidtest.conductor.base import Begun, Conductor
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import Output, make_directory
@@ -57,9 +57,9 @@ def conduct(
             remaining = output.remaining(plan, writer.journal)
             parent = Path(plan.experiment.place.path or output.directory)
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
-            admission.admit_devices(remaining, devices.erase, watcher)
+            needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
             if remaining:
-                _run(conductor, remaining, engines, parent, output.directory, writer, watcher)
+                _run(conductor, remaining, engines, parent, needed, writer, watcher)
             return RunOutcome(writer.journal, len(remaining))
     except DiskFull as error:
         raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
@@ -82,20 +82,19 @@ def _run(
     cells: Sequence[Cell],
     engines: Mapping[str, Engine],
     parent: Path,
-    out: Path,
+    needed_bytes: int,
     writer: JournalWriter,
     watcher: Watcher,
 ) -> None:
-    needed = conductor.needed_bytes(cells, engines, parent) + MARGIN_BYTES
     left = list(cells)
     with ExitStack() as held:
         ledger = held.enter_context(closing(Ledger()))
-        place = DirectoryPlace(parent, ledger, needed_bytes=needed)
+        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes)
         held.callback(place.release)
         guests = Guests(ledger)
         held.callback(guests.end)
         context = RunContext(
-            out=out,
+            out=writer.path.parent,
             place=place,
             place_facts=place_facts(place.path),
             ledger=ledger,
@@ -113,3 +112,4 @@ def _run(
                 writer.append(recording)
             left.remove(step.cell)
             watcher.cell_ended(step.cell, step.recordings[-1], conductor.left_s(left))
+        assert not left, "a conductor ends every cell that it is given"
