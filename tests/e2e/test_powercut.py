@@ -20,7 +20,7 @@ import pytest
 from acidtest.analysis.verdicts import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
-from support import ACIDTEST, processes_with
+from support import ACIDTEST, processes_with, times
 
 PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
 
@@ -182,7 +182,7 @@ def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Callable[...,
     ours = f"ACIDTEST_HOME={home}"
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
-    for kill in range(12):
+    for kill in range(times(4, 12)):
         command = [ACIDTEST, "powercut", file, "--out", out, "--cuts", "1000"]
         lab = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         time.sleep(delay := moments.uniform(0.3, 4.0))

@@ -16,7 +16,9 @@ from acidtest import conductor, plan
 from acidtest import experiment as experiment_
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.journal.protocol import Inspection, Job, MysqlTarget, PostgresTarget, Progress, Settings
+from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.journal.protocol import Inspection, Job, Progress, Settings
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.commits import CommitsWorkload

@@ -27,7 +27,7 @@ def plan(
 
     read = experiment.read(file, quick=quick)
     judge.check_waivers(read.waive, f"{file}: waive")
-    planned = plan_.make(read)
+    planned = conductor.plan_of(read)
     conductor.verify(planned, file)
     families = {c.engine: plan_.family_of(read, c.engine) for c in planned.cells}
     largest = _largest(planned, families)

@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from acidtest import experiment, plan
+from acidtest import experiment
 from acidtest import powercut as power_cuts
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
+from acidtest.conductor import plan_of
 from acidtest.errors import BadInput
 
 
@@ -49,7 +50,9 @@ def powercut(
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
-        outcome = power_cuts.cut_power(plan.make(to_cut), file, out, watcher, only=only, seed=seed, command=command)
+        outcome = power_cuts.cut_power(
+            plan_of(to_cut, cuts=True), file, out, watcher, only=only, seed=seed, command=command
+        )
     show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):

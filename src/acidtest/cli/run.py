@@ -42,7 +42,7 @@ def run(
 
     read = experiment.read(file, quick=quick).to_run()
     judge.check_waivers(read.waive, f"{file}: waive")
-    planned = plan.make(read)
+    planned = conductor.plan_of(read, cuts=False)
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
         devices = conductor.Devices.named(use_device or [], erase or [])

@@ -5,6 +5,7 @@
 
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.conduct import RunOutcome
+from acidtest.conductor.engines import plan_of
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
 from acidtest.conductor.verify import verify
@@ -17,6 +18,7 @@ __all__ = [
     "RunOutcome",
     "Watcher",
     "find_rig",
+    "plan_of",
     "rig_version",
     "run",
     "verify",

@@ -169,6 +169,7 @@ def run_in_rig(
     phases += [CheckPhase()] if outcome.needs_checks else []
     job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe)
     answers: list[Settings] = []
+    witnessed = True  # everything was seen that the engine cannot be asked for
     try:
         for event in converse(job, launcher, instance.environment(), start):
             match event:
@@ -176,6 +177,9 @@ def run_in_rig(
                     outcome.engine_version = event.engine_version
                 case Settings():
                     answers.append(event)
+                    if memory and start is None:  # in a guest nothing can be looked at from here
+                        memory.look()
+                        witnessed = instance.witness(memory.launched.pids())
                 case Loaded():
                     outcome.load = event
                 case Checked() if outcome.result is None:
@@ -193,6 +197,8 @@ def run_in_rig(
                 case Progress():
                     if device:
                         device.progress(event)
+                    if memory and not witnessed:
+                        witnessed = instance.witness(memory.launched.pids())
                     context.watcher.progress(cell, event)
     finally:
         if answers:

@@ -68,7 +68,7 @@ def _run_cell(cell: Cell, context: RunContext, outcome: CellOutcome) -> None:
     outcome.load = template.loaded
     with _place_of(cell, context) as place:
         read_back(place, outcome)
-        if all(setting.agrees for setting in outcome.place_settings):  # else the cell is invalid already
+        if not any(setting.is_wrong for setting in outcome.place_settings):  # else the cell is invalid already
             _on_copy(cell, context, place, template, outcome)
             read_back(place, outcome)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acidtest.conductor import watching
 from acidtest.conductor.recording import CellOutcome
 from acidtest.engine import Engine
-from acidtest.journal.models import Warning
+from acidtest.journal.models import SettingInForce, Warning
 from acidtest.journal.protocol import Checked
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
@@ -15,7 +17,7 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
     """Why the numbers of a cell that came to its end must not be used, or None."""
     if outcome.wrong:
         return outcome.wrong
-    disagreeing = [setting for setting in outcome.all_settings() if not setting.agrees]
+    disagreeing = [setting for setting in outcome.all_settings() if setting.is_wrong]
     if not outcome.settings and not disagreeing:
         return "the engine did not answer which settings are in force"
     if disagreeing:
@@ -52,5 +54,13 @@ def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
     return [
         *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
         *watching.doubts(outcome.calls),
+        *_unverified(outcome.settings),
         *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
     ]
+
+
+def _unverified(settings: Sequence[SettingInForce]) -> list[Warning]:
+    """One warning of all the settings that were asked for and that nothing shows."""
+    names = ", ".join(setting.name for setting in settings if not setting.is_verifiable)
+    text = f"Nothing shows whether these settings are in force, for this version cannot be asked: {names}."
+    return [Warning(code="not-verifiable", about="settings", text=text)] if names else []

@@ -1,13 +1,12 @@
 """The experiment: the user's TOML file as typed models, with errors that name file, key and remedy."""
 
+from acidtest.experiment.model import Scalar
 from acidtest.experiment.models import (
     Experiment,
     GrowthSpec,
     Level,
-    PlaceSpec,
-    Scalar,
-    place_keys_without_meaning,
 )
+from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reader import parse, read
 from acidtest.experiment.sizes import Size, size_of
 
@@ -19,7 +18,6 @@ __all__ = [
     "Scalar",
     "Size",
     "parse",
-    "place_keys_without_meaning",
     "read",
     "size_of",
 ]

@@ -36,14 +36,32 @@ class Warning(Record):  # noqa: A001 - the word of the design
 class SettingInForce(Record):
     """One setting: what the experiment asked for, what the engine answered, and whether they agree.
 
-    ``asked`` is None when nothing was asked and the engine's value is only recorded.
+    ``asked`` is None when nothing was asked and the engine's value is only recorded. ``agrees`` is None when the value
+    in force cannot be verified: nothing shows it but what acidtest itself wrote.
     """
 
     name: str
     asked: str | None
     in_force: str | None
-    agrees: bool
-    source: str  # where it was read: "MON$DATABASE", "header page", "PRAGMA", "RDB$CONFIG", "firebird.conf"
+    agrees: bool | None
+    source: str  # where it was read: "MON$DATABASE", "header page", "PRAGMA", "RDB$CONFIG"
+
+    @property
+    def is_verifiable(self) -> bool:
+        """Whether anything shows what is in force."""
+        return self.agrees is not None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something else is in force than was asked for."""
+        return self.agrees is False
+
+    @property
+    def shown(self) -> str:
+        """The value in force in a table; one that cannot be verified is marked."""
+        if self.is_verifiable:
+            return self.in_force if self.in_force is not None else "–"
+        return f"{self.in_force or self.asked} (not verifiable)"
 
 
 class EngineFacts(Record):

@@ -22,52 +22,10 @@ class Message(BaseModel):
 # ------------------------------------------------------------------------------------------------ lab -> rig
 
 
-class SqliteTarget(Message):
-    engine: Literal["sqlite"] = "sqlite"
-    path: str
-    setup: list[str]
-    busy_timeout_ms: int
+class Target(Message):
+    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
 
-
-class FirebirdRemote(Message):
-    host: str
-    port: int
-    password: str
-
-
-class FirebirdTarget(Message):
-    engine: Literal["firebird"] = "firebird"
-    library: str
-    database: str
-    user: str
-    remote: FirebirdRemote | None
-    isolation: Literal["read_committed", "snapshot"]
-    lock_resolution: Literal["wait", "no_wait"]
-    lock_timeout_s: int | None
-
-
-class PostgresTarget(Message):
-    engine: Literal["postgres"] = "postgres"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-    pipeline: bool
-
-
-class MysqlTarget(Message):
-    engine: Literal["mysql"] = "mysql"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-
-
-Target = Annotated[SqliteTarget | FirebirdTarget | PostgresTarget | MysqlTarget, Field(discriminator="engine")]
+    engine: str
 
 
 class WorkloadMessage(Message):
@@ -167,7 +125,7 @@ class Observe(Message):
 class Job(Message):
     protocol: int = PROTOCOL
     seed: int
-    target: Target
+    target: SerializeAsAny[Target]
     workload: SerializeAsAny[WorkloadMessage]
     inspect: list[Inspection]
     phases: list[Phase]

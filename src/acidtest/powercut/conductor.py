@@ -67,7 +67,7 @@ def cut_power(
     With ``seed`` all of them are made, held or not. ``command`` is what asked for it, for who reads the journal. Raises
     what ``conduct`` raises; a cut that cannot be made is a recording with status ``failed``.
     """
-    cuts = Plan(plan.experiment, tuple(chosen(plan, only=only, seed=seed)))
+    cuts = replace(plan, cells=tuple(chosen(plan, only=only, seed=seed)))
     # A journal takes cuts of the same experiment with other repetitions; but not of its runs.
     alone = plan.experiment.model_copy(update={"repetitions": 1}).digest()
     digest = hashlib.sha256(f"powercut {alone}".encode()).hexdigest()

@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from acidtest import plan
 from acidtest.analysis import disk_log
+from acidtest.conductor.engines import plan_of
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment
 from acidtest.plan import Cell
@@ -104,7 +104,7 @@ def read(file: Path) -> KeptState:
         state = fields["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in state["torn"])
         name = fields["cell"].partition("-seed-")[0]
-        cell = next(cell for cell in plan.make(experiment).cells if cell.id == name)
+        cell = next(cell for cell in plan_of(experiment, cuts=True).cells if cell.id == name)
         kept = KeptState(
             experiment=experiment,
             cell=dataclasses.replace(cell, seed=fields["seed"]),

@@ -153,7 +153,7 @@ class Trial:
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
             cut = _cut(cell, evidence, judgement, cycle_s, state)
-        wrong = next((setting for setting in evidence.settings if not setting.agrees), None)
+        wrong = next((setting for setting in evidence.settings if setting.is_wrong), None)
         status: Status = "failed" if reason else "done"
         if reason is None and wrong is not None:
             reason = f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})"

@@ -120,7 +120,7 @@ def _facts(journal: Journal) -> dict[str, str]:
         known |= {f"storage {k}": v for k, v in place.items()}
         if recording.engine:
             known[f"{recording.engine.id} version"] = recording.engine.version
-            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.in_force for s in recording.settings}
+            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.shown for s in recording.settings}
         for what, value in known.items():
             found.setdefault(what, set()).add(str(value))
     return {what: ", ".join(sorted(values)) for what, values in found.items()}

@@ -64,7 +64,7 @@ class Series:
         try:
             place = self._database.place()
             self._read_back(cell, place, outcome)
-            if not all(setting.agrees for setting in outcome.place_settings):
+            if any(setting.is_wrong for setting in outcome.place_settings):
                 return  # invalid already
             self._measured(cell, place, outcome, check_after=check_after)
         except (CellFailed, OSError) as error:

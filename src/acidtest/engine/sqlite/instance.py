@@ -1,125 +1,25 @@
-"""SQLite, built into the rig. Settings are pragmas, set on every session and asked for again on every session."""
+"""One database. Settings are pragmas, set on every session and asked for again on every session."""
 
 from __future__ import annotations
 
-import platform
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from acidtest.engine import sqlite_statistics
-from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Offer, SettingSpec, filled
+from acidtest.engine.base import Ask, Forget, Instance, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force
 from acidtest.engine.reads import clearly, timed_reads
-from acidtest.errors import BadInput
+from acidtest.engine.sqlite import statistics
+from acidtest.engine.sqlite.durability import synchronous_of
+from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
+from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.files import fsync_path
-from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings, SqliteTarget
+from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings
 
 FILE = "database.db"
-
-SPECS = {
-    spec.name: spec
-    for spec in (
-        SettingSpec(
-            "page_size", "bytes", (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536), default=4096, shapes_files=True
-        ),
-        SettingSpec(
-            "journal_mode",
-            "how a commit is made atomic",
-            ("delete", "truncate", "persist", "memory", "wal", "off"),
-            default="wal",
-        ),
-        SettingSpec(
-            "synchronous",
-            "when SQLite flushes",
-            ("off", "normal", "full", "extra"),
-            by_level=True,
-        ),
-        SettingSpec("cache_size_kb", "page cache of each session, KiB", None, 1, 1 << 30),
-        SettingSpec("mmap_size_mb", "part of the file read through a memory map, MiB", None, 0, 1 << 20),
-        SettingSpec("wal_autocheckpoint_pages", "pages in the log before a checkpoint", None, 0, 2_000_000_000),
-        SettingSpec("busy_timeout_ms", "how long a session waits for a lock", None, 0, 3_600_000, default=60_000),
-        SettingSpec("locking_mode", "exclusive keeps the file's locks", ("normal", "exclusive"), default="normal"),
-    )
-}
-SYNCHRONOUS = ("off", "normal", "full", "extra")  # the pragma answers with the position
-
-
-class Sqlite(Engine):
-    """The SQLite that the rig was built with."""
-
-    id = "sqlite"
-    family = "sqlite"
-    embedded = True
-
-    def offer(self) -> Offer:
-        facts = self.facts()
-        return Offer(self.id, True, facts.version, facts.architecture, facts.source, path="", remedy="")
-
-    def facts(self) -> EngineFacts:
-        return EngineFacts(
-            id=self.id,
-            version="",
-            architecture=platform.machine().replace("_", "-"),
-            source="built into acidtest-rig",
-            mode="embedded",
-        )
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return SPECS
-
-    def durability_levels(self) -> tuple[str, ...]:
-        return ("none", "os", "drive")
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        """The level as a pair of journal_mode and synchronous; see https://sqlite.org/pragma.html#pragma_synchronous."""
-        mode = str(settings.get("journal_mode", SPECS["journal_mode"].default))
-        if level == "os" and mode != "wal":
-            raise BadInput(
-                f'sqlite: has no durability level os with journal_mode = "{mode}"',
-                "with a rollback journal every setting but off flushes at each commit: use wal, or none or drive",
-            )
-        if level == "drive" and mode in ("memory", "off"):
-            raise BadInput(
-                f'sqlite: has no durability level drive with journal_mode = "{mode}"',
-                "a power cut in a commit breaks such a database: use wal, delete, truncate or persist",
-            )
-        synchronous = synchronous_of(level, mode)
-        asked = settings.get("synchronous")
-        if asked is not None and asked != synchronous:
-            raise BadInput(
-                f'sqlite: synchronous = "{asked}" contradicts durability {level}, which means "{synchronous}" '
-                f'with journal_mode = "{mode}"',
-                "leave synchronous out, or ask for the level that it means",
-            )
-        loses = {
-            "none": "never flushed: an OS crash or power cut may lose commits and break the database",
-            "os": "handed to the OS at commit, flushed at checkpoints only: an OS crash or power cut may lose the last "
-            "commits, the database stays whole",
-            "drive": "flushed to the drive at each commit",
-        }[level]
-        return Durability(level, f"journal_mode={mode}, synchronous={synchronous}: {loses}")
-
-    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
-        return SqliteInstance(directory, settings, "none")
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
-        return SqliteInstance(directory, settings, durability)
-
-
-def synchronous_of(level: str, journal_mode: str) -> str:
-    """The ``synchronous`` that a level means.
-
-    EXTRA with journal_mode=delete: the commit is the journal's removal from its directory, which FULL does not flush.
-    """
-    if level == "none":
-        return "off"
-    if level == "os":
-        return "normal"
-    return "extra" if journal_mode == "delete" else "full"
 
 
 class SqliteInstance(Instance):
@@ -217,8 +117,8 @@ class SqliteInstance(Instance):
         """By the rig's own SQLite, which has dbstat; its session's cache begins empty."""
         began = time.monotonic()
         ask = clearly("sqlite", ask)
-        reads = timed_reads(partial(ask, sqlite_statistics.READ), forget)
-        told = sqlite_statistics.of_dbstat(reads.answer, ask)
+        reads = timed_reads(partial(ask, statistics.READ), forget)
+        told = statistics.of_dbstat(reads.answer, ask)
         return told.model_copy(
             update={
                 "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
