@@ -29,11 +29,8 @@ class Family:
 
     name: str
     products: tuple[Product, ...]
-    # Sizes of a database, with pages of 4 kB on SQLite and the engines' own elsewhere: without any tables, and of a
-    # hundredth of a whole TPC-C-like warehouse with its indexes; measured. A load measures them anew.
+    # Of a database without any tables, with pages of 4 kB on SQLite and the engines' own elsewhere.
     empty_bytes: int
-    warehouse_bytes: int
-    warehouses_fixed_bytes: int  # beside them, whatever their number
     load_bytes_per_s: float  # assumed until a load was measured
     # What a file is to the engine, by regular expressions of its path; the first that is found counts.
     file_roles: tuple[tuple[str, str], ...]
@@ -55,8 +52,6 @@ SQLITE = Family(
         ),
     ),
     empty_bytes=100_000,
-    warehouse_bytes=774_000,
-    warehouses_fixed_bytes=66_000,
     load_bytes_per_s=15e6,
     file_roles=(
         (r"-journal$", "journal"),
@@ -82,8 +77,6 @@ FIREBIRD = Family(
         ),
     ),
     empty_bytes=2_500_000,
-    warehouse_bytes=1_030_000,
-    warehouses_fixed_bytes=180_000,
     load_bytes_per_s=6e6,
     file_roles=(
         (r"\.fdb$", "database"),
@@ -111,8 +104,6 @@ POSTGRESQL = Family(
         ),
     ),
     empty_bytes=7_500_000,
-    warehouse_bytes=1_090_000,
-    warehouses_fixed_bytes=220_000,
     load_bytes_per_s=15e6,
     file_roles=(
         (r"(^|/)pg_wal/", "log"),
@@ -143,8 +134,6 @@ MYSQL = Family(
         ),
     ),
     empty_bytes=5_000_000,
-    warehouse_bytes=915_000,
-    warehouses_fixed_bytes=300_000,
     load_bytes_per_s=6e6,
     file_roles=(
         (r"ib_(logfile|redo)|#ib_redo", "log"),

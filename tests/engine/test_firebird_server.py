@@ -22,7 +22,6 @@ from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import (
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Duration,
     Event,
     Job,
@@ -30,8 +29,9 @@ from acidtest.journal.protocol import (
     Progress,
     RunPhase,
     Settings,
-)  # fmt: skip
+)
 from acidtest.place import Ledger
+from acidtest.workload.commits import CommitsWorkload
 
 Make = Callable[..., ServerInstance]
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}

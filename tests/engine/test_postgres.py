@@ -30,7 +30,6 @@ from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Event,
     Job,
@@ -38,8 +37,9 @@ from acidtest.journal.protocol import (
     Phase,
     Result,
     RunPhase,
-)  # fmt: skip
+)
 from acidtest.place import Ledger, leftovers, release_leftovers
+from acidtest.workload.commits import CommitsWorkload
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]

@@ -23,18 +23,9 @@ from acidtest.engine.postgres import PostgresByUrl
 from acidtest.engine.postgres.instance import LOADING, NAME
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.journal.protocol import (
-    Answered,
-    AskPhase,
-    ClosedLoop,
-    Count,
-    Job,
-    LoadPhase,
-    OltpWorkload,
-    Phase,
-    RunPhase,
-)  # fmt: skip
+from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, RunPhase
 from acidtest.place import Ledger, filecache
+from acidtest.workload.oltp import OltpWorkload
 
 WORKLOAD = OltpWorkload(tables=2, table_rows=5000)  # with an index whose values repeat
 RUN = RunPhase(  # which leaves versions

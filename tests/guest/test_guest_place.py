@@ -19,18 +19,12 @@ from acidtest.engine import catalogue
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.filesystems import FILESYSTEMS
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    CommitsWorkload,
-    Duration,
-    Job,
-    LoadPhase,
-    Progress,
-    RunPhase,
-)
+from acidtest.journal.protocol import ClosedLoop, Duration, Job, LoadPhase, Progress, RunPhase
 from acidtest.place import GuestPlace, Guests, Ledger, make
 from acidtest.place.cgroup import parse_pressure, usage_v2
 from acidtest.place.guest.machine import Guest
+from acidtest.workload.commits import CommitsWorkload
+from places import IN_GUESTS
 
 Made = Callable[..., Any]
 
@@ -58,7 +52,7 @@ def in_guest(place: GuestPlace, script: str) -> str:
     return guest.run("asking the guest", script)
 
 
-@pytest.mark.parametrize("filesystem", ["jfs", "xfs", "ext2", "f2fs", "nilfs2", "reiserfs"])
+@pytest.mark.parametrize("filesystem", [*IN_GUESTS, "xfs", "ext2"])
 def test_it_is_formatted_mounted_and_read_back(made: Made, filesystem: str) -> None:
     with made(filesystem, mount="noatime", scheduler="mq-deadline", read_ahead_kb=64) as place:
         facts = place.facts()

@@ -13,6 +13,8 @@ from pydantic import BaseModel, Field, TypeAdapter
 from acidtest.conductor import find_rig
 from acidtest.engine import catalogue
 from acidtest.journal import protocol
+from acidtest.journal.protocol import WorkloadMessage
+from acidtest.workload import WORKLOADS, WorkloadSpec
 
 
 def rig(*arguments: str, given: str = "") -> str:
@@ -22,6 +24,12 @@ def rig(*arguments: str, given: str = "") -> str:
 
 
 SAMPLES: dict[str, list[Any]] = json.loads(rig("protocol"))
+
+
+MESSAGES: dict[str, type[WorkloadMessage]] = {
+    message.model_fields["name"].default: message
+    for message in (typing.get_type_hints(spec.message)["return"] for spec in WORKLOADS)
+}
 
 
 def models(annotation: Any) -> list[type[BaseModel]]:
@@ -38,20 +46,21 @@ def targets() -> tuple[type[protocol.Target], ...]:
 
 
 AnyTarget = Annotated[Union[targets()], Field(discriminator="engine")]  # type: ignore[valid-type]  # noqa: UP007
+AnyWorkload = Annotated[Union[tuple(MESSAGES.values())], Field(discriminator="name")]  # noqa: UP007 - of a tuple
 
 
 class AnyJob(protocol.Job):
-    """A job can be written with any engine's target; to be read back, it must be known which there are."""
+    """A job can be written with any engine's target and any workload's message; to be read back, these must be known."""
 
     target: AnyTarget  # type: ignore[valid-type]
+    workload: AnyWorkload  # type: ignore[valid-type]
 
 
 def twin(name: str) -> Any:
     """The Python type of a Rust type's name."""
-    if name in ("Job", "Target"):
-        return AnyJob if name == "Job" else AnyTarget
+    of_members = {"Job": AnyJob, "Target": AnyTarget, "Workload": AnyWorkload}
     renamed = {"RunPlan": "RunPhase"}
-    return getattr(protocol, renamed.get(name, name), None)
+    return of_members.get(name) or getattr(protocol, renamed.get(name, name), None)
 
 
 def reached(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
@@ -76,7 +85,8 @@ def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     for sample in SAMPLES[name]:
         whole = {"phase": "run", **sample} if name == "RunPlan" else sample
-        assert adapter.dump_python(adapter.validate_python(whole), mode="json", by_alias=True) == whole
+        read = adapter.validate_python(whole)
+        assert adapter.dump_python(read, mode="json", by_alias=True) == whole
 
 
 ROOTS = ("Job", "ProbeJob", "Event", "DiskSpec", "DiskCommand", "DiskAnswer")
@@ -88,6 +98,15 @@ def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
     for sample in SAMPLES[name]:
         ours = adapter.dump_json(adapter.validate_python(sample), by_alias=True).decode()
         assert json.loads(rig("protocol", "--read", name, given=ours)) == sample
+
+
+@pytest.mark.parametrize("spec", WORKLOADS, ids=lambda spec: spec.model_fields["kind"].default)
+def test_every_workload_of_the_registry_is_one_of_the_rig(spec: type[WorkloadSpec]) -> None:
+    message = spec.model_validate({"count": 7}).message()
+    job = AnyJob.model_validate({**SAMPLES["Job"][0], "workload": message.model_dump()})
+    written = json.loads(rig("protocol", "--read", "Job", given=job.model_dump_json(by_alias=True)))
+    assert written["workload"] == message.model_dump(mode="json")
+    assert message.name in {sample["workload"]["name"] for sample in SAMPLES["Job"]}
 
 
 def test_the_rig_reads_a_job_with_the_target_of_each_engine() -> None:

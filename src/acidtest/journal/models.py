@@ -358,12 +358,9 @@ class Cut(Record):
     engine_recovery_s: float | None  # from the start of the engine to its first answer
     cycle_s: float  # from the load's start to the verdict
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
-    states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
-
-
-def counted(kind: str) -> str:
-    """What the rates of a kind of workload count."""
-    return "reads" if kind == "scan" else "commits"
+    states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
+    # What each checker answers, by its name. Empty in journals of older versions.
+    checks: dict[str, Verdict] = {}
 
 
 class Recording(Record):

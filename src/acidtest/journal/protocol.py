@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/src/protocol.rs``, which is the specification.
+"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -28,67 +28,10 @@ class Target(Message):
     engine: str
 
 
-class CommitsWorkload(Message):
-    name: Literal["commits"] = "commits"
-    row_bytes: int
+class WorkloadMessage(Message):
+    """What the rig runs. Each workload's own message, with its parameters, is in its module of ``workload/``."""
 
-
-class TpcbWorkload(Message):
-    name: Literal["tpcb"] = "tpcb"
-    scale: int
-
-
-class TpccWorkload(Message):
-    name: Literal["tpcc"] = "tpcc"
-    warehouses: int
-    percent: int = 100  # rows of a warehouse, of the specification's
-    procedures: bool
-    keying: bool
-    roaming: bool = False  # another warehouse for each transaction
-
-
-class OrdersWorkload(Message):
-    name: Literal["orders"] = "orders"
-    products: int
-    orders_per_call: int
-    repeatable: bool
-
-
-class IudWorkload(Message):
-    name: Literal["iud"] = "iud"
-    rows: int
-
-
-class ScanWorkload(Message):
-    name: Literal["scan"] = "scan"
-    size_mb: int
-    read: Literal["natural", "sorted", "indexed"]
-
-
-class OltpWorkload(Message):
-    name: Literal["oltp"] = "oltp"
-    tables: int
-    table_rows: int
-
-
-class NumberedWorkload(Message):
-    name: Literal["numbered"] = "numbered"
-    terminals: int
-    parts: int
-    row_bytes: int
-
-
-Workload = Annotated[
-    CommitsWorkload
-    | TpcbWorkload
-    | TpccWorkload
-    | OrdersWorkload
-    | IudWorkload
-    | ScanWorkload
-    | OltpWorkload
-    | NumberedWorkload,
-    Field(discriminator="name"),
-]
+    name: str
 
 
 class Inspection(Message):
@@ -183,7 +126,7 @@ class Job(Message):
     protocol: int = PROTOCOL
     seed: int
     target: SerializeAsAny[Target]
-    workload: Workload
+    workload: SerializeAsAny[WorkloadMessage]
     inspect: list[Inspection]
     phases: list[Phase]
     observe: Observe | None = None
@@ -311,7 +254,7 @@ class Cpu(Message):
 
 
 class RunResult(Message):
-    """What one run phase measured; see ``protocol.rs`` for each field."""
+    """What one run phase measured; see ``rig/protocol`` for each field."""
 
     terminals: int
     threads: int = 0  # 0 in a journal written before it was counted
@@ -427,7 +370,7 @@ class SurveyedTerminal(Message):
 
 
 class Survey(Message):
-    """What a database holds of numbered transactions; see ``protocol.rs`` for each field."""
+    """What a database holds of numbered transactions; see ``rig/protocol`` for each field."""
 
     terminals: list[SurveyedTerminal]
     strays: int
@@ -585,7 +528,7 @@ class DiskTiming(Message):
 
 
 class DiskSpec(Message):
-    """First line to ``acidtest-rig disk``; see ``protocol.rs`` for each field."""
+    """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
     protocol: int = PROTOCOL
     mount_point: str

@@ -1,9 +1,8 @@
 """A file system on a simulated disk whose power is cut, again and again from the same state.
 
-In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, look, ``end``. From
+In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, inspection, ``end``. From
 ``cut`` on the disk answers and forgets, so that nothing hangs; what survived comes back with ``recover``. The file
 system is unmounted in the ordinary way, never lazily: as long as somebody uses the old one, the new one is not mounted.
-
 """
 
 from __future__ import annotations
@@ -80,10 +79,10 @@ class CuttablePlace:
         """Make the file system and copy ``files`` into it. It is mounted afterwards. Raises CellFailed."""
         self._attach()
         for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
-            said = self._home.path / "said"
-            if self._ledger.run(command, said) != 0:
-                words = " / ".join(said.read_text(errors="replace").split("\n")[-4:]).strip(" /")
-                raise CellFailed(f"{shlex.join(command)}: {words}")
+            output = self._home.path / "output"
+            if self._ledger.run(command, output) != 0:
+                end = " / ".join(output.read_text(errors="replace").split("\n")[-4:]).strip(" /")
+                raise CellFailed(f"{shlex.join(command)}: {end}")
         self.path.mkdir()
         self._mount()
         for file in files:
@@ -111,9 +110,9 @@ class CuttablePlace:
         self._is_cut = True
         return self._drive.cut(keep, seed, flushes)
 
-    def fail_flush(self, *, dropped: bool) -> None:
-        """The next flush ends with EIO; with ``dropped`` what the write cache held is gone with it."""
-        self._drive.fault("drop on flush 1" if dropped else "eio on flush 1")
+    def fault(self, fault: str) -> None:
+        """The drive does this wrong from now on, as docs/SIMULATED-DISK.md words it, until a cut or a load mends it."""
+        self._drive.fault(fault)
 
     def recover(self) -> Recovery:
         """Drop the old mount, whose users are gone, and mount what survived. Raises CellFailed when it cannot be."""
