@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run test check bench fuzz clean system test-system
+.PHONY: help setup run test test-fast test-long check check-python check-rust bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -18,11 +18,22 @@ run: setup ## set up, run experiments/quick.toml, print the table and the path o
 test: setup test-system ## set up and pass every test
 	@tests/run.sh
 
+test-fast: setup ## the tests that ask nothing of the machine, and one engine
+	@tests/run.sh fast
+
+test-long: setup test-system ## every test, and every repetition of those that kill at random moments
+	@tests/run.sh long
+
 check: setup ## lint, types, layers
+	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
+
+check-python:
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+check-rust:
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 

@@ -9,8 +9,8 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.cuts import Survival, survivals
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.journal.models import Cut, SettingInForce, Transactions, Warning
@@ -259,6 +259,12 @@ def test_the_same_line_of_the_log_is_told_once() -> None:
         ({"write_cache": "unknown"}, "write-cache-unknown"),
         ({"write_cache": "write through"}, "write-through"),
         ({"write_cache": "write back"}, None),
+        ({"mount_options": "rw,nobarrier"}, "no-barriers"),
+        ({"mount_options": "rw,relatime", "image_on": "ext4 (/dev/sda1, rw,barrier=0)"}, "no-barriers"),
+        ({"mount_options": "rw,nobarrier", "disk": "nvme, write cache 32 MiB"}, "no-barriers"),
+        ({"mount_options": "rw,nobarrier", "disk": "nvme, write cache off"}, None),
+        ({"mount_options": "rw,nobarrier", "write_cache": "write through"}, "write-through"),
+        ({"mount_options": "rw,nobarrier", "write_cache": "unknown"}, "write-cache-unknown"),
     ],
 )
 def test_of_place(facts: dict[str, str], code: str | None) -> None:

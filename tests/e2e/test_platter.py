@@ -6,12 +6,16 @@ Counts, and one rate that is the disk's own arithmetic: a slow machine makes it 
 
 from __future__ import annotations
 
+import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support import ACIDTEST, journal_lines
+
+pytestmark = pytest.mark.alone
 
 TURNS_PER_S = 7_200 / 60
 COMMITS = 60
@@ -81,3 +85,23 @@ def test_an_engine_without_group_commit_makes_each_durable_by_itself(
 ) -> None:
     calls = recordings[engine, 16]["calls"]
     assert durable(calls) >= calls["commits"] == COMMITS
+
+
+def test_the_audit_condemns_a_cache_that_lies_and_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "lie.toml"
+    drives = [
+        f'{{ name = "{name}", set = {{ "place.disk_faults" = "{fault}" }} }}'
+        for name, fault in (("honest", ""), ("lying", "lie-about-flush"))
+    ]
+    file.write_text(
+        'name = "lie"\nrepetitions = 3\ndurability = "drive"\n'
+        f'[factors]\nengine = ["sqlite"]\ndrive = [{", ".join(drives)}]\n'
+        "[workload.commits]\ncount = 100\n"
+        '[place]\nkind = "disk"\ndisk = "rotating"\ndisk_cache_mb = 32\nfilesystem = "ext4"\n'
+    )
+    command = [ACIDTEST, "run", file, "--out", tmp_path / "out"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 1, ran.stderr + ran.stdout
+    done = subprocess.run([ACIDTEST, "audit", tmp_path / "out", "--json"], capture_output=True, text=True, check=False)
+    found = [one["text"] for one in json.loads(done.stdout)["findings"] if one["rule"] == "faster-than-it-turns"]
+    assert [text.partition(":")[0] for text in found] == ["commits, lying"], found

@@ -33,6 +33,8 @@ from acidtest.place.cgroup import Launched
 from acidtest.workload.commits import CommitsWorkload
 from support import MYSQLS, POSTGRESES
 
+pytestmark = pytest.mark.alone
+
 Adopt = Callable[..., Instance]
 COMMITS = 60
 WORKLOAD = CommitsWorkload(row_bytes=50)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.conductor.cell import template_bytes
+from acidtest.conductor.template import template_bytes
 from acidtest.engine import catalogue
 from acidtest.workload.commits import Commits
 from acidtest.workload.tpcc import Tpcc, TpccWorkload

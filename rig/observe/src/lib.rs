@@ -5,7 +5,7 @@
 //! counted. It reads one line with an [`Observe`], watches, and says so; the next line brings what the terminals noted; then
 //! it answers with an [`Observed`] and ends. All times are of CLOCK_MONOTONIC, which is the trace's clock too.
 //!
-//! `page`, `format`, `calls`, `files` and `commits` are pure; `kernel`, `strace` and `processes` are the edge.
+//! `page`, `format`, `calls`, `files` and `commits` are pure; `kernel`, `strace`, `paths` and `processes` are the edge.
 
 mod calls;
 mod commits;

@@ -1,6 +1,6 @@
-//! Messages: how each is framed, and those that end what a server says.
+//! Messages of the measured path: how each is framed, and what a command tag tells.
 
-use transaction::{failed, garbled, Class, Outcome, SessionError};
+use transaction::{failed, garbled, Class, Outcome};
 
 /// Tag (1) and length (4, itself included).
 pub const HEAD: usize = 5;
@@ -51,29 +51,6 @@ pub fn affected(tag: &[u8]) -> u64 {
     })
 }
 
-/// An ErrorResponse in our words: its SQLSTATE (field C) decides the class; see PostgreSQL documentation, appendix A.
-pub fn refusal(body: &[u8]) -> SessionError {
-    let (mut state, mut message) = (String::new(), String::new());
-    for field in body.split(|&byte| byte == 0) {
-        match field.split_first() {
-            Some((b'C', text)) => state = String::from_utf8_lossy(text).into_owned(),
-            Some((b'M', text)) => message = String::from_utf8_lossy(text).into_owned(),
-            _ => {}
-        }
-    }
-    let class = match state.as_str() {
-        "40001" => Class::UpdateConflict,
-        "40P01" => Class::Deadlock,
-        "55P03" => Class::LockTimeout,
-        "53100" => Class::DiskFull,
-        "53300" | "3D000" => Class::Connection,
-        state if state.starts_with("23") => Class::Constraint,
-        state if ["08", "28", "57P", "58", "XX"].iter().any(|begin| state.starts_with(begin)) => Class::Connection,
-        _ => Class::Other,
-    };
-    failed(class, format!("{message} (SQLSTATE {state})"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,23 +64,6 @@ mod tests {
     }
 
     #[test]
-    fn sqlstates_become_classes() {
-        for (state, class) in [
-            ("40001", Class::UpdateConflict),
-            ("40P01", Class::Deadlock),
-            ("55P03", Class::LockTimeout),
-            ("23505", Class::Constraint),
-            ("53100", Class::DiskFull),
-            ("57P01", Class::Connection),
-            ("28P01", Class::Connection),
-            ("42P01", Class::Other),
-        ] {
-            let error = refusal(format!("SERROR\0C{state}\0Mwhat happened\0\0").as_bytes());
-            assert_eq!((error.class, error.message), (class, format!("what happened (SQLSTATE {state})")));
-        }
-    }
-
-    #[test]
     fn a_zero_byte_ends_no_text() {
         assert!(put_text(&mut Vec::new(), "select 1\0").is_err());
     }
@@ -112,7 +72,6 @@ mod tests {
         #[test]
         fn any_answer_is_read_or_refused(bytes: Vec<u8>) {
             message(&bytes).ok();
-            refusal(&bytes);
             affected(&bytes);
         }
 

@@ -1,8 +1,8 @@
-//! Prepared statements: how they are asked for, and Bind and Execute, of which all that is constant is written once.
+//! Bind and Execute of a prepared statement, of which all that is constant is written once.
 
 use crate::message::{put_length, put_message, put_text, HEAD};
 use crate::value::{is_binary, is_number, put, INT4, INT8};
-use transaction::{garbled, Outcome, Value};
+use transaction::{Outcome, Value};
 
 pub struct Prepared {
     /// What is constant of Bind up to the parameters' formats, from the results' formats on, and Execute, one after the
@@ -95,44 +95,9 @@ fn put_in_place<'a>(field: &'a mut [u8], value: &[u8]) -> Option<&'a mut [u8]> {
     Some(after)
 }
 
-/// `?` becomes `$1`, `$2`, …: our statements hold no question mark of their own.
-pub fn numbered(sql: &str) -> String {
-    let mut parts = sql.split('?');
-    let mut numbered = parts.next().unwrap_or_default().to_string();
-    for (position, part) in parts.enumerate() {
-        numbered.push_str(&format!("${}{part}", position + 1));
-    }
-    numbered
-}
-
-pub fn oid(bytes: &[u8]) -> u32 {
-    u32::from_be_bytes(bytes.try_into().expect("four bytes"))
-}
-
-/// The type of each column of a RowDescription.
-pub fn described(body: &[u8]) -> Outcome<Vec<u32>> {
-    let mut types = Vec::new();
-    let mut rest = body.get(2..).ok_or_else(garbled)?;
-    while !rest.is_empty() {
-        let name = rest.iter().position(|&byte| byte == 0).ok_or_else(garbled)?;
-        // after the name: table oid (4), column number (2), type oid (4), size (2), modifier (4), format (2)
-        let fields = rest.get(name + 1..name + 19).ok_or_else(garbled)?;
-        types.push(oid(&fields[6..10]));
-        rest = &rest[name + 19..];
-    }
-    Ok(types)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn question_marks_become_numbers() {
-        assert_eq!(numbered("update a set b = b + ? where c = ?"), "update a set b = b + $1 where c = $2");
-        assert_eq!(numbered("begin"), "begin");
-    }
 
     #[test]
     fn integers_are_put_as_any_parameters_are() {
@@ -151,12 +116,5 @@ mod tests {
         let text = Prepared::new("s8", vec![25], vec![]).unwrap();
         assert!(!text.put_integers(&[Value::Int(1)], &mut Vec::new()));
         assert!(!prepared.put_integers(&[Value::Int(1), Value::Null, Value::Int(1), Value::Int(1)], &mut Vec::new()));
-    }
-
-    proptest! {
-        #[test]
-        fn any_description_is_read_or_refused(body: Vec<u8>) {
-            described(&body).ok();
-        }
     }
 }

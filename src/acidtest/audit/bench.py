@@ -13,6 +13,7 @@ from typing import Literal
 from acidtest.audit.finding import Evidence
 
 EngineName = str  # the name of one of families.PRODUCTS
+OURS = "acidtest"  # the tool that published what is a row of our own recordings
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,31 @@ class Claim:
     bytes: int | None = None
 
 
+StatementKind = Literal[
+    "text",  # that there is one
+    "drive",
+    "file-system",
+    "turns",  # of a rotating drive; the value is a minute
+    "write-cache",  # that survives a power cut, or may
+    "iops",  # that were paid for; the value is a second
+    "spread",  # of repetitions
+    "best-of",
+    "relative",  # a comparison without what it is compared with
+    "tpc-word",
+    "not-tpc",  # that the result is none of the TPC's
+]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that the kit's own words say of it, or a recording of ours."""
+
+    where: Where
+    kind: StatementKind
+    text: str
+    value: float | None = None
+
+
 @dataclass(frozen=True)
 class Published:
     """One result that a tool printed or somebody wrote down. Rates are a second."""
@@ -196,31 +222,9 @@ class Published:
     retries: int | None = None
     ceiling_ms: float | None = None  # the longest that the tool's histogram tells from longer ones
     warehouses: int | None = None  # of TPC-C's schema
-
-
-StatementKind = Literal[
-    "text",  # that there is one
-    "drive",
-    "file-system",
-    "turns",  # of a rotating drive; the value is a minute
-    "write-cache",  # that survives a power cut, or may
-    "iops",  # that were paid for; the value is a second
-    "spread",  # of repetitions
-    "best-of",
-    "relative",  # a comparison without what it is compared with
-    "tpc-word",
-    "not-tpc",  # that the result is none of the TPC's
-]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Something that the kit's own words say of it."""
-
-    where: Where
-    kind: StatementKind
-    text: str
-    value: float | None = None
+    # Of ours: those that are on the drive before the next of the same terminal begins; None: not claimed, or not known.
+    durable_rate: float | None = None
+    turns: Statement | None = None  # of ours: how often the drive turns, of kind "turns"; None: not known
 
 
 @dataclass(frozen=True)
@@ -255,3 +259,8 @@ class Bench:
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
+
+    @property
+    def others(self) -> list[Published]:
+        """The results that are not rows of ours: of those a rule over rows says the same, from every repetition."""
+        return [one for one in self.published if one.tool != OURS]

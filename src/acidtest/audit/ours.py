@@ -10,11 +10,13 @@ from typing import Any
 
 from acidtest import families
 from acidtest.analysis import database, samples
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
 from acidtest.audit.bench import Bench, Binary, Configuration, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Finding
+from acidtest.audit.logged import logged
+from acidtest.audit.published import published
 from acidtest.audit.settings import alike
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.reader import NAME
@@ -55,8 +57,12 @@ def bench(journal: Journal, rows: Sequence[Row]) -> Bench:
     """The rows that have a number, as sides that differ in the experiment's factors."""
     factors = samples.varying(rows)
     varied = {*factors, *_set_by_levels(journal.header.experiment)}
+    sides = [(row, _side(journal, row, factors)) for row in rows if row.done]
     return Bench(
-        sides=[_side(journal, row, factors) for row in rows if row.done],
+        sides=[side for _, side in sides],
+        published=[
+            one for row, side in sides for one in published(row, side.name, _where(journal, row.done[0]), side.engine)
+        ],
         factors=frozenset(part for name in varied for part in (name, name.rpartition(".")[2])),
         read=[(NAME, "journal")],
     )
@@ -95,10 +101,17 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
         version=version,
         binaries=(
             Binary(
-                where, engine, 64 if "64" in facts.architecture else 32, facts.architecture, "Linux", version, False
+                where,
+                engine,
+                64 if "64" in facts.architecture else 32,
+                facts.architecture,
+                "Linux",
+                version,
+                debug="debug" in version.lower(),
             ),
         ),
         configurations=(Configuration(where, engine, "settings in force", settings),),
+        log=tuple(logged(engine, [(r.engine_log, _where(journal, r)) for r in row.done])),
         databases=(
             Database(
                 where=where,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from acidtest.filesystems import IN_MEMORY
 from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 
 FORMAT = 1
@@ -16,7 +17,6 @@ FORMAT = 1
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 class Record(BaseModel):
@@ -358,7 +358,9 @@ class Cut(Record):
     engine_recovery_s: float | None  # from the start of the engine to its first answer
     cycle_s: float  # from the load's start to the verdict
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
-    states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
+    states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
+    # What each checker answers, by its name. Empty in journals of older versions.
+    checks: dict[str, Verdict] = {}
 
 
 class Recording(Record):

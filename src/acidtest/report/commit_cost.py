@@ -11,7 +11,7 @@ from acidtest.analysis.summary import median
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report import charts
 from acidtest.report.numbers import number
-from acidtest.report.survival import worst_said
+from acidtest.report.survival_table import worst_text
 from acidtest.workload import transactions
 
 
@@ -47,7 +47,7 @@ def columns(found: Sequence[CommitCost]) -> list[Column]:
     if any(cost.survival for cost in found):
         shown += [
             Column("survived", lambda p: f"{p.survival.survived} of {p.survival.cuts}" if p.survival else "not cut"),
-            Column("worst loss", lambda p: worst_said(p.survival) if p.survival else "–", drop=1),
+            Column("worst loss", lambda p: worst_text(p.survival) if p.survival else "–", drop=1),
         ]
     return shown
 

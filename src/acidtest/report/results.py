@@ -12,7 +12,6 @@ from acidtest.analysis import kinds, memory, reads, samples
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
@@ -20,6 +19,7 @@ from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
+from acidtest.analysis.survival import survivals
 from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording

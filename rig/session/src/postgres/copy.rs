@@ -4,7 +4,9 @@ use super::connection::Ended;
 use super::Postgres;
 use std::task::Poll;
 use transaction::{garbled, Bulk, Outcome, Value};
-use wire_postgres::{affected, put_copy_row, put_message, COPY_HEADER, COPY_TRAILER};
+use wire_postgres::{
+    affected, put_copy_done, put_copy_fail, put_copy_row, put_message, put_query, COPY_HEADER, COPY_TRAILER,
+};
 
 /// Rows are sent together until they are this many bytes.
 const BUFFER: usize = 128 * 1024;
@@ -21,7 +23,7 @@ impl<'a> Copy<'a> {
     pub fn begin(session: &'a mut Postgres, table: &str, columns: &[&str]) -> Outcome<Copy<'a>> {
         let names = columns.join(", ");
         let columns = session.column_types(&format!("select {names} from {table}"))?;
-        session.query(&format!("copy {table} ({names}) from stdin (format binary)"))?;
+        put_query(&mut session.wire.out, &format!("copy {table} ({names}) from stdin (format binary)"))?;
         match session.wire.converse(|_, _| Ok(()))? {
             Ended::CopyIn => {}
             Ended::Ready => return Err(garbled()),
@@ -50,14 +52,11 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// Ends the COPY (`c`) or breaks it off (`f`) and answers how many rows the server has taken.
-    fn end(&mut self, tag: u8, body: &[u8]) -> Outcome<u64> {
+    /// Sends the end of the COPY, or its breaking off, which `put` writes; answers how many rows the server has taken.
+    fn end(&mut self, put: fn(&mut Vec<u8>) -> Outcome<()>) -> Outcome<u64> {
         self.ended = true;
         let wire = &mut self.session.wire;
-        put_message(&mut wire.out, tag, |out| {
-            out.extend(body);
-            Ok(())
-        })?;
+        put(&mut wire.out)?;
         let mut taken = 0;
         wire.converse(|tag, body| {
             if tag == b'C' {
@@ -81,7 +80,7 @@ impl Bulk for Copy<'_> {
     fn finish(mut self: Box<Self>) -> Outcome<u64> {
         self.rows.extend(COPY_TRAILER);
         self.send()?;
-        self.end(b'c', &[])
+        self.end(put_copy_done)
     }
 }
 
@@ -89,7 +88,7 @@ impl Drop for Copy<'_> {
     fn drop(&mut self) {
         if !self.ended {
             // Nobody is left to hear of an error; the session can be used again, or says itself that it is lost.
-            self.end(b'f', b"broken off\0").ok();
+            self.end(put_copy_fail).ok();
         }
     }
 }

@@ -15,7 +15,7 @@ use std::task::Poll;
 use transaction::{
     failed, garbled, Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value,
 };
-use wire_postgres::{affected, described, numbered, oid, put_message, put_text, read_row, Prepared, TEXT};
+use wire_postgres::{affected, column_types, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
 pub struct Postgres {
     wire: Wire,
@@ -94,11 +94,6 @@ impl Postgres {
         Ok(())
     }
 
-    /// Writes a query of the simple protocol.
-    fn query(&mut self, sql: &str) -> Outcome<()> {
-        put_message(&mut self.wire.out, b'Q', |out| put_text(out, sql))
-    }
-
     /// Waits until the server is ready for the next request.
     fn converse(&mut self, each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<()> {
         match self.wire.converse(each)? {
@@ -158,22 +153,12 @@ impl Session for Postgres {
             return Ok(Statement(known));
         }
         let name = format!("s{}", self.statements.len());
-        put_message(&mut self.wire.out, b'P', |out| {
-            put_text(out, &name)?;
-            put_text(out, &numbered(sql))?;
-            out.extend(0i16.to_be_bytes());
-            Ok(())
-        })?;
-        put_message(&mut self.wire.out, b'D', |out| {
-            out.push(b'S');
-            put_text(out, &name)
-        })?;
-        self.wire.out.extend(SYNC);
+        put_prepare(&mut self.wire.out, &name, sql)?;
         let (mut parameters, mut columns) = (Vec::new(), Vec::new());
         self.converse(|tag, body| {
             match tag {
-                b't' => parameters = body.get(2..).unwrap_or_default().chunks_exact(4).map(oid).collect(),
-                b'T' => columns = described(body)?,
+                b't' => parameters = parameter_types(body)?,
+                b'T' => columns = column_types(body)?,
                 _ => {}
             }
             Ok(())
@@ -256,17 +241,17 @@ impl Session for Postgres {
     }
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
-        self.query(sql)?;
+        put_query(&mut self.wire.out, sql)?;
         self.converse(|_, _| Ok(()))
     }
 
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
-        self.query(sql)?;
+        put_query(&mut self.wire.out, sql)?;
         let (mut columns, mut found) = (Vec::new(), Vec::new());
         self.converse(|tag, body| {
             match tag {
                 // The simple protocol answers everything as text.
-                b'T' => columns = vec![TEXT; described(body)?.len()],
+                b'T' => columns = vec![TEXT; column_types(body)?.len()],
                 b'D' => {
                     let mut values = Vec::new();
                     read_row(body, &columns, &mut values)?;

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from acidtest.audit.bench import LogEntry
+from acidtest.audit.bench import LogEntry, Where
 from acidtest.audit.importers.file import File, Importer
 
 HEAD = re.compile(r"\S+(\s+\(\S+\))?\t\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}")
@@ -21,6 +21,11 @@ KINDS = (
 def _read(file: File) -> Sequence[LogEntry] | None:
     if not (file.base.startswith("firebird") and file.base.endswith(".log")):
         return None
+    return entries(file.lines, file.at)
+
+
+def entries(lines: Iterable[str], at: Callable[[int], Where]) -> list[LogEntry]:
+    """One of each kind: its first entry, and how many there are; ``at`` is where a line stands, from 1."""
     found: dict[str, LogEntry] = {}
     begin, entry = 1, ""
 
@@ -30,11 +35,11 @@ def _read(file: File) -> Sequence[LogEntry] | None:
             before = found.get(kind)
             text = " ".join(entry.split())[:300]
             found[kind] = LogEntry(
-                before.where if before else file.at(begin), "firebird", kind, before.text if before else text,
+                before.where if before else at(begin), "firebird", kind, before.text if before else text,
                 before.count + 1 if before else 1,
             )  # fmt: skip
 
-    for number, line in enumerate(file.lines, start=1):
+    for number, line in enumerate(lines, start=1):
         if HEAD.fullmatch(line.rstrip()):
             end()
             begin, entry = number, ""

@@ -7,9 +7,9 @@ buf0flu.cc; PostgreSQL's xlog.c, checkpointer.c, postmaster.c and deadlock.c.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from acidtest.audit.bench import EngineName, LogEntry
+from acidtest.audit.bench import EngineName, LogEntry, Where
 from acidtest.audit.importers.file import File, Importer
 
 Kinds = Sequence[tuple[str, re.Pattern[str]]]
@@ -51,7 +51,7 @@ def _mysql(file: File) -> Sequence[LogEntry] | None:
     if not any(MYSQL_LINE.match(line) for line in file.first_lines):
         return None
     engine: EngineName = "mariadb" if re.search(rb"mariadb", file.head, re.IGNORECASE) else "mysql"
-    return list(_entries(file, engine, MYSQL))
+    return list(entries(file.stream(), file.at, engine, MYSQL))
 
 
 def _postgresql(file: File) -> Sequence[LogEntry] | None:
@@ -60,21 +60,21 @@ def _postgresql(file: File) -> Sequence[LogEntry] | None:
         return None
     if not any(POSTGRESQL_WORDS.search(line) for line in file.first_lines):
         return None
-    return list(_entries(file, "postgresql", POSTGRESQL))
+    return list(entries(file.stream(), file.at, "postgresql", POSTGRESQL))
 
 
-def _entries(file: File, engine: EngineName, kinds: Kinds) -> Iterator[LogEntry]:
-    """One of each kind: its first line, and how many there are."""
+def entries(lines: Iterable[str], at: Callable[[int], Where], engine: EngineName, kinds: Kinds) -> Iterator[LogEntry]:
+    """One of each kind: its first line, and how many there are; ``at`` is where a line stands, from 1."""
     first: dict[str, tuple[int, str]] = {}
     counts = dict.fromkeys((kind for kind, _ in kinds), 0)
-    for number, line in enumerate(file.stream(), start=1):
+    for number, line in enumerate(lines, start=1):
         for kind, pattern in kinds:
             if pattern.search(line):
                 first.setdefault(kind, (number, " ".join(line[: 4 * TEXT_MAX].split())[:TEXT_MAX]))
                 counts[kind] += 1
                 break
     for kind, (number, text) in first.items():
-        yield LogEntry(file.at(number), engine, kind, text, counts[kind])
+        yield LogEntry(at(number), engine, kind, text, counts[kind])
 
 
 MYSQL_LOG = Importer("MySQL or MariaDB log", _mysql)

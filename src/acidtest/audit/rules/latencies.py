@@ -82,7 +82,7 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def rate_not_kept(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
+    for one in bench.others:
         if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate:
             text = f"{one.name}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for."
             yield Found(text, (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),))

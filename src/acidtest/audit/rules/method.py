@@ -62,7 +62,7 @@ def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
     source="TPC-C, clause 5.5: the measurement interval lies in steady state",
 )
 def warm_up_inside(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
+    for one in bench.others:
         found = _unsteady(one)
         if found and found[1]:
             third = max(int(len(one.series) * WARM_UP_SHARE), 1)
@@ -83,7 +83,7 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5; Mann-Kendall's and Pettitt's tests at 5 %, with a change of over 10 %",
 )
 def no_steady_state(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
+    for one in bench.others:
         found = _unsteady(one)
         if found and not found[1]:
             whole = found[0]
@@ -101,7 +101,7 @@ def no_steady_state(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5: ramp-up precedes the measurement interval",
 )
 def no_warm_up(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
+    for one in bench.others:
         if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED:
             yield Found(f"{one.name}: a warm-up of 0 s.", (one.where.says("no warm-up"),))
 
@@ -118,7 +118,7 @@ def no_checkpoint(bench: Bench) -> Iterator[Found]:
     sides = [side for side in bench.sides if side.engine == "postgresql"]
     if any(entry.kind.startswith("checkpoint") for side in sides for entry in side.log):
         return
-    for one in bench.published:
+    for one in bench.others:  # a recording of ours does not say whether a checkpoint came
         if one.engine != "postgresql" or one.unit != "transactions" or not one.rate or not one.measured_s:
             continue
         for side in (side for side in sides if side.configurations):
@@ -213,8 +213,8 @@ def _repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
     """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
     number only, which counts from 0 or 1 on and is none of a version; with the same tool, terminals and rate."""
     by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for one in bench.published:
-        if one.rate and one.unit in ("transactions", "reads") and one.tool not in ("fio", "acidtest"):
+    for one in bench.others:
+        if one.rate and one.unit in ("transactions", "reads") and one.tool != "fio":
             by_kind[one.tool, one.unit, one.terminals, one.asked_rate].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():

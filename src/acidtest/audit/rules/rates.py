@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
 
@@ -23,11 +23,15 @@ RELAXED: dict[str, dict[str, tuple[str, ...]]] = {  # settings under which a com
 }
 
 
+def _durable(bench: Bench, one: Published) -> float | None:
+    """The rate of those that are claimed to be on the drive before the next of the same terminal: flushes that the tool
+    did, or writing transactions on an engine whose settings are in the kit and do not relax it. None of any others."""
+    if one.tool == OURS and not one.flushed:
+        return one.durable_rate
+    return one.rate if one.flushed or _waits(bench, one) else None
+
+
 def _waits(bench: Bench, one: Published) -> bool:
-    """Whether each of these is claimed to be on the drive before the next of the same terminal: a flush that the tool
-    did, or a writing transaction on an engine whose settings are in the kit and do not relax it."""
-    if one.flushed:
-        return True
     if one.unit != "transactions":
         return False
     sides = [side for side in bench.sides if side.configurations and (one.engine is None or side.engine == one.engine)]
@@ -49,19 +53,27 @@ def _waits(bench: Bench, one: Published) -> bool:
     source="G. Smith, PostgreSQL 9.0 High Performance (2010): one commit a turn and writer without a cache that keeps",
 )
 def faster_than_it_turns(bench: Bench) -> Iterator[Found]:
-    turns = [one for one in bench.texts if one.kind == "turns" and one.value and 3600 <= one.value <= 20_000]
-    solid = any("ssd" in one.text.lower() or "nvme" in one.text.lower() for one in bench.texts if one.kind == "drive")
-    if not turns or solid or any(one.kind == "write-cache" for one in bench.texts):
-        return
-    said = max(turns, key=lambda one: one.value or 0)
-    per_s = (said.value or 0) / 60
+    named = _named_turns(bench)
     for one in bench.published:
-        if one.rate and one.terminals and _waits(bench, one) and one.rate > one.terminals * per_s * TOLERANCE:
+        said, rate = one.turns or named, _durable(bench, one)
+        if said is None or not rate or not one.terminals:
+            continue
+        per_s = (said.value or 0) / 60
+        if rate > one.terminals * per_s * TOLERANCE:
             text = (
-                f"{one.name}: {one.rate:,.0f} durable {one.unit} a second from {one.terminals:,} "
+                f"{one.name}: {rate:,.0f} durable {one.unit} a second from {one.terminals:,} "
                 f"{'writer' if one.terminals == 1 else 'writers'} on a drive that turns {per_s:,.0f} times a second."
             )
-            yield Found(text, (one.where.says(f"{one.rate:,.1f} a second"), said.where.says(said.text)))
+            yield Found(text, (one.where.says(f"{rate:,.1f} a second"), said.where.says(said.text)))
+
+
+def _named_turns(bench: Bench) -> Statement | None:
+    """Of the fastest rotating drive that the texts name; None where they name another drive too, or a write cache."""
+    turns = [one for one in bench.texts if one.kind == "turns" and one.value and 3600 <= one.value <= 20_000]
+    solid = any("ssd" in one.text.lower() or "nvme" in one.text.lower() for one in bench.texts if one.kind == "drive")
+    if solid or any(one.kind == "write-cache" for one in bench.texts):
+        return None
+    return max(turns, key=lambda one: one.value or 0, default=None)
 
 
 @rule(
@@ -78,9 +90,10 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
         if one.tool == "pg_test_fsync" and one.unit == "writes" and one.rate:
             plain[one.where.file] = 1e6 / one.rate
     for one in bench.published:
-        if not (one.flushed and one.rate and one.terminals):
+        rate = one.rate if one.flushed else one.durable_rate
+        if not rate or not one.terminals:
             continue
-        each_us = 1e6 * one.terminals / one.rate
+        each_us = 1e6 * one.terminals / rate
         floor = plain.get(one.where.file) if one.tool == "pg_test_fsync" and "fsync, close" not in one.name else None
         if each_us < FASTEST_US:
             text = f"{one.name}: {each_us:.2g} microseconds for one that is flushed."
@@ -88,7 +101,7 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
             text = f"{one.name}: {each_us:.3g} microseconds, a plain write {floor:.3g}."
         else:
             continue
-        yield Found(text, (one.where.says(f"{one.rate:,.0f} a second"),))
+        yield Found(text, (one.where.says(f"{rate:,.0f} a second"),))
 
 
 @rule(
@@ -110,7 +123,7 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
         if one.rate and (one.tool in ("fio", "sysbench") and one.unit in ("reads", "writes")):
             job = one.name.removesuffix(" read").removesuffix(" write") if one.tool == "fio" else one.where.file
             of_job[one.where.file, job].append(one)
-        elif one.rate and one.terminals == 1 and _waits(bench, one):
+        elif one.terminals == 1 and _durable(bench, one):
             of_job[one.where.file, f"{one.name}:{one.where.line}"].append(one)  # a write or more each
     for together in of_job.values():
         rate = sum(one.rate or 0 for one in together)

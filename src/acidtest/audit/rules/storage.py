@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acidtest.audit.drive import has_volatile_cache, without_barriers
 from acidtest.audit.finding import Found, rule
 from acidtest.journal.models import PlaceFacts
 
@@ -56,6 +57,24 @@ def write_cache_unknown(place: PlaceFacts) -> Iterator[Found]:
     if place.write_cache == "unknown" and not place.in_memory:
         yield Found(
             "What write cache the drive has could not be read: whether flushes are needed or honoured is not known."
+        )
+
+
+@rule(
+    "no-barriers",
+    severity="doubtful",
+    over=PlaceFacts,
+    says="The file system was mounted so that it sends its drive no flush: commits called durable lie in the drive's "
+    "volatile cache.",
+    remedy="Mount it without that option, or call no commit from here durable.",
+    source="ext4(5), barrier; Linux kernel, Documentation/block/writeback_cache_control.rst",
+    about="place",
+)
+def no_barriers(place: PlaceFacts) -> Iterator[Found]:
+    option = without_barriers(place)
+    if option and has_volatile_cache(place) and not place.in_memory:
+        yield Found(
+            f"The file system was mounted with {option} and sends its drive no flush: no commit here is durable."
         )
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from acidtest.analysis import survival
 from acidtest.engine import Ended
 from acidtest.errors import CellFailed
-from acidtest.powercut.trial import CutEvidence, Trial
+from acidtest.powercut.checkers import judge
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.inspector import Inspector
 
 PANIC = Ended(
     "postgresql-15: the server ended with code 1 while it started: PANIC: could not locate a valid checkpoint"
@@ -42,11 +42,12 @@ class Starts:
     ids=["ends twice and says why", "does not answer", "the second time does not answer"],
 )
 def test_only_an_engine_that_ends_by_itself_and_says_why_has_lost(outcomes: Any, verdict: str, words: str) -> None:
-    trial: Any = object.__new__(Trial)
-    trial._instance, trial._ledger = Starts(*outcomes), None
-    trial._engine = SimpleNamespace(embedded=False)
-    look = CutEvidence(survival.Evidence())
-    trial.look_at(look, [])
-    found, (reason,) = survival.judge(look.evidence)
-    assert found == verdict
+    nobody: Any = None  # neither cell nor ledger is asked for anything before the engine answers
+    instance: Any = Starts(*outcomes)
+    evidence = CutEvidence()
+    Inspector(nobody, instance, nobody, embedded=False).inspect(evidence, [])
+    judgement = judge(evidence)
+    (reason,) = judgement.reasons
+    assert judgement.verdict == verdict
     assert re.search(words, reason)
+    assert judgement.checks["engine-starts"] == verdict

@@ -1,4 +1,4 @@
-"""The table of power cuts, and what each verdict rests on."""
+"""What survived, as a table in the terminal and on pages, and as JSON, with what each verdict rests on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.analysis.cuts import Survival, survivals
+from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.numbers import number
 
@@ -27,22 +27,22 @@ WITNESSES_MAX = 6
 @dataclass(frozen=True)
 class Column:
     heading: str
-    said: Callable[[Survival], str]
+    text: Callable[[Survival], str]
     always: bool = True
 
 
-def worst_said(row: Survival) -> str:
+def worst_text(row: Survival) -> str:
     """Commits that the worst cut lost. Of a workload that does not number its commits nothing is known."""
     if row.acknowledged == 0 and not row.lost:
         return "–"
     return "uncounted" if row.lost_commits_worst is None else f"{row.lost_commits_worst:,}"
 
 
-def commits_said(row: Survival) -> str:
+def commits_text(row: Survival) -> str:
     return f"{row.acknowledged:,}" if row.acknowledged else "–"
 
 
-def flush_said(row: Survival) -> str:
+def flush_text(row: Survival) -> str:
     """What the engine did after a failed flush, over all cuts."""
     return ", ".join(f"{count:,} {what}" for what, count in row.after_failed_flush.items()) or "–"
 
@@ -50,12 +50,12 @@ def flush_said(row: Survival) -> str:
 COLUMNS = (
     Column("survived", lambda row: f"{row.survived} of {row.cuts}"),
     Column("unknown", lambda row: f"{row.unknown:,}", always=False),
-    Column("after failed flush", flush_said, always=False),
+    Column("after failed flush", flush_text, always=False),
     Column("states", lambda row: f"{row.states:,}", always=False),
     Column("a second", lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else "–", always=False),
-    Column("worst loss", worst_said),
+    Column("worst loss", worst_text),
     Column("commits/s", lambda row: number(row.commits_per_s), always=False),
-    Column("commits", commits_said),
+    Column("commits", commits_text),
     Column("torn", lambda row: f"{row.torn:,}", always=False),
     Column("repaired", lambda row: f"{row.repaired:,}", always=False),
     Column("mount ms", lambda row: ms(row.filesystem_recovery_s)),
@@ -69,7 +69,7 @@ def print_survival(journal: Journal, console: Console) -> None:
     varied = varied_of(journal.header)
     console.print()
     console.print(Text(str(journal.header.experiment.get("title") or journal.header.experiment["name"]), style="bold"))
-    shown = [column for column in COLUMNS if column.always or any(column.said(row) not in ("0", "–") for row in rows)]
+    shown = [column for column in COLUMNS if column.always or any(column.text(row) not in ("0", "–") for row in rows)]
     left_out: list[str] = []
     unbounded = console.options.update_width(10_000)
     while Measurement.get(console, unbounded, _grid(rows, varied, shown)).maximum > console.width and len(shown) > 1:
@@ -86,20 +86,20 @@ def print_survival(journal: Journal, console: Console) -> None:
     )
     if missing := not_run(journal):
         console.print(f"\n{missing}", style="yellow", markup=False, soft_wrap=True)
-    told = witnessed(rows)
-    for row in told[:WITNESSES_MAX]:
+    witnesses = witnessed(rows)
+    for row in witnesses[:WITNESSES_MAX]:
         _print_witness(row, console, journal)
-    if len(told) > WITNESSES_MAX:
-        console.print(f"\n{len(told) - WITNESSES_MAX} more did not survive: --json tells each.", style="dim")
+    if len(witnesses) > WITNESSES_MAX:
+        console.print(f"\n{len(witnesses) - WITNESSES_MAX} more did not survive: --json has each.", style="dim")
 
 
 def page_tables(journal: Journal) -> dict[str, Any]:
     """What ``verdicts.html.j2`` shows."""
     rows = survivals(journal.recordings)
     extra = {
-        column.heading: column.said
+        column.heading: column.text
         for column in COLUMNS
-        if column.heading in SOMETIMES and any(column.said(row) not in ("0", "–") for row in rows)
+        if column.heading in SOMETIMES and any(column.text(row) not in ("0", "–") for row in rows)
     }
     return {
         "rows": rows,
@@ -107,8 +107,9 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "extra": extra,
         "witnessed": witnessed(rows),
         "reasons_of": reasons_of,
-        "worst_said": worst_said,
-        "commits_said": commits_said,
+        "agreeing": agreeing_checkers,
+        "worst_text": worst_text,
+        "commits_text": commits_text,
         "again": partial(again, journal=journal),
     }
 
@@ -122,6 +123,14 @@ def reasons_of(recording: Recording) -> list[str]:
     """Why its verdict is not survived."""
     cut = recording.cut
     return cut.reasons if cut and recording.status == "done" else [recording.reason or "no reason was kept"]
+
+
+def agreeing_checkers(recording: Recording) -> str:
+    """The checkers that answered what its verdict is; "" where none is known, as in journals of older versions."""
+    cut = recording.cut
+    if cut is None or recording.status != "done":
+        return ""
+    return ", ".join(name for name, verdict in cut.checks.items() if verdict == cut.verdict)
 
 
 def again(recording: Recording, journal: Journal) -> str:
@@ -155,7 +164,7 @@ def _grid(rows: Sequence[Survival], varied: Sequence[str], shown: Sequence[Colum
         table.add_row(
             *(row.levels.get(factor, "") for factor in varied),
             Text(row.verdict, style=STYLES[row.verdict]),
-            *(column.said(row) for column in shown),
+            *(column.text(row) for column in shown),
         )
     return table
 
@@ -173,6 +182,8 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if len(reasons) > REASONS_MAX:
         console.print(f"  and {len(reasons) - REASONS_MAX} more", style="dim")
+    if checkers := agreeing_checkers(recording):
+        console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
     console.print(f"  again: {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
 
 

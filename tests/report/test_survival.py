@@ -12,12 +12,12 @@ from playwright.sync_api import Browser
 from rich.console import Console
 from typer.testing import CliRunner
 
-from acidtest.analysis.cuts import survivals
+from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.journal.models import Journal, Recording, States
 from acidtest.report.charts import VERDICTS
-from acidtest.report.cuts import write_cuts_page
-from acidtest.report.survival import as_json, print_survival
+from acidtest.report.survival_page import write_survival_page
+from acidtest.report.survival_table import as_json, print_survival
 from factory import cut, cut_off, journal, recording
 from pages import opened
 
@@ -52,11 +52,11 @@ def printed(held: Journal) -> str:
 
 
 def test_the_speed_is_the_median_of_the_cuts_that_have_one() -> None:
-    found = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
-    assert found["sqlite", "drive"].commits_per_s == pytest.approx(200)
-    assert [verdict for verdict, _ in found["sqlite", "os"].speeds] == ["lost", "survived", "lost"]
-    assert found["firebird-5.0", "os"].commits_per_s is None
-    assert found["firebird-5.0", "drive"].verdict == "unknown"
+    by_levels = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
+    assert by_levels["sqlite", "drive"].commits_per_s == pytest.approx(200)
+    assert [verdict for verdict, _ in by_levels["sqlite", "os"].speeds] == ["lost", "survived", "lost"]
+    assert by_levels["firebird-5.0", "os"].commits_per_s is None
+    assert by_levels["firebird-5.0", "drive"].verdict == "unknown"
 
 
 def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
@@ -79,17 +79,32 @@ def test_what_the_engine_did_after_a_failed_flush_is_told(browser: Browser, tmp_
     assert "after failed flush" not in printed(cut_off())
     (row,) = as_json(flushes())["combinations"]
     assert row["after_failed_flush"] == {"stopped": 2, "went on": 1}
-    write_cuts_page(flushes(), tmp_path / "report.html")
+    write_survival_page(flushes(), tmp_path / "report.html")
     page, trouble = opened(browser, tmp_path / "report.html")
     assert trouble == []
     assert "2 stopped, 1 went on" in page.locator(".cuts tbody").inner_text()
     page.context.close()
 
 
+def test_the_checkers_that_answered_the_verdict_are_named(browser: Browser, tmp_path: Path) -> None:
+    checks = {"engine-starts": "survived", "acknowledged-commits-are-there": "lost", "conditions-hold": "lost"}
+    held = journal([recording(cut=cut("lost", lost=1, checks=checks))])
+    line = "checkers that answered lost: acknowledged-commits-are-there, conditions-hold"
+    assert line in printed(held)
+    write_survival_page(held, tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html")
+    assert trouble == []
+    assert line in page.locator(".witnesses tbody").inner_text()
+    page.context.close()
+    assert as_json(held)["cuts"][0]["cut"]["checks"] == checks
+    # Journals of older versions do not have them.
+    assert "checkers" not in printed(journal([recording(cut=cut("lost", lost=1))]))
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     held = asked(cut_off(), "cuts.toml", "--quick", cells=12)
-    write_cuts_page(held, tmp_path / "report.html")
+    write_survival_page(held, tmp_path / "report.html")
     page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
     assert trouble == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -101,8 +116,8 @@ def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, wi
     assert colours["transparent", VERDICTS["unknown"]] == 1
     ticks = Counter(one.get_attribute("fill") for one in page.locator("#survival svg .mark-rect.role-mark path").all())
     assert ticks == {VERDICTS["survived"]: 6, VERDICTS["lost"]: 2, VERDICTS["unknown"]: 1}
-    said = page.locator("#survival svg .mark-text.role-mark text").all_text_contents()
-    assert sorted(said) == ["1 of 3", "2 of 3", "3 of 3"]
+    labels = page.locator("#survival svg .mark-text.role-mark text").all_text_contents()
+    assert sorted(labels) == ["1 of 3", "2 of 3", "3 of 3"]
 
     rows = [" ".join(row.split()) for row in page.locator(".cuts tbody tr").all_inner_texts()]
     assert rows == [
@@ -124,7 +139,7 @@ def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, wi
 
 def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:
     lone: Recording = recording(cut=cut("unknown", fate=None))
-    write_cuts_page(journal([lone]), tmp_path / "report.html")
+    write_survival_page(journal([lone]), tmp_path / "report.html")
     assert 'id="survival"' not in (tmp_path / "report.html").read_text()
 
 
@@ -134,8 +149,8 @@ def test_report_writes_the_page(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert f"Page: {tmp_path / 'report.html'}" in shown.stdout
     (tmp_path / "report.html").unlink()
-    told = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
-    assert [row["verdict"] for row in json.loads(told.stdout)["combinations"]] == [
+    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert [row["verdict"] for row in json.loads(shown.stdout)["combinations"]] == [
         "lost", "survived", "unknown", "unknown",
     ]  # fmt: skip
     assert (tmp_path / "report.html").exists()

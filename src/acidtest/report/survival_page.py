@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from acidtest.analysis.cuts import Survival, survivals
+from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
-from acidtest.report.survival import not_run, page_tables, varied_of
+from acidtest.report.survival_table import not_run, page_tables, varied_of
 
 
-def write_cuts_page(journal: Journal, path: Path) -> None:
+def write_survival_page(journal: Journal, path: Path) -> None:
     """Write the page to ``path``, whole or not at all."""
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     named = [(_name(row, varied), row) for row in rows]
     picture = charts.survival(named, journal.header.factors["engine"])
     fill(
-        "cuts.html.j2",
+        "survival.html.j2",
         journal,
         path,
         {"survival": picture} if picture else {},
@@ -39,19 +39,21 @@ def _name(row: Survival | Recording, varied: Sequence[str]) -> str:
 
 def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
     """Those of each combination's first cut that has any."""
-    found: dict[str, list[SettingInForce]] = {}
+    settings: dict[str, list[SettingInForce]] = {}
     for recording in recordings:
         if recording.settings:
-            found.setdefault(_name(recording, varied), recording.settings)
-    return list(found.items())
+            settings.setdefault(_name(recording, varied), recording.settings)
+    return list(settings.items())
 
 
 def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:
     of = {verdict: [one for one in named if one[1].verdict == verdict] for verdict in ("survived", "lost", "unknown")}
-    said = [f"{len(of['survived'])} of {len(named)} combinations survived every cut, {len(of['lost'])} lost something."]
+    answers = [
+        f"{len(of['survived'])} of {len(named)} combinations survived every cut, {len(of['lost'])} lost something."
+    ]
     if of["unknown"]:
-        said.append(f"{len(of['unknown'])} are unknown: some check could not run, or the trial was not sound.")
+        answers.append(f"{len(of['unknown'])} are unknown: some check could not run, or the trial was not sound.")
     if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
         speed, name = max(fast)
-        said.append(f"The fastest that survived: {name}, {number(speed)} commits a second while cutting.")
-    return said
+        answers.append(f"The fastest that survived: {name}, {number(speed)} commits a second while cutting.")
+    return answers

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidtest.analysis.survival import Acknowledgement, Evidence, compare, judge, kinds, missing_lines, read
 from acidtest.journal.models import Integrity
 from acidtest.journal.protocol import Checked, Condition, Survey, SurveyedTerminal, Torn
+from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds, missing_lines, parse
+from acidtest.powercut.checkers import judge
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.fate import EXAMPLES_MAX, compare, missing_examples, partial_examples
 
 HOLDS = Integrity(holds="holds", check="PRAGMA integrity_check", said="ok")
 CHECKED = Checked(conditions=[Condition(name="counters_match", holds=True, detail="0 differ")], seconds=0.1)
 
 
 def ranges(numbers: set[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    together: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number - 1:
-            found[-1] = (found[-1][0], number)
+        if together and together[-1][1] == number - 1:
+            together[-1] = (together[-1][0], number)
         else:
-            found.append((number, number))
-    return found
+            together.append((number, number))
+    return together
 
 
 def survey(whole: dict[int, set[int]], torn: dict[int, set[int]] | None = None) -> Survey:
@@ -43,7 +44,7 @@ def survey(whole: dict[int, set[int]], torn: dict[int, set[int]] | None = None) 
     )
 
 
-def ledger(acknowledged: dict[int, list[int]]) -> list[Acknowledgement]:
+def log_of(acknowledged: dict[int, list[int]]) -> list[Acknowledgement]:
     """Terminals side by side, each commit begun when the one before was acknowledged."""
     lines = [
         Acknowledgement(
@@ -65,11 +66,12 @@ def test_what_is_all_there_is_survived_with_or_without_unacknowledged_ones(
     history: dict[int, list[int]], data: st.DataObject
 ) -> None:
     more = {terminal: data.draw(st.sets(st.integers(1, 70))) for terminal in history}
-    fate = compare(ledger(history), survey({t: {0, *numbers} | more[t] for t, numbers in history.items()}))
+    fate = compare(log_of(history), survey({t: {0, *numbers} | more[t] for t, numbers in history.items()}))
     assert (fate.lost, fate.torn, fate.loaded_lost, fate.order_broken) == (0, 0, 0, False)
     assert fate.present == fate.acknowledged == sum(map(len, history.values()))
     assert fate.unacknowledged == sum(len(more[t] - set(numbers)) for t, numbers in history.items())
-    assert judge(Evidence(fate=fate, checked=CHECKED, integrity=HOLDS)) == ("survived", [])
+    judgement = judge(CutEvidence(fate=fate, checked=CHECKED, integrity=HOLDS))
+    assert (judgement.verdict, judgement.reasons) == ("survived", [])
 
 
 @given(histories, st.data())
@@ -81,20 +83,24 @@ def test_each_one_that_is_missing_or_torn_is_lost(history: dict[int, list[int]],
     torn = data.draw(st.sets(st.sampled_from(sorted(gone))))
     whole = {t: {0, *numbers} - {n for of, n in gone if of == t} for t, numbers in history.items()}
     parts = {t: {n for of, n in torn if of == t} for t in history}
-    fate = compare(ledger(history), survey(whole, parts))
+    fate = compare(log_of(history), survey(whole, parts))
     assert fate.lost == len(gone)
     assert fate.torn == len(torn)
     assert fate.present == len(all_) - len(gone)
-    verdict, reasons = judge(Evidence(fate=fate, checked=CHECKED, integrity=HOLDS))
-    assert verdict == "lost"
-    assert reasons
+    judgement = judge(CutEvidence(fate=fate, checked=CHECKED, integrity=HOLDS))
+    assert judgement.verdict == "lost"
+    assert judgement.reasons == fate.examples
+    assert judgement.checks["acknowledged-commits-are-there"] == "lost"
+    assert judgement.checks["transactions-are-whole"] == ("lost" if torn else "survived")
+    assert len(missing_examples(fate)) == min(len(gone), EXAMPLES_MAX)
+    assert len(partial_examples(fate)) == min(len(torn), EXAMPLES_MAX)
 
 
 @given(histories, st.data())
 def test_order_is_broken_only_by_one_that_began_after_a_lost_one_was_acknowledged(
     history: dict[int, list[int]], data: st.DataObject
 ) -> None:
-    lines = ledger(history)
+    lines = log_of(history)
     kept = lines[: data.draw(st.integers(0, len(lines)))]  # a prefix of the acknowledged ones: order is kept
     last_ns = kept[-1].acknowledged_ns if kept else 0
     # Others that were under way when the last of them was acknowledged may be there too.
@@ -106,15 +112,15 @@ def test_order_is_broken_only_by_one_that_began_after_a_lost_one_was_acknowledge
 
 
 def test_a_hole_before_one_that_is_there_breaks_the_order() -> None:
-    fate = compare(ledger({0: [1, 2, 3]}), survey({0: {0, 1, 3}}))
+    fate = compare(log_of({0: [1, 2, 3]}), survey({0: {0, 1, 3}}))
     assert fate.lost == 1
     assert fate.order_broken
 
 
 def test_one_that_nobody_was_told_of_is_lost_all_the_same_when_it_is_there_in_parts() -> None:
-    fate = compare(ledger({0: [1]}), survey({0: {0, 1}}, {0: {2}}))
+    fate = compare(log_of({0: [1]}), survey({0: {0, 1}}, {0: {2}}))
     assert (fate.lost, fate.torn) == (0, 1)
-    assert judge(Evidence(fate=fate, checked=CHECKED, integrity=HOLDS))[0] == "lost"
+    assert judge(CutEvidence(fate=fate, checked=CHECKED, integrity=HOLDS)).verdict == "lost"
 
 
 def test_loaded_rows_and_counters_and_strays_count() -> None:
@@ -123,12 +129,12 @@ def test_loaded_rows_and_counters_and_strays_count() -> None:
     behind = fine.model_copy(update={"terminals": [fine.terminals[0].model_copy(update={"counter": 0})]})
     missing = fine.model_copy(update={"terminals": [fine.terminals[0].model_copy(update={"counter": None})]})
     for broken in (behind, missing, fine.model_copy(update={"strays": 1})):
-        assert compare(ledger({0: [1]}), broken).torn == 1
+        assert compare(log_of({0: [1]}), broken).torn == 1
 
 
 @given(histories, st.data())
-def test_a_ledger_that_drops_a_line_is_noticed(history: dict[int, list[int]], data: st.DataObject) -> None:
-    lines = ledger(history)
+def test_a_log_that_drops_a_line_is_noticed(history: dict[int, list[int]], data: st.DataObject) -> None:
+    lines = log_of(history)
     assert missing_lines(lines) == 0
     lasts = {line.terminal: line.count for line in lines}
     before_last = [line for line in lines if line.count < lasts[line.terminal]]
@@ -137,50 +143,18 @@ def test_a_ledger_that_drops_a_line_is_noticed(history: dict[int, list[int]], da
         rest = [line for line in lines if line != dropped]
         assert missing_lines(rest) == 1
         whole = survey({t: {0, *numbers} for t, numbers in history.items()})
-        seen = Evidence(missing_lines=missing_lines(rest), fate=compare(rest, whole), checked=CHECKED, integrity=HOLDS)
-        assert judge(seen)[0] == "unknown"
+        evidence = CutEvidence(
+            missing_lines=missing_lines(rest), fate=compare(rest, whole), checked=CHECKED, integrity=HOLDS
+        )
+        assert judge(evidence).verdict == "unknown"
     if lines:
         assert missing_lines([*lines, lines[0]]) == 1  # or one that is there twice
 
 
-def test_nothing_that_could_not_be_looked_at_is_survived() -> None:
-    fate = compare([], survey({0: {0}}))
-    whole = Evidence(fate=fate, checked=CHECKED, integrity=HOLDS)
-    assert judge(whole)[0] == "survived"
-    unknown = Integrity(holds="unknown", check="amcheck", said="not installed")
-    for lacking in (
-        replace(whole, fate=None),
-        replace(whole, checked=None),
-        replace(whole, integrity=None),
-        replace(whole, integrity=unknown),
-        replace(whole, not_sound=["the disk lost nothing"]),
-        replace(whole, missing_lines=1),
-    ):
-        verdict, reasons = judge(lacking)
-        assert verdict == "unknown"
-        assert reasons
-    # A workload that numbers nothing is judged by its conditions.
-    assert judge(replace(whole, fate=None, needs_fate=False))[0] == "survived"
-
-
-def test_every_witness_of_a_loss_is_heard_but_none_of_an_unsound_trial() -> None:
-    fate = compare([], survey({0: {0}}))
-    whole = Evidence(fate=fate, checked=CHECKED, integrity=HOLDS)
-    failing = Checked(conditions=[Condition(name="sums", holds=False, detail="1 and 2")], seconds=0.1)
-    for witness in (
-        replace(whole, refusals=["the engine does not start: PANIC"]),
-        replace(whole, checked=failing),
-        replace(whole, integrity=Integrity(holds="broken", check="CHECK TABLE", said="Corrupt")),
-        replace(whole, fate=None, refusals=["the file system cannot be mounted"]),
-    ):
-        assert judge(witness)[0] == "lost"
-        assert judge(replace(witness, not_sound=["the disk lost nothing"]))[0] == "unknown"
-
-
 def test_lines_are_read_as_the_rig_writes_them() -> None:
-    lines = read([b"0 1 0 1 100 200", b"3 1 2 77 150 250"])
+    lines = parse([b"0 1 0 1 100 200", b"3 1 2 77 150 250"])
     assert lines[1] == Acknowledgement(3, 1, 2, 77, 150, 250)
     assert kinds(lines) == [1, 0, 1]
     for broken in (b"0 1 0 1 100", b"0 1 0 x 100 200", b""):
         with pytest.raises((ValueError, TypeError)):
-            read([broken])
+            parse([broken])

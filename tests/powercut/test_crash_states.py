@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidtest.analysis.crashstates import MAGIC, RECORD, Record, State, pending, read, smaller, spread, states
+from acidtest.analysis.disk_log import MAGIC, RECORD, Record, read
+from acidtest.powercut.crash_states import State, pending, smaller, spread, states
 
 SECTOR = 512
 
@@ -48,17 +49,17 @@ scripts = st.text("wWofg", min_size=1, max_size=30).filter(lambda script: script
 @given(scripts, st.integers(0, 3))
 def test_no_state_leaves_out_or_tears_what_a_flush_has_covered(script: str, seed: int) -> None:
     records = log_of(script)
-    told = list(islice(states(records, 0, len(records), SECTOR, seed), 300))
-    for state in told:
+    listed = list(islice(states(records, 0, len(records), SECTOR, seed), 300))
+    for state in listed:
         covered = max((records[n].at for n in range(state.to) if records[n].is_flush), default=0)
         for number in (*state.without, *(number for number, _ in state.torn)):
             assert not records[number].is_flush
             assert covered <= number < state.to
         for number, sectors in state.torn:
             assert set(sectors) < set(range(records[number].length // SECTOR))
-    # The same disk is told again only at a later moment.
+    # The same disk comes again only at a later moment.
     latest: dict[object, int] = {}
-    for state in told:
+    for state in listed:
         disk = disk_of(records, state)
         assert latest.get(disk, -1) < state.to
         latest[disk] = state.to
@@ -68,8 +69,8 @@ def test_no_state_leaves_out_or_tears_what_a_flush_has_covered(script: str, seed
 @given(st.text("wof", min_size=1, max_size=9).filter(lambda script: script[0] != "f"))
 def test_of_a_short_log_every_state_at_a_flush_is_told(script: str) -> None:
     records = log_of(script)
-    told = [(disk_of(records, s), s.to) for s in islice(states(records, 0, len(records), SECTOR, 1), 20_000)]
-    latest = {disk: max(to for other, to in told if other == disk) for disk, _ in told}
+    listed = [(disk_of(records, s), s.to) for s in islice(states(records, 0, len(records), SECTOR, 1), 20_000)]
+    latest = {disk: max(to for other, to in listed if other == disk) for disk, _ in listed}
     for to in [n for n in range(len(records)) if records[n].is_flush] + [len(records)]:
         open_ = pending(records, 0, to)
         for bits in range(1 << len(open_)):

@@ -1,0 +1,279 @@
+"""Rules over results, asked of our own rows: planted recordings of which each speaks, and honest ones as near to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import factory
+from acidtest.analysis import samples
+from acidtest.audit import ours
+from acidtest.audit.bench import OURS
+from acidtest.audit.finding import Finding
+from acidtest.journal.models import GuestFacts, Recording
+from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
+
+DISK = {"rotational": "yes", "write_cache": "write back", "device_model": "WDC WD10EZEX", "device": "/dev/sda1"}
+PLATTER = "rotating, write cache 32 MiB, sectors of 4096 bytes"
+GUEST = GuestFacts(
+    kernel="linux-image-6.1", kernel_sha256="0", qemu="7.2", accelerator="tcg", cache="none", cpus=1, memory_mb=512
+)
+
+
+def recordings(
+    rate: float = 1000.0,
+    *,
+    terminals: int = 1,
+    place: dict[str, Any] | None = None,
+    virtualization: str = "none",
+    workload: dict[str, Any] | None = None,
+    found: RunResult | None = None,
+    repetitions: int = 5,
+    engine: str = "sqlite",
+    durability: str = "drive",
+    **changes: Any,
+) -> list[Recording]:
+    """The repetitions of one row, on a rotating drive with a volatile write cache if nothing else is said."""
+    kind = (workload or {}).get("kind", "commits")
+    levels = {"workload": str(kind), "engine": engine, "durability": durability}
+    made = []
+    for n in range(1, repetitions + 1):
+        run = found or factory.result(rate, terminals=terminals, seed=n)
+        one = factory.recording(levels, n, found=run, **changes)
+        one = one.model_copy(update={"workload": one.workload | {"kind": kind} | (workload or {})})
+        one = one.model_copy(update={"machine": one.machine.model_copy(update={"virtualization": virtualization})})
+        made.append(one.model_copy(update={"place": one.place.model_copy(update=DISK if place is None else place)}))
+    return made
+
+
+def findings(rule: str, *rows: list[Recording]) -> list[Finding]:
+    journal = factory.journal([one for row in rows for one in row])
+    return [one for one in ours.findings(journal) if one.rule.name == rule]
+
+
+def simulated(disk: str) -> dict[str, Any]:
+    return {"kind": "disk", "disk": disk, "image": "memory, 512 MiB", "rotational": "no", "write_cache": "write back"}
+
+
+def kinds(**committed: int) -> RunResult:
+    """A run of 10 s with so many commits of each kind."""
+    of = [factory.kind(name, [1.0] * count) for name, count in committed.items()]
+    rate = sum(committed.values()) / 10
+    return factory.result(rate, measured_s=10.0, kinds=of)
+
+
+FASTER = {
+    "a drive that lies": recordings(1000),
+    "just above what the fastest turn": recordings(256),
+    "8 terminals, more than one turn each": recordings(2100, terminals=8),
+    "a simulated disk whose cache lies": recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")),
+    "a simulated disk, just above its turns": recordings(123, place=simulated(PLATTER)),
+    "a slower simulated disk": recordings(100, place=simulated(f"rotating, rpm 5400, {PLATTER.partition(', ')[2]}")),
+    "a simulated disk in a virtual machine": recordings(
+        1000, place=simulated(PLATTER), virtualization="virtual machine"
+    ),
+    "the writing part of a mix": recordings(
+        found=kinds(new_order=2000, payment=1000, stock_level=400), workload={"kind": "tpcc"}
+    ),
+    "Firebird": recordings(1000, engine="firebird-5.0"),
+    "an open loop": recordings(
+        found=factory.result(
+            1000, arrivals=ArrivalCounts(scheduled=12_000, late=0, unfinished=0, unfinished_wait_ms_max=0.0)
+        ),
+        workload={"rate_per_s": 1000.0},
+    ),
+}
+AS_FAST_AS_IT_TURNS = {
+    "a commit a turn": recordings(119),
+    "a fast drive, a commit a turn": recordings(250),
+    "group commit of 8 terminals": recordings(1900, terminals=8),
+    "a simulated disk that behaves": recordings(119, place=simulated(PLATTER)),
+    "group commit on a simulated disk": recordings(900, terminals=8, place=simulated(PLATTER)),
+    "a faster simulated disk": recordings(240, place=simulated(PLATTER.replace(",", ", rpm 15000,", 1))),
+    "a simulated NVMe": recordings(20_000, place=simulated("nvme, write cache 32 MiB, sectors of 4096 bytes")),
+    "a disk without timing": recordings(20_000, place=simulated("no timing, write cache 32 MiB")),
+    "a cache that the drive calls safe": recordings(place=DISK | {"write_cache": "write through"}),
+    "a cache that is not known": recordings(place=DISK | {"write_cache": "unknown"}),
+    "a drive without a platter": recordings(place=DISK | {"rotational": "no"}),
+    "a drive that is not known": recordings(place=DISK | {"rotational": "unknown"}),
+    "a mapped device": recordings(place=DISK | {"device_model": "unknown", "device": "/dev/mapper/root"}),
+    "a controller": recordings(place=DISK | {"device_model": "PERC H730 Mini"}),
+    "a virtual machine": recordings(virtualization="virtual machine"),
+    "a machine that is not known": recordings(virtualization="unknown"),
+    "a guest": recordings(place=DISK | {"kind": "guest", "guest": GUEST}, virtualization="none"),
+    "an image": recordings(place=DISK | {"kind": "loop", "image": "/data/image, 512 MiB"}),
+    "a journal on another drive": recordings(place=DISK | {"journal_device": "/dev/nvme0n1p3"}),
+    "handed to the operating system": recordings(durability="os"),
+    "in the engine's hands": recordings(durability="none"),
+    "reads": recordings(workload={"kind": "scan", "size_mb": 10, "read": "natural"}),
+    "a workload that is not known": recordings(workload={"kind": "mine"}),
+    "the reading part of a mix": recordings(
+        found=kinds(new_order=1000, payment=900, order_status=4000, stock_level=4000, delivery=900),
+        workload={"kind": "tpcc"},
+    ),
+}
+
+
+@pytest.mark.parametrize("row", FASTER.values(), ids=FASTER)
+def test_more_durable_commits_than_the_drive_turns_are_a_finding(row: list[Recording]) -> None:
+    (found,) = findings("faster-than-it-turns", row)
+    assert found.severe
+    assert [one.file for one in found.evidence] == ["journal.jsonl"] * 2
+
+
+@pytest.mark.parametrize("row", AS_FAST_AS_IT_TURNS.values(), ids=AS_FAST_AS_IT_TURNS)
+def test_an_honest_row_is_not_held_against_a_drive_that_turns(row: list[Recording]) -> None:
+    assert findings("faster-than-it-turns", row) == []
+
+
+def test_each_row_is_held_against_its_own_drive() -> None:
+    fast = [
+        one.model_copy(update={"levels": one.levels | {"place.disk": "nvme"}, "cell": f"nvme#{n}"})
+        for n, one in enumerate(recordings(900, place=simulated("nvme, write cache 32 MiB")))
+    ]
+    slow = [
+        one.model_copy(update={"levels": one.levels | {"place.disk": "rotating"}, "cell": f"rotating#{n}"})
+        for n, one in enumerate(recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")))
+    ]
+    (found,) = findings("faster-than-it-turns", fast, slow)
+    assert found.text == (
+        "commits, rotating: 1,000 durable transactions a second from 1 writer on a drive that turns 120 times a second."
+    )
+
+
+def watched(flush_us: int, *, writes: int = 2, flushes: int = 1, dropped: int = 0, **changes: Any) -> list[Recording]:
+    """A row whose commits were watched, and spent so long in their flushes."""
+    calls = factory.observed(writes=writes, flushes=flushes)
+    assert calls.per_commit is not None
+    took = Spread(min=flush_us, median=flush_us, max=flush_us, mean=float(flush_us))
+    calls = calls.model_copy(
+        update={"per_commit": calls.per_commit.model_copy(update={"flush_us": took}), "dropped": dropped}
+    )
+    return recordings(100, place={}, calls=calls, **changes)
+
+
+MEMORY = {
+    "250,000 commits a second": recordings(250_000, place={}),
+    "a million, 4 terminals": recordings(1_000_000, terminals=4, place={}),
+    "flushes that take 2 microseconds": watched(2),
+    "flushes that take no time": watched(0),
+}
+MEDIUM = {
+    "150,000 commits a second": recordings(150_000, place={}),
+    "a million, 8 terminals": recordings(1_000_000, terminals=8, place={}),
+    "not asked to flush": recordings(250_000, place={}, durability="os"),
+    "reads": recordings(250_000, place={}, workload={"kind": "scan", "size_mb": 10, "read": "natural"}),
+    "a flush of 6 microseconds": watched(6),
+    "nothing was written": watched(1, writes=0),
+    "nothing was flushed": watched(0, flushes=0),
+    "events were lost": watched(1, dropped=3),
+    "watched, and not asked to flush": watched(1, durability="os"),
+}
+
+
+@pytest.mark.parametrize("row", MEMORY.values(), ids=MEMORY)
+def test_flushes_as_fast_as_memory_are_a_finding(row: list[Recording]) -> None:
+    (found,) = findings("flush-as-memory", row)
+    assert found.severe
+
+
+@pytest.mark.parametrize("row", MEDIUM.values(), ids=MEDIUM)
+def test_flushes_that_may_reach_a_medium_are_none(row: list[Recording]) -> None:
+    assert findings("flush-as-memory", row) == []
+
+
+def stalled(seconds: int, usual: float = 100.0, length: int = 60, **changes: Any) -> RunResult:
+    rates = [usual] * (length - seconds) + [0.0] * seconds
+    latency = factory.histogram([int(1e9 / usual)] * 20_000)
+    return factory.result(usual, seconds=length, rates=rates, **({"latency": latency} | changes))
+
+
+OPEN = ArrivalCounts(scheduled=6000, late=0, unfinished=0, unfinished_wait_ms_max=0.0)
+STALLS = {
+    "a second in sixty": recordings(found=stalled(1), place={}),
+    "of an open loop's kind, without a rate": recordings(found=stalled(5), place={}, workload={"kind": "tpcb"}),
+    "a run by count": recordings(found=stalled(5), place={}, workload={"count": 5500, "duration_s": None}),
+}
+NO_STALLS = {
+    "an even rate": recordings(found=stalled(0), place={}),
+    "a second in two hundred": recordings(found=stalled(1, length=200), place={}, repetitions=1),
+    "an open loop": recordings(found=stalled(5, arrivals=OPEN), place={}, workload={"rate_per_s": 100.0}),
+    "terminals that think": recordings(found=stalled(5), place={}, workload={"think_ms": 500.0}),
+    "terminals that key": recordings(found=stalled(5), place={}, workload={"kind": "tpcc", "keying": True}),
+    "a percentile that shows it": recordings(
+        found=stalled(5, latency=factory.histogram([10_000_000] * 900 + [900_000_000] * 600)), place={}
+    ),
+    "too few seconds": recordings(found=stalled(1, length=9), place={}, repetitions=1),
+}
+
+
+@pytest.mark.parametrize("row", STALLS.values(), ids=STALLS)
+def test_a_stall_that_no_percentile_shows_is_a_finding(row: list[Recording]) -> None:
+    (found,) = findings("closed-loop-stall", row)
+    assert found.severity == "doubtful"
+
+
+@pytest.mark.parametrize("row", NO_STALLS.values(), ids=NO_STALLS)
+def test_no_stall_is_seen_where_there_is_none_or_a_percentile_shows_it(row: list[Recording]) -> None:
+    assert findings("closed-loop-stall", row) == []
+
+
+def test_a_mix_that_is_not_the_specification_s_is_a_finding() -> None:
+    mixed = recordings(found=kinds(new_order=800, payment=200), workload={"kind": "tpcc"}, place={})
+    assert findings("new-order-share", mixed)
+    right = recordings(found=kinds(new_order=435, payment=435, delivery=43), workload={"kind": "tpcc"}, place={})
+    assert findings("new-order-share", right) == findings("new-order-share-low", right) == []
+
+
+def test_more_goodput_than_throughput_is_a_finding() -> None:
+    assert findings("goodput-above-throughput", recordings(found=factory.result(100, throughput_per_s=90.0)))
+    assert findings("goodput-above-throughput", recordings(100)) == []
+
+
+UPDATE_CONFLICT = (
+    "host\tSat Nov 21 10:31:00 2026\n\tUpdate conflict: unable to get a stable set of rows in the source tables\n"
+    "\tafter 10 attempts of restart.\n\tQuery:\nupdate STOCK set\n"
+)
+LOGS = [
+    ("restarts-in-log", "firebird-5.0", 2 * UPDATE_CONFLICT, 10),
+    ("corruption-in-log", "postgresql-15", "WARNING: page verification failed, calculated checksum 1 (3 times)", 15),
+    ("checkpoints-frequent", "postgresql-15", "LOG: checkpoints are occurring too frequently (2 seconds apart)", 5),
+    ("flush-behind", "mariadb-10.11", "2026-11-21 10:00:00 0 [Note] InnoDB: page_cleaner: 1000ms intended loop took 9", 5),
+    ("crash-in-log", "mariadb-10.11", "261121 10:00:00 [ERROR] mysqld got signal 11 ;", 5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "engine", "log", "times"), LOGS, ids=[case[0] for case in LOGS])
+def test_the_engine_s_log_is_read_as_that_of_others(rule: str, engine: str, log: str, times: int) -> None:
+    (found,) = findings(rule, recordings(100, engine=engine, place={}, engine_log=log))
+    assert f"{times} times" in found.text
+    assert found.evidence[0].file == "journal.jsonl"
+    assert findings(rule, recordings(100, engine=engine, place={})) == []
+
+
+def test_what_rules_over_rows_say_is_not_said_twice() -> None:
+    """Messages that are notes on their row, and rules over results whose like there is over rows."""
+    journal = factory.journal(
+        recordings(100, engine="postgresql-15", place={}, engine_log="ERROR: out of memory\nERROR: deadlock detected")
+    )
+    assert [one for one in ours.findings(journal) if one.rule.name.endswith("-in-log")] == []
+    ramp = factory.result(900, rates=[1000.0 - 10 * n for n in range(40)], warmup_s=0.0)
+    late = factory.result(
+        80, arrivals=ArrivalCounts(scheduled=2000, late=0, unfinished=900, unfinished_wait_ms_max=9e3)
+    )
+    names = {
+        one.rule.name
+        for found in (ramp, late)
+        for one in ours.findings(factory.journal(recordings(found=found, place={}, repetitions=2)))
+    }
+    assert {"not-steady", "unfinished-arrivals", "too-few-repetitions"} <= names
+    assert not names & {"no-steady-state", "warm-up-inside", "rate-not-kept", "few-repetitions", "no-warm-up"}
+
+
+def test_results_of_others_are_told_from_ours() -> None:
+    journal = factory.journal(recordings(100))
+    (found,) = ours.bench(journal, samples.rows(journal.header, journal.recordings)).published
+    assert found.tool == OURS and found.terminals == 1 and found.durable_rate == pytest.approx(100, rel=0.01)
+    assert replace(found, tool="pgbench") != found
