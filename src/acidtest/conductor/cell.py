@@ -22,7 +22,7 @@ from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.errors import CellFailed
 from acidtest.experiment import WorkloadSpec
 from acidtest.files import find_rig
-from acidtest.journal.models import EngineFacts, Grown, Machine, PlaceFacts, Recording, SettingInForce, Warning
+from acidtest.journal.models import DatabaseSize, EngineFacts, Machine, PlaceFacts, Recording, SettingInForce, Warning
 from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
@@ -195,7 +195,7 @@ def recorded(
         checks_after=seen.after,
         load=seen.loaded,
         memory=seen.memory.record(seen.settings, workload.terminals) if seen.memory else None,
-        grown=seen.grown,
+        database_size=seen.grown,
         device=seen.device.record() if seen.device else None,
         result=seen.result,
         calls=seen.calls,
@@ -346,7 +346,7 @@ class CellOutcome:
     check_after: bool = True
     before: Checked | None = None
     after: Checked | None = None
-    grown: Grown | None = None
+    grown: DatabaseSize | None = None
     warnings: list[Warning] = field(default_factory=list)
     loaded: Loaded | None = None
     result: RunResult | None = None

@@ -26,7 +26,7 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Launcher
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
-from acidtest.journal.models import SIZE, Grown, LoadSample, Machine, Recording, Warning
+from acidtest.journal.models import SIZE, DatabaseSize, LoadSample, Machine, Recording, Warning
 from acidtest.journal.protocol import (
     AskPhase,
     Checked,
@@ -176,7 +176,7 @@ class Growing:
 class _Load:
     """How the database came to the size that it has, and what it looked like there."""
 
-    grown: Grown
+    grown: DatabaseSize
     checked: Checked | None = None
     wrong: str | None = None  # why nothing that is measured at this size counts
     told: bool = False  # in a recording
@@ -464,7 +464,9 @@ class _Series:
         """Check the loaded database, and take its statistics."""
         began = time.monotonic()
         assert cell.size is not None
-        grown = Grown(asked=cell.size.asked, asked_bytes=cell.size.bytes, warehouses=self._warehouses, bytes=self.bytes)
+        grown = DatabaseSize(
+            asked=cell.size.asked, asked_bytes=cell.size.bytes, warehouses=self._warehouses, bytes=self.bytes
+        )
         load = _Load(grown)
         load.checked = self._checked(cell, instance, launcher, watcher)
         if load.checked and (broken := broken_in(load.checked)):
@@ -525,7 +527,7 @@ def place_of(cell: Cell, base: DirectoryPlace) -> str:
     return cell.place.path or cell.place.device or str(base.path.parent)
 
 
-def _missed(grown: Grown) -> list[Warning]:
+def _missed(grown: DatabaseSize) -> list[Warning]:
     if grown.asked_bytes is None or abs(grown.bytes - grown.asked_bytes) <= FAR * grown.asked_bytes:
         return []
     text = (
