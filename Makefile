@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run test check bench fuzz clean system test-system
+.PHONY: help setup run test test-fast test-long check check-python check-rust bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -18,13 +18,24 @@ run: setup ## set up, run experiments/quick.toml, print the table and the path o
 test: setup test-system ## set up and pass every test
 	@tests/run.sh
 
+test-fast: setup ## the tests that ask nothing of the machine, and one engine
+	@tests/run.sh fast
+
+test-long: setup test-system ## every test, and every repetition of those that kill at random moments
+	@tests/run.sh long
+
 check: setup ## lint, types, layers
+	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
+
+check-python:
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	cargo fmt --check
-	cargo clippy --release --locked --all-targets -- -D warnings
+
+check-rust:
+	cargo fmt --all --check
+	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
@@ -39,7 +50,7 @@ clean: ## release what killed runs left behind, remove .venv and target
 setup: system $(VENV)/installed ## make the .venv with acidtest in it
 
 # The wheel holds the rig: it is built again when anything that goes into it has changed.
-$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock rig/Cargo.toml $(shell find rig/src -name '*.rs')
+$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find rig -name Cargo.toml -o -path '*/src/*' -type f)
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	@echo "setting up: Python packages, then the rig (a few minutes the first time)"
 	@$(BIN)/pip install -q -c constraints.txt -e '.[dev]'

@@ -2,7 +2,7 @@
 
 SQLite, and each embedded Firebird that is installed, ``numbered`` at level ``drive`` on an honest disk without timing
 and ext4, four terminals, 50 commits. Cycles and states are those of ``acidtest powercut``, verdicts included: one that
-is not ``survived`` is told.
+is not ``survived`` is printed.
 """
 
 from __future__ import annotations

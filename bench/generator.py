@@ -14,25 +14,17 @@ from pathlib import Path
 from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.errors import MachineLacks
-from acidtest.journal.protocol import (
-    ClosedLoop,
-    CommitsWorkload,
-    Duration,
-    Job,
-    LoadPhase,
-    Result,
-    RunPhase,
-    TpcbWorkload,
-    Workload,
-)
+from acidtest.journal.protocol import ClosedLoop, Duration, Job, LoadPhase, Result, RunPhase, WorkloadMessage
 from acidtest.place import Ledger
+from acidtest.workload.commits import CommitsWorkload
+from acidtest.workload.tpcb import TpcbWorkload
 
 ROUNDS = 5
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - each run makes its own directory
-WORKLOADS: dict[str, Workload] = {"commits": CommitsWorkload(row_bytes=100), "tpcb": TpcbWorkload(scale=1)}
+WORKLOADS: dict[str, WorkloadMessage] = {"commits": CommitsWorkload(row_bytes=100), "tpcb": TpcbWorkload(scale=1)}
 
 
-def one(engine_id: str, workload: Workload, ledger: Ledger) -> Result:
+def one(engine_id: str, workload: WorkloadMessage, ledger: Ledger) -> Result:
     """One run of three seconds with one terminal, without flushes."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
         engine = catalogue.find(engine_id)

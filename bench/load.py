@@ -17,8 +17,9 @@ from pathlib import Path
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.journal.protocol import Job, Loaded, LoadPhase, MysqlTarget, PostgresTarget, TpccWorkload
+from acidtest.journal.protocol import Job, Loaded, LoadPhase, MysqlTarget, PostgresTarget
 from acidtest.place import Ledger
+from acidtest.workload.tpcc import TpccWorkload
 
 ENGINES = ("postgresql-15", "mariadb-10.11")
 TABLES = (

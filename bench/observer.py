@@ -25,7 +25,6 @@ from acidtest.engine import catalogue
 from acidtest.errors import MachineLacks
 from acidtest.journal.protocol import (
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Job,
     KernelMeans,
@@ -36,6 +35,7 @@ from acidtest.journal.protocol import (
     RunPhase,
 )
 from acidtest.place import Ledger, tracing
+from acidtest.workload.commits import CommitsWorkload
 from bench.generator import MEMORY, spread
 
 COMMITS = 10_000

@@ -31,15 +31,15 @@ from acidtest.journal.protocol import (
     Duration,
     Job,
     LoadPhase,
-    OltpWorkload,
     Phase,
     Result,
     RunPhase,
     Target,
-    TpcbWorkload,
-    Workload,
+    WorkloadMessage,
 )
 from acidtest.place import Ledger
+from acidtest.workload.oltp import OltpWorkload
+from acidtest.workload.tpcb import TpcbWorkload
 
 WARMUP_S = 0.2
 SCALE = 10
@@ -77,14 +77,14 @@ class Peer:
     engine: str
     durability: str  # a level that flushes nothing
     settings: Mapping[str, Scalar]
-    workload: Workload
+    workload: WorkloadMessage
     run: Callable[[Target, int, int, int, Path], Figures]
     has_threads: bool = True  # else each of its sessions has one, whatever the rig has
 
 
 # ------------------------------------------------------------------------------------------------------ pgbench
 
-# The statements of rig/src/workload/tpcb.rs. pgbench's own are the same but for a filler of history.
+# The statements of rig/workload/src/tpcb.rs. pgbench's own are the same but for a filler of history.
 TPCB = f"""\
 \\set aid random(1, 100000 * {SCALE})
 \\set tid random(1, 10 * {SCALE})
@@ -233,7 +233,7 @@ def _server(peer: Peer, engine_id: str, ledger: Ledger) -> Iterator[tuple[Instan
             instance.release()
 
 
-def _perform(workload: Workload, instance: Instance, phases: list[Phase], ledger: Ledger) -> list[Result]:
+def _perform(workload: WorkloadMessage, instance: Instance, phases: list[Phase], ledger: Ledger) -> list[Result]:
     job = Job(seed=1, target=instance.target(), workload=workload, inspect=[], phases=phases)
     events = list(converse(job, ledger, instance.environment()))
     return [event for event in events if isinstance(event, Result)]

@@ -1,7 +1,9 @@
-"""What several suites share: a ledger, and the engines, installed as a user would."""
+"""What several suites share: a state directory of the run's own, a ledger, and the engines, installed as a user would."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,19 +12,67 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from acidtest.engine import Engine, catalogue
-from acidtest.place import Ledger
-from support import ACIDTEST, ENGINES, FIREBIRDS, MYSQLS, POSTGRESES
+from acidtest.errors import AcidtestError
+from acidtest.files import state_directory
+from acidtest.place import Ledger, release_leftovers
+from groups import arrange
+from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
 
 # A machine that is slow or busy is no defect.
 settings.register_profile("acidtest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("acidtest")
 
+STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run of the tests, without workers and with
+SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    arrange(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state directory for this worker alone, so that no test meets in a ledger what another one made.
+
+    What a killed run of the tests left in such directories is released first.
+    """
+    base = tmp_path_factory.getbasetemp()
+    home, real = base / "state", state_directory()
+    home.mkdir()
+    for name in SHARED:
+        (real / name).mkdir(parents=True, exist_ok=True)
+        (home / name).symlink_to(real / name)
+    root = next((path for path in base.parents if path.name.startswith("pytest-of-")), base.parent)
+    with pytest.MonkeyPatch.context() as patch:
+        for run in root.glob("pytest-*[0-9]"):
+            if not _lives(run):
+                for ledgers in [found for at in STATES for found in run.glob(f"{at}/ledger")]:
+                    patch.setenv("ACIDTEST_HOME", str(ledgers.parent))
+                    with contextlib.suppress(AcidtestError):  # no business of these tests
+                        release_leftovers()
+        patch.setenv("ACIDTEST_HOME", str(home))
+        yield home
+
+
+def _lives(run: Path) -> bool:
+    """Whether the run of the tests still goes on that has this directory: pytest keeps its process id there."""
+    try:
+        return Path("/proc", (run / ".lock").read_text()).exists()
+    except OSError:
+        return False
+
 
 @pytest.fixture(scope="session")
-def engines_installed() -> None:
+def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The engines that tests run, where they are missing; one that cannot be brought fails the tests."""
-    command = [ACIDTEST, "engines", "install", *FIREBIRDS, *MYSQLS, *POSTGRESES]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=800)
+    brought = [engine for family in FAMILIES.values() for engine in family.private]
+    with one_worker_at_a_time(tmp_path_factory, "engines"):
+        subprocess.run(
+            [ACIDTEST, "engines", "install", *brought],
+            env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
+            check=True, capture_output=True, text=True, timeout=800,
+        )  # fmt: skip
 
 
 @pytest.fixture

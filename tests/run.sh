@@ -1,41 +1,64 @@
 #!/usr/bin/env bash
-# Runs every suite and closes with one line over all of them. An unexpected skip fails the run.
+# Runs tests and closes with one line over all of them; an unexpected skip fails the run. CONTRIBUTING.md says more.
+#   tests/run.sh [fast|long] [options of pytest]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failed=0
+extent=whole
+case ${1:-} in fast | long) extent=$1 && shift ;; esac
+export ACIDTEST_TESTS=$extent
+cores=$(nproc)
 
-# Those that ask nothing of the machine run while the rig's tests are built; the others have it for themselves.
-pure=(tests/{analysis,audit,experiment,fuzz,journal,plan,protocol,report})
+# part NAME OPTIONS...: one run of pytest; how it ended is kept for the last line.
+part() {
+  local name=$1
+  shift
+  .venv/bin/python -m pytest -q --durations=15 --durations-min=10 --junitxml="$work/$name.xml" "$@"
+  echo $? >"$work/$name.code"
+}
 
-# A test that hangs is named after a minute, and ends the suite here; pytest has its own limits (pyproject.toml).
-timeout --kill-after=60 1800 cargo test --release --locked --no-fail-fast >"$work/rust" 2>&1 &
-rust=$!
-.venv/bin/python -m pytest -q --junitxml="$work/pure.xml" "$@" "${pure[@]}" || failed=1
-wait $rust || failed=1
-cat "$work/rust"
-.venv/bin/python -m pytest -q --junitxml="$work/machine.xml" "$@" "${pure[@]/#/--ignore=}" tests || failed=1
+# Groups of tests run side by side (tests/groups.py), begun in the order in which they are collected.
+beside=(--dist loadgroup --no-loadscope-reorder -n)
 
-.venv/bin/python - "$work" <<'PY' || failed=1
+if [ $extent = fast ]; then
+  part fast "${beside[@]}" "$cores" -m fast "$@"
+else
+  # A test that hangs is named after a minute, and ends the suite here; pytest has its own limits (pyproject.toml).
+  (
+    timeout --kill-after=60 1800 cargo test --locked --workspace --no-fail-fast >"$work/rust" 2>&1
+    echo $? >"$work/rust.code"
+  ) &
+  part beside "${beside[@]}" $((2 * cores)) -m "not alone" "$@" # most of them wait most of the time
+  wait
+  cat "$work/rust"
+  part alone -m alone "$@"
+fi
+
+.venv/bin/python - "$work" <<'PY'
 import re, sys
 import xml.etree.ElementTree as tree
-work = sys.argv[1]
+from pathlib import Path
+
 passed = failed = skipped = 0
-for line in open(f"{work}/rust"):
-    if found := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", line):
-        passed, failed, skipped = (a + int(b) for a, b in zip((passed, failed, skipped), found.groups()))
-for name in ("pure", "machine"):
-    try:
-        for suite in tree.parse(f"{work}/{name}.xml").getroot().iter("testsuite"):
-            count = {name: int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")}
-            bad = count["failures"] + count["errors"]
-            failed += bad
-            skipped += count["skipped"]
-            passed += count["tests"] - bad - count["skipped"]
-    except (OSError, tree.ParseError):
-        failed += 1
+for part in sorted(Path(sys.argv[1]).glob("*.code")):
+    bad = 0
+    if part.stem == "rust":
+        for line in part.with_suffix("").read_text(errors="replace").splitlines():
+            if found := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", line):
+                passed, bad, skipped = (a + int(b) for a, b in zip((passed, bad, skipped), found.groups()))
+    else:
+        try:
+            suites = list(tree.parse(part.with_suffix(".xml")).getroot().iter("testsuite"))
+        except (OSError, tree.ParseError):
+            suites, bad = [], 1
+        for suite in suites:
+            tests, failures, errors, left = (int(suite.get(n, 0)) for n in ("tests", "failures", "errors", "skipped"))
+            bad += failures + errors
+            skipped += left
+            passed += tests - failures - errors - left
+    # One that was ended, or that could not be built, names no test that failed. 5 is pytest's code for "nothing chosen".
+    failed += bad or part.read_text().strip() not in ("0", "5")
 print(f"{passed} passed, {failed} failed, {skipped} skipped")
 sys.exit(bool(failed or skipped or not passed))
 PY
-exit $failed

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest import TempPathFactory
+
+from families import FAMILIES
+
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
-FIREBIRDS = ("firebird-3.0", "firebird-4.0", "firebird-5.0")
-POSTGRESES = ("postgresql-15", "postgresql-17")  # Debian's, or brought as the other is
-MYSQLS = ("mariadb-10.11", "mysql-5.5")  # Debian's, or brought as the other is
+ENGINES = tuple(engine for family in FAMILIES.values() for engine in family.engines)
+DIALECTS = tuple(engine for family in FAMILIES.values() for engine in family.dialects)
+FIREBIRDS, POSTGRESES, MYSQLS = (FAMILIES[family].private for family in ("firebird", "postgresql", "mysql"))
 EMBEDDED = ("sqlite", *FIREBIRDS)
-ENGINES = (*EMBEDDED, "firebird-3.0-server", *POSTGRESES, *MYSQLS)
+
+
+def times(few: int, all: int) -> int:  # noqa: A002
+    """How often a test that repeats itself at random moments does so: ``all`` in ``make test-long``, else ``few``."""
+    return all if os.environ.get("ACIDTEST_TESTS") == "long" else few
+
+
+@contextlib.contextmanager
+def one_worker_at_a_time(factory: TempPathFactory, name: str) -> Iterator[None]:
+    """What all workers of a run need and only one of them has to bring."""
+    with (factory.getbasetemp().parent / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def journal_lines(directory: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ Exit codes are published in the README; anything else that reaches the top is a 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class AcidtestError(Exception):
@@ -27,6 +28,37 @@ class BadInput(AcidtestError):
     """The user's words cannot be followed (exit code 2)."""
 
     exit_code = 2
+
+
+class Problems:
+    """Collects what is wrong with the user's words, so that all of it can be said at once."""
+
+    def __init__(self) -> None:
+        self.found: list[AcidtestError] = []
+
+    def add(self, problem: AcidtestError) -> None:
+        """One more, unless it is there."""
+        if all((problem.message, problem.remedy) != (other.message, other.remedy) for other in self.found):
+            self.found.append(problem)
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """What is raised within, as BadInput, is added."""
+        try:
+            yield
+        except BadInput as problem:
+            self.add(problem)
+
+    def check(self) -> None:
+        """Raise BadInput with all of them; nothing when there is none."""
+        if self.found:
+            raise self.together()
+
+    def together(self) -> BadInput:
+        """All of them as one: each has a line of its own, with its remedy below it."""
+        *others, last = self.found
+        lines = [line for one in others for line in (one.message, f"  {one.remedy}" if one.remedy else "") if line]
+        return BadInput("\n".join([*lines, last.message]), last.remedy)
 
 
 class CellFailed(AcidtestError):

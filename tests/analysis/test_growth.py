@@ -102,6 +102,7 @@ def test_a_planted_knee_is_found_within_ten_percent(curve: Curve, sizes: int, no
     assert sum(one is not None and one.low <= np.log2(3) <= one.high for one in found) >= 8
 
 
+@pytest.mark.slow
 def test_without_a_knee_few_are_found() -> None:
     found, tested = {}, 60
     for name, curve in SMOOTH.items():
@@ -146,6 +147,7 @@ def test_a_step_is_told_and_is_no_knee() -> None:
 
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("repetitions", [1, 3])
+@pytest.mark.slow
 def test_intervals_of_predictions_hold_what_comes(name: str, repetitions: int) -> None:
     held = []
     for seed in range(8):

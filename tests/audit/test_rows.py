@@ -9,8 +9,8 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
-from acidtest.analysis.cuts import Survival, survivals
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.journal.models import Cut, SettingInForce, Transactions, Warning

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import journal_lines
+
+pytestmark = pytest.mark.alone
 
 RUN = """
 name = "device"

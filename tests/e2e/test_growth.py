@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from acidtest import conductor, experiment, plan
-from acidtest.conductor import growth
+from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.journal.protocol import Checked, Condition
 from support import ACIDTEST, journal_lines
 
@@ -179,17 +179,17 @@ def test_a_size_whose_last_check_fails_is_invalid_with_all_its_repetitions(
 ) -> None:
     file, out = tmp_path / "growth.toml", tmp_path / "out"
     file.write_text(text('["10 MB", "20 MB"]', repetitions=2))
-    checked = growth._Series._checked
+    checked = EngineAtWork.check
     checks = 0
 
-    def broken_second(self: Any, *arguments: Any) -> Checked | None:
+    def broken_second(self: EngineAtWork) -> Checked | None:
         nonlocal checks
         checks += 1
         if checks != 2:
-            return checked(self, *arguments)
+            return checked(self)
         return Checked(seconds=0, conditions=[Condition(name="planted", holds=False, detail="one too few")])
 
-    monkeypatch.setattr(growth._Series, "_checked", broken_second)
+    monkeypatch.setattr(EngineAtWork, "check", broken_second)
     read = experiment.read(file)
     outcome = conductor.run(plan.make(read), file, out, _Silent())
     found = {recording.cell.rpartition("/")[2]: recording for recording in outcome.journal.recordings}
@@ -206,18 +206,18 @@ def test_a_database_that_statistics_find_corrupt_makes_its_size_invalid(
 ) -> None:
     file, out = tmp_path / "growth.toml", tmp_path / "out"
     file.write_text(text('["10 MB", "20 MB"]'))
-    checked = growth._Series._checked
+    checked = EngineAtWork.check
 
-    def then_damaged(self: Any, cell: Any, instance: Any, *arguments: Any) -> Checked | None:
-        found = checked(self, cell, instance, *arguments)
-        (database,) = instance.data_files()
+    def then_damaged(self: EngineAtWork) -> Checked | None:
+        found = checked(self)
+        (database,) = self.instance.data_files()
         with database.open("r+b") as file:
             for page in range(100, 2000, 50):
                 file.seek(page * 4096)
                 file.write(b"\xee" * 4096)
         return found
 
-    monkeypatch.setattr(growth._Series, "_checked", then_damaged)
+    monkeypatch.setattr(EngineAtWork, "check", then_damaged)
     outcome = conductor.run(plan.make(experiment.read(file)), file, out, _Silent())
     first, second = outcome.journal.recordings
     assert (first.status, first.result) == ("invalid", None)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import subprocess
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from acidtest.place.cgroup import here
+import pytest
+
+from acidtest.files import state_directory
 from support import ACIDTEST, journal_lines
+
+pytestmark = pytest.mark.alone
 
 MIB = 1 << 20
 SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
@@ -19,8 +27,50 @@ def by_levels(out: Path, *factors: str) -> dict[tuple[str, ...], dict[str, Any]]
     return {tuple(r["levels"][factor] for factor in factors): r for r in journal_lines(out)}
 
 
-def no_groups_left() -> bool:
-    return not list(here().parent.glob("acidtest-*"))
+class Lab:
+    """A run with a state directory of its own, whose ledgers stay open here: they can be read when they are removed."""
+
+    def __init__(self, file: Path, out: Path) -> None:
+        home = file.parent / "home"
+        home.mkdir()
+        (home / "engines").symlink_to(state_directory() / "engines")
+        self.environment = {"ACIDTEST_HOME": str(home)}
+        self.process = subprocess.Popen(
+            [ACIDTEST, "run", file, "--out", out],
+            env={**os.environ, "COLUMNS": "120", **self.environment},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        self._ledgers: dict[Path, TextIO] = {}
+        self._opening = threading.Thread(target=self._open, args=[home / "ledger"])
+        self._opening.start()
+
+    def _open(self, ledgers: Path) -> None:
+        while self.process.poll() is None:
+            for path in ledgers.glob("*.jsonl"):
+                if path not in self._ledgers:
+                    with contextlib.suppress(FileNotFoundError):  # removed just now
+                        self._ledgers[path] = path.open()
+            time.sleep(0.02)
+
+    def ended(self) -> str:
+        """What it printed."""
+        printed = self.process.communicate(timeout=800)[0]
+        self._opening.join()
+        return printed
+
+    def groups(self) -> list[Path]:
+        """The control groups that it wrote into its ledgers so far."""
+        found = []
+        for ledger in list(self._ledgers.values()):
+            ledger.seek(0)
+            entries = [json.loads(line) for line in ledger.readlines() if line.endswith("\n")]
+            found += [Path(entry["path"]) for entry in entries if entry.get("kind") == "cgroup"]
+        return found
+
+    def left(self) -> list[Path]:
+        """Those of them that are still there. There were some."""
+        assert self.groups()
+        return [group for group in self.groups() if group.exists()]
 
 
 def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tmp_path: Path) -> None:
@@ -31,9 +81,10 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
         + SMALL_CACHES
         + "[workload.tpcb]\nscale = 7\nduration_s = 6\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 0, ran.stderr + ran.stdout
-    assert "Memory limit" in ran.stdout
+    lab = Lab(file, tmp_path / "out")
+    printed = lab.ended()
+    assert lab.process.returncode == 0, printed
+    assert "Memory limit" in printed
     found = by_levels(tmp_path / "out", "engine", "place.memory_mb")
     assert len(found) == 6
     for (engine, limit), recording in found.items():
@@ -58,7 +109,7 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(acidtest, tm
         assert 64 * MIB < small["database_bytes"] < 300 * MIB, engine
         assert small["memory"]["samples"][-1]["resident_bytes"] < 64 * MIB
         assert small["memory"]["peak_bytes"] < large["memory"]["peak_bytes"]
-    assert no_groups_left()
+    assert lab.left() == []
 
 
 def test_a_limit_that_kills_the_engine_makes_the_cell_invalid(acidtest, tmp_path: Path) -> None:
@@ -67,12 +118,13 @@ def test_a_limit_that_kills_the_engine_makes_the_cell_invalid(acidtest, tmp_path
         'name = "killed"\nrepetitions = 1\ndurability = "os"\nengine = "postgresql-15"\n[place]\nmemory_mb = 16\n'
         "[settings.postgresql]\nshared_buffers_mb = 256\n" + TPCB
     )
-    ran = acidtest("run", file, "--out", tmp_path / "out")
-    assert ran.returncode == 1, ran.stderr + ran.stdout
+    lab = Lab(file, tmp_path / "out")
+    printed = lab.ended()
+    assert lab.process.returncode == 1, printed
     (recording,) = journal_lines(tmp_path / "out")
     assert recording["status"] == "invalid"
     assert "place.memory_mb = 16: the kernel killed" in recording["reason"]
-    assert no_groups_left()
+    assert lab.left() == []
 
 
 def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Path) -> None:
@@ -81,22 +133,20 @@ def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Pat
         'name = "long"\nrepetitions = 1\ndurability = "os"\nengine = "postgresql-15"\n[place]\nmemory_mb = 256\n'
         "[workload.tpcb]\nduration_s = 300\n"
     )
-    lab = subprocess.Popen(
-        [ACIDTEST, "run", file, "--out", tmp_path / "out"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    lab = Lab(file, tmp_path / "out")
     pids: list[str] = []
     end = time.monotonic() + 120
     while len(pids) < 3 and time.monotonic() < end:  # the server and some of its processes
         time.sleep(0.1)
-        pids = [
-            pid for group in here().parent.glob("acidtest-*") for pid in (group / "cgroup.procs").read_text().split()
-        ]
-    lab.kill()
-    lab.wait()
+        for group in lab.groups():
+            with contextlib.suppress(FileNotFoundError):  # written down before it is made
+                pids = (group / "cgroup.procs").read_text().split()
+    lab.process.kill()
+    lab.process.wait()
     assert len(pids) >= 3
-    cleaned = acidtest("clean")
-    assert "removed control group" in cleaned.stdout
-    assert no_groups_left()
+    cleaned = acidtest("clean", environment=lab.environment)
+    assert lab.left() == []
+    assert f"removed control group {lab.groups()[-1]}" in cleaned.stdout
     assert not [pid for pid in pids if Path(f"/proc/{pid}/exe").exists()]  # a zombie has none
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "journal.jsonl"]
 

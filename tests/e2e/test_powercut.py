@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from acidtest.analysis.verdicts import merge
 from acidtest.files import find_rig
 from blocks import loops_over_files_in, mounts_below
-from support import ACIDTEST, processes_with
+from support import ACIDTEST, processes_with, times
 
 PLANTED = Path(__file__).parents[1] / "powercut" / "planted_rig.py"
 
@@ -70,21 +71,24 @@ def cut(
 
 def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file, out = written(tmp_path / "cuts.toml", DRIVES), tmp_path / "out"
-    code, told = cut(acidtest, file, out)
-    verdicts = {(c["levels"]["durability"], c["levels"]["drive"]): c["verdict"] for c in told["combinations"]}
+    code, results = cut(acidtest, file, out)
+    verdicts = {(c["levels"]["durability"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
     assert verdicts == {
         ("none", "honest"): "lost", ("none", "lying"): "lost", ("none", "tearing"): "lost",
         ("drive", "honest"): "survived", ("drive", "lying"): "lost", ("drive", "tearing"): "survived",
     }  # fmt: skip
     assert code == 1
-    assert [c["cuts"] for c in told["combinations"]] == [3] * 6
-    for one in told["cuts"]:
+    assert [c["cuts"] for c in results["combinations"]] == [3] * 6
+    for one in results["cuts"]:
         assert one["cut"]["fate"]["acknowledged"] > 0
         assert one["cut"]["filesystem_recovery_s"] > 0
         assert one["cut"]["engine_recovery_s"] > 0
         assert one["cut"]["integrity"]["check"] == "PRAGMA integrity_check"
+        checks = one["cut"]["checks"]
+        assert checks["disk-loses-its-cache"] == checks["file-system-mounts"] == "survived"
+        assert merge(*(checks[name] for name in checks if name != "file-system-check")) == one["cut"]["verdict"]
     # The same command makes no cut again, one more makes one a combination.
-    assert cut(acidtest, file, out)[1]["cuts"] == told["cuts"]
+    assert cut(acidtest, file, out)[1]["cuts"] == results["cuts"]
     assert len(cut(acidtest, file, out, "--cuts", "4")[1]["cuts"]) == 24
     shown = acidtest("report", out).stdout
     assert "3 of 3" in shown or "4 of 4" in shown
@@ -96,41 +100,46 @@ def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(
     """MariaDB renames a log of another size into place at its start and does not make that durable."""
     factors = 'engine = "mariadb-10.11"\ndurability = "drive"'
     file = written(tmp_path / "cuts.toml", factors, count=1, size_mb=512)
-    code, told = cut(acidtest, file, tmp_path / "out")
-    assert [(one["verdict"], one["survived"]) for one in told["combinations"]] == [("survived", 3)]
+    code, results = cut(acidtest, file, tmp_path / "out")
+    assert [(one["verdict"], one["survived"]) for one in results["combinations"]] == [("survived", 3)]
     assert code == 0
 
 
 def test_a_cut_is_made_again_from_its_seed(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", DRIVES)
     only = "numbered/sqlite/drive/lying"
-    code, told = cut(acidtest, file, tmp_path / "out", "--only", only, "--seed", "7", "--cuts", "3")
+    code, results = cut(acidtest, file, tmp_path / "out", "--only", only, "--seed", "7", "--cuts", "3")
     assert code == 1
-    assert [(one["seed"], one["cut"]["verdict"]) for one in told["cuts"]] == [(7, "lost")] * 3
+    assert [(one["seed"], one["cut"]["verdict"]) for one in results["cuts"]] == [(7, "lost")] * 3
     stray = acidtest("powercut", file, "--out", tmp_path / "other", "--only", "numbered/sqlite/drive")
     assert stray.returncode == 2
     assert only in stray.stderr
 
 
 @pytest.mark.parametrize(
-    ("plant", "verdict", "words"),
-    [("early", "lost", "was acknowledged and is not there"), ("dropped", "unknown", "lacks")],
+    ("plant", "verdict", "words", "checker"),
+    [
+        ("early", "lost", "was acknowledged and is not there", "acknowledged-commits-are-there"),
+        ("dropped", "unknown", "lacks", "acknowledgement-log-is-complete"),
+    ],
 )
-def test_a_ledger_with_a_planted_bug_is_caught(
-    acidtest: Callable[..., Any], tmp_path: Path, plant: str, verdict: str, words: str
+def test_an_acknowledgement_log_with_a_planted_bug_is_caught(
+    acidtest: Callable[..., Any], tmp_path: Path, plant: str, verdict: str, words: str, checker: str
 ) -> None:
     env = {"ACIDTEST_RIG": str(PLANTED), "REAL_RIG": str(find_rig()), "PLANTED": plant}
-    _, told = cut(acidtest, written(tmp_path / "cuts.toml"), tmp_path / "out", environment=env)
-    assert told["combinations"][0]["verdict"] == verdict
-    caught = [one["cut"] for one in told["cuts"] if one["cut"]["verdict"] == verdict]
+    _, results = cut(acidtest, written(tmp_path / "cuts.toml"), tmp_path / "out", environment=env)
+    assert results["combinations"][0]["verdict"] == verdict
+    caught = [one["cut"] for one in results["cuts"] if one["cut"]["verdict"] == verdict]
     assert any(words in reason for one in caught for reason in one["reasons"])
+    assert {one["checks"][checker] for one in caught} == {verdict}
 
 
 def test_a_disk_that_keeps_all_proves_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", place='disk_keeps = "all"\ndisk_faults = "lie-about-flush"')
-    _, told = cut(acidtest, file, tmp_path / "out")
-    assert [one["cut"]["verdict"] for one in told["cuts"]] == ["unknown"] * 3
-    assert "the disk lost nothing" in told["cuts"][0]["cut"]["reasons"][0]
+    _, results = cut(acidtest, file, tmp_path / "out")
+    assert [one["cut"]["verdict"] for one in results["cuts"]] == ["unknown"] * 3
+    assert "the disk lost nothing" in results["cuts"][0]["cut"]["reasons"][0]
+    assert results["cuts"][0]["cut"]["checks"]["disk-loses-its-cache"] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -143,9 +152,9 @@ def test_other_failures(
     """A failed flush stops xfs at once; ext4 may confirm one more that is not durable (docs/POWER-CUTS.md)."""
     place = f'disk_failure = "{failure}"'
     file = written(tmp_path / "cuts.toml", place=place, filesystem=filesystem, size_mb=size_mb)
-    code, told = cut(acidtest, file, tmp_path / "out")
+    code, results = cut(acidtest, file, tmp_path / "out")
     assert code == 0
-    for one in told["cuts"]:
+    for one in results["cuts"]:
         assert one["cut"]["verdict"] == "survived"
         assert (one["cut"]["after_failed_flush"] is not None) == failure.endswith("-flush")
 
@@ -153,9 +162,9 @@ def test_other_failures(
 def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     factors = '[factors]\nengine = ["sqlite"]\ndurability = ["os", "drive"]'
     file = written(tmp_path / "cuts.toml", factors, 'disk_failure = "crash-states"\ndisk_states = 25', count=10)
-    code, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
     assert code == 1
-    weak, strong = (one["cut"] for one in told["cuts"])
+    weak, strong = (one["cut"] for one in results["cuts"])
     assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
     assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
     assert strong["states"]["flushes"] >= 10
@@ -173,11 +182,11 @@ def test_after_kills_of_lab_and_rig_clean_leaves_nothing(acidtest: Callable[...,
     ours = f"ACIDTEST_HOME={home}"
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
-    for kill in range(12):
+    for kill in range(times(4, 12)):
         command = [ACIDTEST, "powercut", file, "--out", out, "--cuts", "1000"]
         lab = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         time.sleep(delay := moments.uniform(0.3, 4.0))
-        rigs = [pid for pid, said in processes_with(ours).items() if "acidtest-rig" in said.split(" ", 1)[0]]
+        rigs = [pid for pid, command in processes_with(ours).items() if "acidtest-rig" in command.split(" ", 1)[0]]
         about = f"seed {seed}, kill {kill}, after {delay:.4f} s, {len(rigs)} rigs"
         if kill % 2 and rigs:  # disk or load; the lab a moment later, wherever that has led it
             with contextlib.suppress(ProcessLookupError):
@@ -205,16 +214,18 @@ def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Callable[..
     while not journal.is_file() or journal.read_bytes().count(b"\n") < 3:
         assert lab.poll() is None
         time.sleep(0.02)
-    (disk,) = [pid for pid, said in processes_with(f"ACIDTEST_HOME={home}").items() if said.endswith("-rig disk ")]
+    (disk,) = [
+        pid for pid, command in processes_with(f"ACIDTEST_HOME={home}").items() if command.endswith("-rig disk ")
+    ]
     os.kill(disk, signal.SIGKILL)
     assert lab.wait(timeout=600) == 3
     assert mounts_below(tmp_path) == [] == loops_over_files_in(tmp_path)
     assert processes_with(f"ACIDTEST_HOME={home}") == {}
     assert acidtest("clean", environment=environment).stdout == "Nothing was left behind.\n"
-    told = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
-    assert {one["cut"]["verdict"] for one in told if one["status"] == "done"} <= {"survived", "unknown"}
+    results = [json.loads(line) for line in journal.read_text().splitlines()[1:]]
+    assert {one["cut"]["verdict"] for one in results if one["status"] == "done"} <= {"survived", "unknown"}
     # What could not be made is made by the next call.
-    assert {one["status"] for one in told} == {"done", "failed"}
+    assert {one["status"] for one in results} == {"done", "failed"}
     again = acidtest("powercut", file, "--out", out, "--cuts", "5", "--json", environment=environment)
     assert [one["status"] for one in json.loads(again.stdout)["cuts"] if int(one["cell"].rpartition("#")[2]) <= 5] == [
         "done"
@@ -223,17 +234,17 @@ def test_a_disk_that_was_killed_ends_no_more_than_its_cuts(acidtest: Callable[..
 
 def test_what_a_cut_has_left_is_looked_at_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path / "cuts.toml", place='disk_faults = "lie-about-flush"')
-    code, told = cut(acidtest, file, tmp_path / "out")
+    code, results = cut(acidtest, file, tmp_path / "out")
     assert code == 1
-    lost = [one for one in told["cuts"] if one["cut"]["verdict"] == "lost"]
+    lost = [one for one in results["cuts"] if one["cut"]["verdict"] == "lost"]
     (state,) = {one["cut"]["state"] for one in lost} - {None}
-    (found,) = [one["cut"] for one in lost if one["cut"]["state"]]
+    (kept,) = [one["cut"] for one in lost if one["cut"]["state"]]
     for _ in range(3):
         again = acidtest("powercut", "--replay", state, "--json")
         assert again.returncode == 1
         shown = json.loads(again.stdout)
-        assert (shown["verdict"], shown["reasons"]) == ("lost", found["reasons"])
-        assert shown["fate"] == found["fate"]
+        assert (shown["verdict"], shown["reasons"]) == ("lost", kept["reasons"])
+        assert shown["fate"] == kept["fate"]
 
 
 def test_a_journal_of_cuts_is_exported(acidtest: Callable[..., Any], tmp_path: Path) -> None:

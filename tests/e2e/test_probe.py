@@ -40,6 +40,7 @@ def placed(base: Path, ledger: Ledger, **spec: Any) -> Iterator[Place]:
         place.release()
 
 
+@pytest.mark.alone
 def test_a_directory_of_this_machine(acidtest: Run, tmp_path: Path) -> None:
     out, place = tmp_path / "out", tmp_path / "place"
     place.mkdir()
@@ -67,6 +68,7 @@ def test_a_directory_of_this_machine(acidtest: Run, tmp_path: Path) -> None:
     assert f"Verdict: {probe['verdict']}" in shown.stdout
 
 
+@pytest.mark.alone
 def test_memory_does_not_flush(acidtest: Run) -> None:
     ran = acidtest("probe", "/dev/shm", *SHORT)
     assert ran.returncode == 1, ran.stderr
@@ -86,6 +88,7 @@ def test_memory_does_not_flush(acidtest: Run) -> None:
         ({"write_cache": "write through"}, "does not flush", "flush-stops"),
     ],
 )
+@pytest.mark.alone
 def test_a_file_system_of_known_options(
     acidtest: Run, tmp_path: Path, ledger: Ledger, spec: dict[str, Any], verdict: str, rule: str | None
 ) -> None:
@@ -109,6 +112,7 @@ DURABLE = ("fsync", "fdatasync", "dsync", "direct_dsync")
     [({"disk_cache_mb": 0}, False), ({"disk_cache_mb": 32}, False), ({"disk_faults": "lie-about-flush"}, True)],
     ids=["cache off", "cache on", "lying"],
 )
+@pytest.mark.alone
 def test_a_simulated_disk_that_turns(
     acidtest: Run, tmp_path: Path, ledger: Ledger, spec: dict[str, Any], lies: bool
 ) -> None:

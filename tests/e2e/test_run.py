@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines
+from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines, times
 
 ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
 NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
@@ -128,7 +128,7 @@ def test_a_second_call_runs_nothing_and_report_needs_no_engine(acidtest, experim
     assert parquet.read_bytes()[:4] == b"PAR1"
 
 
-def test_killed_at_ten_random_moments_nothing_is_lost(acidtest, experiment, tmp_path: Path) -> None:
+def test_killed_at_random_moments_nothing_is_lost(acidtest, experiment, tmp_path: Path) -> None:
     seed = int.from_bytes(os.urandom(4), "big")
     print(f"seed {seed}")
     rng = random.Random(seed)
@@ -136,7 +136,7 @@ def test_killed_at_ten_random_moments_nothing_is_lost(acidtest, experiment, tmp_
     out = tmp_path / "out"
     mark = {"STARTED_BY": str(out)}  # inherited by all that is started
     kills = 0
-    for _ in range(10):
+    for _ in range(times(4, 10)):
         lab = subprocess.Popen(
             [ACIDTEST, "run", file, "--out", out],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **mark},

@@ -16,9 +16,12 @@ from acidtest import conductor, plan
 from acidtest import experiment as experiment_
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, MysqlTarget, PostgresTarget, Progress, Settings
+from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.journal.protocol import Inspection, Job, Progress, Settings
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
+from acidtest.workload.commits import CommitsWorkload
 from support import journal_lines
 
 SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "firebird-3.0-server")

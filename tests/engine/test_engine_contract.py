@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Event,
     Job,
@@ -24,53 +23,11 @@ from acidtest.journal.protocol import (
     Result,
     RunPhase,
     Settings,
-)  # fmt: skip
+)
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
-
-# By family: settings that must reach the engine,
-ASKED: dict[str, dict[str, Scalar]] = {
-    "sqlite": {
-        "page_size": 8192, "journal_mode": "delete", "cache_size_kb": 4321, "mmap_size_mb": 16,
-        "wal_autocheckpoint_pages": 77, "busy_timeout_ms": 1234, "locking_mode": "exclusive",
-    },
-    "firebird": {
-        "page_size": 16384, "page_buffers": 333, "lock_timeout_s": 7, "isolation": "snapshot", "server_mode": "Classic",
-    },
-    "postgresql": {
-        "shared_buffers_mb": 64, "work_mem_mb": 5, "wal_buffers_mb": 3, "max_wal_size_mb": 333, "checkpoint_timeout_s": 77,
-        "data_checksums": True, "wal_sync_method": "open_datasync", "full_page_writes": False, "wal_level": "minimal",
-        "wal_compression": "pglz", "commit_delay_us": 9, "isolation": "serializable", "autovacuum": False, "jit": True,
-        "max_connections": 33, "connection": "tcp", "pipeline": True,
-    },
-    "mysql": {
-        "innodb_buffer_pool_mb": 64, "sort_buffer_mb": 3, "innodb_log_file_mb": 16, "innodb_flush_method": "O_DSYNC",
-        "innodb_doublewrite": False, "log_bin": True, "sync_binlog": 1, "innodb_io_capacity": 300,
-        "isolation": "repeatable_read", "innodb_lock_wait_timeout_s": 7, "connection": "tcp",
-    },
-}  # fmt: skip
-# those of newer versions of the family, by the setting that tells them,
-ASKED_OF_NEWER: dict[str, dict[str, Scalar]] = {
-    "read_consistency": {
-        "isolation": "read_committed", "read_consistency": False, "use_file_system_cache": False,
-        "server_mode": "SuperClassic", "deadlock_timeout_s": 3, "temp_cache_limit_mb": 9,
-    },
-    "innodb_page_size": {"innodb_page_size": 8192, "innodb_flush_neighbors": 0},
-    "innodb_log_file_buffering": {"innodb_log_file_buffering": True},
-}  # fmt: skip
-# an answer that a lying engine would give at level drive, and a setting that contradicts that level.
-LIE = {
-    "sqlite": ("synchronous", "0"),
-    "firebird": ("mon$forced_writes", "0"),
-    "postgresql": ("fsync", "off"),
-    "mysql": ("innodb_flush_log_at_trx_commit", "0"),
-}
-CONTRADICTION: dict[str, dict[str, Scalar]] = {
-    "sqlite": {"synchronous": "off"},
-    "firebird": {"forced_writes": False},
-    "postgresql": {"fsync": False},
-    "mysql": {"innodb_flush_log_at_trx_commit": 0},
-}
+from acidtest.workload.commits import CommitsWorkload
+from families import FAMILIES
 
 Make = Callable[..., Instance]
 LOAD = [LoadPhase()]
@@ -135,9 +92,10 @@ def talk(instance: Instance, phases: list, ledger: Ledger, *, inspect: bool = Tr
     return list(converse(job, ledger, instance.environment()))
 
 
-def in_force(instance: Instance, events: list[Event]) -> dict[str, str | None]:
+def in_force(instance: Instance, events: list[Event], unverifiable: Collection[str] = ()) -> dict[str, str | None]:
     found = instance.settings_in_force([e for e in events if isinstance(e, Settings)])
-    assert all(setting.agrees for setting in found), [s for s in found if not s.agrees]
+    assert not any(setting.is_wrong for setting in found), [s for s in found if s.is_wrong]
+    assert [setting.name for setting in found if not setting.is_verifiable] == [*unverifiable]
     return {setting.name: setting.in_force for setting in found}
 
 
@@ -161,16 +119,17 @@ def test_a_copy_of_a_sealed_template_runs_at_its_level_with_everything_in_force(
 
 
 def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -> None:
-    asked = dict(ASKED[engine.family])
-    for name, newer in ASKED_OF_NEWER.items():
+    family = FAMILIES[engine.family]
+    asked = dict(family.asked)
+    for name, newer in family.asked_of_newer.items():
         asked |= newer if name in engine.setting_specs() else {}
     instance = make("drive", asked)
     # One terminal: an exclusive lock admits no second.
     phases = [RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=3), retries=1)]
-    if engine.family == "sqlite":
-        asked.pop("locking_mode")
+    if family.asked_once:
+        asked = {name: value for name, value in asked.items() if name not in family.asked_once}
         instance = engine.adopt(instance.directory, asked, "drive")
-    found = in_force(instance, talk(instance, phases, ledger))
+    found = in_force(instance, talk(instance, phases, ledger), family.shown_nowhere.get(engine.id, ()))
     assert set(asked) <= set(found)
     first = next(iter(asked))
     assert found[first] == str(asked[first])
@@ -179,7 +138,7 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
 def test_an_answer_that_differs_from_what_was_asked_does_not_agree(engine: Engine, make: Make, ledger: Ledger) -> None:
     instance = make("drive")
     answers = [e for e in talk(instance, RUN, ledger) if isinstance(e, Settings)]
-    name, value = LIE[engine.family]
+    name, value = FAMILIES[engine.family].lie
     values = [v.model_copy(update={"value": value}) if v.name == name else v for v in answers[0].values]
     assert values != answers[0].values
     lied = [answers[0].model_copy(update={"values": values})]
@@ -208,7 +167,7 @@ def test_settings_that_the_engine_does_not_have_are_refused_by_name(engine: Engi
 
 def test_a_setting_that_contradicts_the_level_is_refused(engine: Engine) -> None:
     with pytest.raises(BadInput, match="contradicts durability drive"):
-        engine.durability("drive", CONTRADICTION[engine.family])
+        engine.durability("drive", dict(FAMILIES[engine.family].contradiction))
 
 
 def test_facts_come_from_the_installed_files(engine: Engine) -> None:

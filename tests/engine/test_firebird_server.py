@@ -16,13 +16,12 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
 from acidtest.engine.firebird.common import VERSIONS
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
-from acidtest.engine.server import free_port
+from acidtest.engine.server import port_for
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import (
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Duration,
     Event,
     Job,
@@ -30,8 +29,9 @@ from acidtest.journal.protocol import (
     Progress,
     RunPhase,
     Settings,
-)  # fmt: skip
+)
 from acidtest.place import Ledger
+from acidtest.workload.commits import CommitsWorkload
 
 Make = Callable[..., ServerInstance]
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
@@ -106,7 +106,7 @@ def test_a_mode_that_is_not_the_one_asked_for_does_not_agree(make: Make, ledger:
 
 
 def test_a_port_is_used_when_free_and_refused_when_taken(make: Make, ledger: Ledger) -> None:
-    port = free_port()
+    port = port_for("", None)
     instance = make({"port": port})
     instance.start(ledger)
     answers = [e for e in talk(instance, [LoadPhase()], ledger) if isinstance(e, Settings)]

@@ -12,8 +12,9 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Integrity
-from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, NumberedWorkload, Phase
+from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, Phase
 from acidtest.place import Ledger
+from acidtest.workload.numbered import NumberedWorkload
 
 WORKLOAD = NumberedWorkload(terminals=40, parts=20, row_bytes=200)  # many pages
 

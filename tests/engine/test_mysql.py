@@ -21,8 +21,9 @@ from acidtest.engine.mysql import engine as module
 from acidtest.engine.mysql.instance import worth_reading
 from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
-from acidtest.journal.protocol import ClosedLoop, CommitsWorkload, Count, Job, LoadPhase, Phase, Result, RunPhase
+from acidtest.journal.protocol import ClosedLoop, Count, Job, LoadPhase, Phase, Result, RunPhase
 from acidtest.place import Ledger
+from acidtest.workload.commits import CommitsWorkload
 from support import MYSQLS
 
 Adopt = Callable[..., Instance]

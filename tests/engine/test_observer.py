@@ -19,7 +19,6 @@ from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.protocol import (
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Job,
     KernelMeans,
@@ -31,7 +30,10 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger, leftovers, release_leftovers, tracing
 from acidtest.place.cgroup import Launched
+from acidtest.workload.commits import CommitsWorkload
 from support import MYSQLS, POSTGRESES
+
+pytestmark = pytest.mark.alone
 
 Adopt = Callable[..., Instance]
 COMMITS = 60
@@ -262,6 +264,7 @@ import sys, uuid
 from pathlib import Path
 from acidtest.engine import catalogue
 from acidtest.journal.protocol import *
+from acidtest.workload.commits import CommitsWorkload
 from acidtest.place import Ledger
 from acidtest.conductor.rig import converse
 ledger = Ledger()

@@ -21,14 +21,15 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
-from acidtest.engine.postgres import Postgres, Version, worth_reading
+from acidtest.engine.postgres.engine import Postgres
+from acidtest.engine.postgres.log import worth_reading
+from acidtest.engine.postgres.versions import Version
 from acidtest.errors import BadInput, CellFailed, MachineLacks
 from acidtest.files import state_directory
 from acidtest.journal.protocol import (
     Checked,
     CheckPhase,
     ClosedLoop,
-    CommitsWorkload,
     Count,
     Event,
     Job,
@@ -36,8 +37,9 @@ from acidtest.journal.protocol import (
     Phase,
     Result,
     RunPhase,
-)  # fmt: skip
+)
 from acidtest.place import Ledger, leftovers, release_leftovers
+from acidtest.workload.commits import CommitsWorkload
 from support import POSTGRESES
 
 Adopt = Callable[..., Instance]
@@ -390,7 +392,7 @@ def test_a_program_for_another_machine_is_not_kept(brought: Callable[[bytes], Po
 
 def test_without_any_the_remedy_names_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
-    monkeypatch.setattr("acidtest.engine.postgres.SYSTEM", tmp_path)
+    monkeypatch.setattr("acidtest.engine.postgres.engine.SYSTEM", tmp_path)
     with pytest.raises(MachineLacks) as lacks:
         catalogue.find("postgresql-15")
     assert lacks.value.remedy == "apt-get install postgresql-15, or acidtest engines install postgresql-15"

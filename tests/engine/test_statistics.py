@@ -16,23 +16,16 @@ from typing import Any
 import pytest
 
 from acidtest.conductor.rig import converse
-from acidtest.engine import Engine, Instance, foreign, postgres, reads
+from acidtest.engine import Engine, Instance, foreign, reads
 from acidtest.engine.base import Ask
 from acidtest.engine.firebird.common import ADMIN, LIBRARY
+from acidtest.engine.postgres import PostgresByUrl
+from acidtest.engine.postgres.instance import LOADING, NAME
 from acidtest.errors import CellFailed
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.journal.protocol import (
-    Answered,
-    AskPhase,
-    ClosedLoop,
-    Count,
-    Job,
-    LoadPhase,
-    OltpWorkload,
-    Phase,
-    RunPhase,
-)  # fmt: skip
+from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, RunPhase
 from acidtest.place import Ledger, filecache
+from acidtest.workload.oltp import OltpWorkload
 
 WORKLOAD = OltpWorkload(tables=2, table_rows=5000)  # with an index whose values repeat
 RUN = RunPhase(  # which leaves versions
@@ -338,7 +331,7 @@ def damage(file: Path, page: int, family: str) -> None:
 
 
 def test_of_a_server_by_url_there_are_none(tmp_path: Path) -> None:
-    engine = foreign.ForeignPostgres("theirs", foreign.Address("127.0.0.1", 5432, "me", None, "db", None))
+    engine = PostgresByUrl("theirs", foreign.Address("127.0.0.1", 5432, "me", None, "db", None))
     with pytest.raises(CellFailed, match="server by URL"):
         engine.adopt(tmp_path, {}, "drive").statistics(lambda question: [])
 
@@ -351,9 +344,9 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
     ask = asking(instance, ledger)
     before = instance.statistics(ask)
     instance._server.stop(signal.SIGINT)
-    instance._write({**postgres.LOADING, "max_prepared_transactions": "1"})
+    instance._write({**LOADING, "max_prepared_transactions": "1"})
     update = "update sbtest1 set k = k where id = 1"
-    instance._alone(postgres.NAME, "begin", update, "prepare transaction 'left behind'")
+    instance._alone(NAME, "begin", update, "prepare transaction 'left behind'")
     instance.start(ledger)
     asked(instance, ledger, RUN)
     after = instance.statistics(ask)
@@ -367,7 +360,7 @@ def test_a_transaction_that_stays_open_keeps_the_oldest_behind_and_versions_in_t
 def test_postgresql_without_its_contrib_modules_says_what_to_install(
     loaded: Instance, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acidtest.engine.postgres_statistics.PREPARE", ("create extension pgstattuple_that_is_absent",))
+    monkeypatch.setattr("acidtest.engine.postgres.statistics.PREPARE", ("create extension pgstattuple_that_is_absent",))
     with pytest.raises(CellFailed) as found:
         loaded.statistics(asking(loaded, ledger))
     assert "contrib" in found.value.remedy

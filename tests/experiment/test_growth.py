@@ -42,8 +42,8 @@ def test_sizes_are_a_factor_in_their_order_and_the_first_is_the_base() -> None:
     ("text", "size"),
     [
         ("9.04 GB", Size("9.04 GB", bytes=9_040_000_000)),
-        ("40 warehouses", Size("40 warehouses", warehouses=40)),
-        ("1 warehouse", Size("1 warehouse", warehouses=1)),
+        ("40 warehouses", Size("40 warehouses", units=40)),
+        ("1 warehouse", Size("1 warehouse", units=1)),
         ("2x memory", Size("2x memory", times_memory=2.0)),
         ("0.5 × memory", Size("0.5 × memory", times_memory=0.5)),
     ],

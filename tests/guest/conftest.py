@@ -9,12 +9,14 @@ import pytest
 
 from acidtest.place import Guests, Ledger, ready_guests
 from acidtest.place.guest import kernel
+from support import one_worker_at_a_time
 
 
 @pytest.fixture(scope="session")
-def has() -> kernel.Kernel:
+def has(tmp_path_factory: pytest.TempPathFactory) -> kernel.Kernel:
     """What cannot be brought fails the tests."""
-    ready_guests(print)
+    with one_worker_at_a_time(tmp_path_factory, "guest"):
+        ready_guests(print)
     found = kernel.installed()
     assert found is not None
     return found

@@ -198,6 +198,29 @@ def test_every_process_of_the_family_is_in_the_group(ledger: Ledger, tmp_path: P
     group.release()
 
 
+def test_a_process_that_is_not_in_the_group_is_seen_outside_of_it(ledger: Ledger, tmp_path: Path) -> None:
+    group = Cgroup(ledger, 16 * MIB)
+    launched = Launched(ledger, group)
+    moves = f"echo $$ > {group.path.parent}/cgroup.procs; echo moved; exec sleep 1000"
+    with (tmp_path / "log").open("wb") as log:
+        started = [
+            launched.start_process(["sh", "-c", command], environment=os.environ, stderr=log, stdout=log)
+            for command in ("sleep 1000 & echo started; wait", moves)
+        ]
+        while (tmp_path / "log").read_text().split() not in (["started", "moved"], ["moved", "started"]):
+            pass
+        inside, outside = launched.seen()
+        assert inside[0] == started[0][1].pid
+        assert len(inside) == 2
+        assert outside == [started[1][1].pid]
+        started[1][1].kill()
+        started[1][1].wait()
+        assert launched.seen() == (inside, [])
+        for id, process in started:  # noqa: A001
+            launched.end_process(id, process)
+    group.release()
+
+
 def test_without_a_group_the_family_is_known_too(ledger: Ledger, tmp_path: Path) -> None:
     launched = Launched(ledger, None)
     with (tmp_path / "log").open("wb") as log:

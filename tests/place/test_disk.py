@@ -26,6 +26,7 @@ from acidtest.place.cgroup import Cgroup
 from acidtest.place.disk import SimulatedDisk
 from acidtest.place.facts import place_facts
 from blocks import loops_over_files_in, mounts_below
+from support import times
 
 BLOCK = 4096
 Made = Callable[..., SimulatedDisk]
@@ -446,7 +447,7 @@ class KillsTheDisk(Ledger):
 def test_a_rig_that_is_killed_at_any_moment_leaves_nothing(base: Path) -> None:
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
-    for _ in range(8):
+    for _ in range(times(3, 8)):
         ledger = KillsTheDisk()
         ledger.delay_s = moments.uniform(0, 0.8)
         about = f"seed {seed}, killed after {ledger.delay_s:.4f} s"

@@ -15,7 +15,7 @@ import pytest
 from acidtest.place import leftovers, release_leftovers
 from acidtest.place.device_safety import look
 from blocks import loop_over, loops_over_files_in, mounts_below
-from support import ACIDTEST
+from support import ACIDTEST, times
 
 LAB = """
 import sys, time
@@ -57,7 +57,7 @@ SPECS = {
     "raw": {"kind": "raw", **QUEUE},
     "disk": {"kind": "disk", "filesystem": "ext4", **QUEUE},
 }
-MOMENTS = 6  # of each
+MOMENTS = times(2, 6)  # of each
 
 
 def kill_one(base: Path, spec: dict[str, object], delay_s: float) -> None:

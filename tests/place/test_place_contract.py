@@ -11,28 +11,14 @@ import pytest
 
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import Ledger, Place, check, leftovers, make
 from acidtest.place.device_safety import look
-from acidtest.place.filesystems import FILESYSTEMS, commands
+from acidtest.place.mkfs import commands
 from acidtest.place.mounts import DEFAULTS
 from blocks import loop_over, loops_over_files_in, mounts_below
+from places import MEMBERS
 
-IN_KERNEL = ("ext2", "ext3", "ext4", "xfs", "btrfs")
-MEMBERS: dict[str, dict[str, Any]] = {
-    "directory": {"kind": "directory"},
-    **{f"loop {name}": {"kind": "loop", "filesystem": name} for name in IN_KERNEL},
-    "device": {"kind": "device", "filesystem": "xfs"},
-    **{f"disk {name}": {"kind": "disk", "filesystem": name} for name in IN_KERNEL},
-    "disk raw": {"kind": "disk", "filesystem": "raw"},
-    "disk rotating": {
-        "kind": "disk",
-        "filesystem": "ext4",
-        "disk": "rotating",
-        "disk_faults": "tear every  3rd, reorder",
-    },
-    "raw": {"kind": "raw"},
-    "raw device": {"kind": "raw"},
-}
 BLOCK = [name for name in MEMBERS if name != "directory"]
 MOUNTED = [name for name in BLOCK if not name.startswith(("raw", "disk raw"))]
 Made = Callable[..., Place]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rig with a planted bug in its ledger of acknowledged commits: $PLANTED is ``early`` or ``dropped``.
+"""A rig with a planted bug in its acknowledgement log: $PLANTED is ``early`` or ``dropped``.
 
 ``early``: with its first commit a terminal acknowledges the ``AHEAD`` after it too, which have not begun: more than an
 engine makes while this process waits for a processor. ``dropped``: every third line is missing. Everything else is the
@@ -25,8 +25,8 @@ def main() -> int:
     if sys.argv[1:] != ["job"]:
         os.execv(REAL, [REAL, *sys.argv[1:]])
     job = json.load(sys.stdin)
-    ledger = next((phase["acknowledge_to"] for phase in job["phases"] if phase.get("acknowledge_to")), None)
-    if ledger is None:
+    log = next((phase["acknowledge_to"] for phase in job["phases"] if phase.get("acknowledge_to")), None)
+    if log is None:
         return subprocess.run([REAL, "job"], input=json.dumps(job).encode(), check=False).returncode
     with tempfile.TemporaryDirectory() as directory:
         own = Path(directory) / "acknowledgements"
@@ -38,12 +38,12 @@ def main() -> int:
         assert real.stdin is not None
         real.stdin.write(json.dumps(job).encode())
         real.stdin.close()
-        with own.open("rb") as written, Path(ledger).open("ab", buffering=0) as told:
-            pass_on(written, told)
+        with own.open("rb") as written, Path(log).open("ab", buffering=0) as passed_on:
+            pass_on(written, passed_on)
         return real.wait()
 
 
-def pass_on(written: BinaryIO, told: FileIO) -> None:
+def pass_on(written: BinaryIO, passed_on: FileIO) -> None:
     seen: set[int] = set()
     for number, line in enumerate(written):
         terminal, count, kind, transaction, *times = map(int, line.split())
@@ -51,9 +51,9 @@ def pass_on(written: BinaryIO, told: FileIO) -> None:
             seen.add(terminal)
             rest = " ".join(map(str, times))
             for n in range(AHEAD + 1):
-                told.write(f"{terminal} {count + n} {kind} {transaction + n} {rest}\n".encode())
+                passed_on.write(f"{terminal} {count + n} {kind} {transaction + n} {rest}\n".encode())
         elif PLANTED == "dropped" and number % 3 != 1:
-            told.write(line)
+            passed_on.write(line)
 
 
 if __name__ == "__main__":

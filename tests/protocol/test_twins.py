@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import typing
-from typing import Any
+from typing import Annotated, Any, Union
 
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from acidtest.conductor import find_rig
+from acidtest.engine import catalogue
 from acidtest.journal import protocol
+from acidtest.journal.protocol import WorkloadMessage
+from acidtest.workload import WORKLOADS, WorkloadSpec
 
 
 def rig(*arguments: str, given: str = "") -> str:
@@ -23,6 +26,12 @@ def rig(*arguments: str, given: str = "") -> str:
 SAMPLES: dict[str, list[Any]] = json.loads(rig("protocol"))
 
 
+MESSAGES: dict[str, type[WorkloadMessage]] = {
+    message.model_fields["name"].default: message
+    for message in (typing.get_type_hints(spec.message)["return"] for spec in WORKLOADS)
+}
+
+
 def models(annotation: Any) -> list[type[BaseModel]]:
     """Every model that an annotation of ours can hold."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -30,10 +39,28 @@ def models(annotation: Any) -> list[type[BaseModel]]:
     return [m for part in typing.get_args(annotation) for m in models(part)]
 
 
+def targets() -> tuple[type[protocol.Target], ...]:
+    """Of every engine's package."""
+    assert catalogue.known()
+    return tuple(protocol.Target.__subclasses__())
+
+
+AnyTarget = Annotated[Union[targets()], Field(discriminator="engine")]  # type: ignore[valid-type]  # noqa: UP007
+AnyWorkload = Annotated[Union[tuple(MESSAGES.values())], Field(discriminator="name")]  # noqa: UP007 - of a tuple
+
+
+class AnyJob(protocol.Job):
+    """A job can be written with any engine's target and any workload's message; to be read back, these must be known."""
+
+    target: AnyTarget  # type: ignore[valid-type]
+    workload: AnyWorkload  # type: ignore[valid-type]
+
+
 def twin(name: str) -> Any:
     """The Python type of a Rust type's name."""
+    of_members = {"Job": AnyJob, "Target": AnyTarget, "Workload": AnyWorkload}
     renamed = {"RunPlan": "RunPhase"}
-    return getattr(protocol, renamed.get(name, name), None)
+    return of_members.get(name) or getattr(protocol, renamed.get(name, name), None)
 
 
 def reached(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
@@ -58,7 +85,8 @@ def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     for sample in SAMPLES[name]:
         whole = {"phase": "run", **sample} if name == "RunPlan" else sample
-        assert adapter.dump_python(adapter.validate_python(whole), mode="json", by_alias=True) == whole
+        read = adapter.validate_python(whole)
+        assert adapter.dump_python(read, mode="json", by_alias=True) == whole
 
 
 ROOTS = ("Job", "ProbeJob", "Event", "DiskSpec", "DiskCommand", "DiskAnswer")
@@ -70,6 +98,24 @@ def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
     for sample in SAMPLES[name]:
         ours = adapter.dump_json(adapter.validate_python(sample), by_alias=True).decode()
         assert json.loads(rig("protocol", "--read", name, given=ours)) == sample
+
+
+@pytest.mark.parametrize("spec", WORKLOADS, ids=lambda spec: spec.model_fields["kind"].default)
+def test_every_workload_of_the_registry_is_one_of_the_rig(spec: type[WorkloadSpec]) -> None:
+    message = spec.model_validate({"count": 7}).message()
+    job = AnyJob.model_validate({**SAMPLES["Job"][0], "workload": message.model_dump()})
+    written = json.loads(rig("protocol", "--read", "Job", given=job.model_dump_json(by_alias=True)))
+    assert written["workload"] == message.model_dump(mode="json")
+    assert message.name in {sample["workload"]["name"] for sample in SAMPLES["Job"]}
+
+
+def test_the_rig_reads_a_job_with_the_target_of_each_engine() -> None:
+    for sample in SAMPLES["Job"]:
+        job = AnyJob.model_validate(sample)
+        plain = protocol.Job.model_construct(**{name: getattr(job, name) for name in protocol.Job.model_fields})
+        assert json.loads(rig("protocol", "--read", "Job", given=plain.model_dump_json(by_alias=True))) == sample
+    told = {sample["target"]["engine"] for sample in SAMPLES["Job"]}
+    assert told == {target.model_fields["engine"].default for target in targets()}
 
 
 def test_the_samples_show_every_model_and_every_field_of_ours() -> None:

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from acidtest.analysis.calls import of_commits
 from acidtest.analysis.commit_cost import commit_costs
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.samples import rows
+from acidtest.analysis.survival import survivals
 from acidtest.cli import app
 from acidtest.errors import BadInput
 from acidtest.journal.models import Journal

@@ -21,11 +21,11 @@ from acidtest.journal.protocol import (
     LoadPhase,
     Phase,
     RunPhase,
-    TpccWorkload,
 )
 from acidtest.place import Ledger
+from acidtest.workload.tpcc import TpccWorkload
+from support import DIALECTS
 
-ENGINES = ("sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0", "postgresql-15", "mariadb-10.11", "mysql-5.5")
 TABLES = ("item", "warehouse", "stock", "district", "customer", "history", "orders", "order_line", "new_order")
 ALL = [AskPhase(questions=[f"select * from {table}" for table in TABLES])]
 RUN = RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=150), retries=10)
@@ -52,7 +52,7 @@ def rows(instance: Instance, ledger: Ledger, phases: list[Phase], warehouses: in
     return {e.question: sorted([cell or "" for cell in row] for row in e.rows) for e in answers}
 
 
-@pytest.mark.parametrize("id", ENGINES)
+@pytest.mark.parametrize("id", DIALECTS)
 def test_warehouses_added_to_a_database_are_those_of_a_load_at_once(
     id: str,  # noqa: A002
     engines_installed: None,

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from acidtest import families
 from acidtest.journal.protocol import CallCount, ObservedCalls, ObservedFile, ObservedLine, TypicalCommit
 
 WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2", "io_uring write")
 READS = ("read", "readv", "pread64", "preadv", "preadv2", "io_uring read")
 FLUSHES = ("fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs", "io_uring fsync")
 SYNCED = ("O_DSYNC", "O_SYNC", "RWF_DSYNC", "RWF_SYNC")
-
-# What a file is to its engine, by the file's name; the first that matches counts.
-ROLES: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "sqlite": (
-        (r"-journal$", "journal"),
-        (r"-wal$", "log"),
-        (r"-shm$", "shared memory"),
-        (r"etilqs_", "temp"),
-        (r"\.db$", "database"),
-    ),
-    "firebird": (
-        (r"\.fdb$", "database"),
-        (r"/?fb_(sort|undo|blob|recbuf|merge|table|backup)\w*", "temp"),
-        (r"/?fb\w*_(lock|event|trace|monitor|user_mapping|tpc|snap|init)\w*", "lock table"),
-        (r"firebird\.log$", "messages"),
-    ),
-    "postgresql": (
-        (r"(^|/)pg_wal/", "log"),
-        (r"pgsql_tmp", "temp"),
-        (r"(^|/)(base|global|pg_tblspc)/", "database"),
-        (r"(^|/)pg_(xact|multixact|subtrans|commit_ts)/", "transaction status"),
-        (r"(^|/)pg_(stat|stat_tmp|logical|replslot|dynshmem|notify)/", "bookkeeping"),
-        (r"^/dev/shm/", "shared memory"),
-    ),
-    "mysql": (
-        (r"ib_(logfile|redo)|#ib_redo", "log"),
-        (r"(binlog|mysql-bin|-bin)[.\d]*", "binary log"),
-        (r"dblwr|ib_doublewrite", "double write"),
-        (r"ibtmp|#sql|#innodb_temp|\.MAI$|\.MAD$", "temp"),
-        (r"ibdata|\.ibd$|undo\d*", "database"),
-        (r"aria_log|tc\.log|ddl_recovery", "log of the server"),
-        (r"\.frm$|\.MYI$|\.MYD$", "tables of the server"),
-    ),
-}
 
 
 def role(engine: str, path: str) -> str:
@@ -58,9 +24,7 @@ def role(engine: str, path: str) -> str:
         return "not shown"
     if path == "?":
         return "not named"
-    family = engine.partition("-")[0]
-    family = {"mariadb": "mysql"}.get(family, family)
-    return next((name for pattern, name in ROLES.get(family, ()) if re.search(pattern, path)), "other")
+    return families.role_of_file(engine, path)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from acidtest.analysis.calls import CommitCalls, of_commits
-from acidtest.analysis.cuts import Survival
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
+from acidtest.analysis.survival import Survival
 
 APART = ("workload", "observe")  # in these the parts of a cost differ: how commits are timed, watched and cut
 

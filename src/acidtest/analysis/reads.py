@@ -1,4 +1,4 @@
-"""Of the workload ``scan``: how fast a whole table was read, and whether a sort of it stayed in memory."""
+"""Of workloads that read: how fast a whole table was read, and whether a sort of it stayed in memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
 from acidtest.journal.models import Recording
+from acidtest.workload import recorded
 
 SORT_MEMORY = ("cache_size_kb", "work_mem_mb", "sort_buffer_mb", "temp_cache_limit_mb")  # one an engine
 
@@ -23,8 +24,14 @@ class Reads:
 
 def of_row(row: Row) -> Reads | None:
     """None of another workload, and of a row without a read."""
-    done = [(r, r.result) for r in row.done if r.result and r.workload.get("kind") == "scan" and r.result.service.count]
-    rates = median([result.goodput_per_s * int(recording.workload["size_mb"]) for recording, result in done])
+    read = recorded(row.done[0].workload) if row.done else None
+    read_mb = read.transaction_read_mb() if read else None
+    if read_mb is None:
+        return None
+    done = [
+        (recording, recording.result) for recording in row.done if recording.result and recording.result.service.count
+    ]
+    rates = median([result.goodput_per_s * read_mb for _, result in done])
     seconds = median([result.service.mean_ns / 1e9 for _, result in done])
     if rates is None or seconds is None:
         return None

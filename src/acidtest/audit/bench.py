@@ -12,7 +12,7 @@ from typing import Literal
 
 from acidtest.audit.finding import Evidence
 
-EngineName = Literal["firebird", "mysql", "mariadb", "postgresql", "sqlite"]
+EngineName = str  # the name of one of families.PRODUCTS
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
 
 

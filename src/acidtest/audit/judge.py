@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from acidtest.analysis.cuts import Survival
 from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import Survival
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Finding, Rule
 from acidtest.audit.rules import over, rules

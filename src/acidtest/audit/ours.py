@@ -8,32 +8,18 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from acidtest import families
 from acidtest.analysis import database, samples
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.samples import Row
+from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
-from acidtest.audit.bench import Bench, Binary, Configuration, Database, EngineName, Setting, Side, Where
+from acidtest.audit.bench import Bench, Binary, Configuration, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Finding
 from acidtest.audit.logged import logged
 from acidtest.audit.published import published
 from acidtest.audit.settings import alike
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.reader import NAME
-
-FAMILIES: dict[str, EngineName] = {
-    "firebird": "firebird",
-    "mysql": "mysql",
-    "mariadb": "mariadb",
-    "postgresql": "postgresql",
-    "sqlite": "sqlite",
-}
-# Settings of ours that other people find under another name in Firebird's configuration.
-ENTRIES = {
-    "server_mode": "servermode",
-    "read_consistency": "readconsistency",
-    "use_file_system_cache": "usefilesystemcache",
-    "file_system_cache_threshold_pages": "filesystemcachethreshold",
-}
 
 
 def findings(journal: Journal) -> list[Finding]:
@@ -94,12 +80,14 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
     recording = row.done[0]
     where = _where(journal, recording)
     facts = recording.engine
-    engine = next((name for word, name in FAMILIES.items() if facts and facts.id.startswith(word)), None)
+    family = families.of_engine(facts.id) if facts else None
+    product = families.product_of_engine(facts.id) if facts else None
     version = facts.version if facts else ""
-    if facts is None or engine is None:
+    if facts is None or family is None or product is None:
         return Side(name=_name(row, factors), version=version)
+    engine = product.name
     settings = tuple(
-        Setting(ENTRIES.get(s.name, s.name.lower()), s.in_force, where, s.name)
+        Setting(family.configured_as.get(s.name, s.name.lower()), s.in_force, where, s.name)
         for s in recording.settings
         if s.in_force is not None
     )

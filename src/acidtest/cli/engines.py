@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from acidtest import families
 from acidtest.conductor import rig_version
 from acidtest.engine import catalogue
 from acidtest.engine.base import shown
@@ -31,8 +32,8 @@ def engines(
         return
     offers = [asdict(offer) for offer in catalogue.offers()]
     for offer in offers:
-        if offer["id"] == "sqlite":
-            offer["version"] = _sqlite_version()
+        if offer["installed"] and not offer["version"]:
+            offer["version"] = _version_in_rig(str(offer["id"]))
     if json:
         print(json_.dumps(offers, indent=2))
         return
@@ -84,8 +85,10 @@ def _state(offer: dict[str, object]) -> str:
     return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"
 
 
-def _sqlite_version() -> str:
+def _version_in_rig(id: str) -> str:  # noqa: A002
+    """Of an engine that is built into the rig, which names it as its makers do."""
+    product = families.product_of_engine(id)
     try:
-        return rig_version().partition("SQLite ")[2].partition(")")[0] or "unknown"
+        return rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else "unknown"
     except AcidtestError:
         return "unknown"

@@ -27,7 +27,7 @@ def plan(
 
     read = experiment.read(file, quick=quick)
     judge.check_waivers(read.waive, f"{file}: waive")
-    planned = plan_.make(read)
+    planned = conductor.plan_of(read)
     conductor.verify(planned, file)
     families = {c.engine: plan_.family_of(read, c.engine) for c in planned.cells}
     largest = _largest(planned, families)
@@ -90,10 +90,7 @@ def plan(
 
 def _seconds(planned: plan_.Plan) -> float:
     """Of cells that each have a copy of a database that is loaded once."""
-    loads = {
-        (c.engine, c.workload_name, c.workload.model_dump_json(exclude={"read"})): load_seconds(c)
-        for c in planned.cells
-    }
+    loads = {(c.engine, c.workload.database()): load_seconds(c) for c in planned.cells}
     return sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(loads.values())
 
 

@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from acidtest import experiment, plan
+from acidtest import experiment
 from acidtest import powercut as power_cuts
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
+from acidtest.conductor import plan_of
 from acidtest.errors import BadInput
 
 
@@ -41,15 +42,17 @@ def powercut(
         return
     if file is None or out is None:
         raise BadInput("powercut: needs an experiment and --out DIR", "or --replay STATE.json alone")
-    asked = experiment.read(file, quick=quick).to_cut()
+    to_cut = experiment.read(file, quick=quick).to_cut()
     if cuts is not None or seed is not None:
-        asked = asked.model_copy(update={"repetitions": cuts or 1})
+        to_cut = to_cut.model_copy(update={"repetitions": cuts or 1})
     given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
-        outcome = power_cuts.cut_power(plan.make(asked), file, out, watcher, only=only, seed=seed, command=command)
+        outcome = power_cuts.cut_power(
+            plan_of(to_cut, cuts=True), file, out, watcher, only=only, seed=seed, command=command
+        )
     show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):
@@ -60,20 +63,21 @@ def powercut(
 
 
 def _replay(file: Path, *, json: bool) -> None:
-    shown = power_cuts.replay(file)
+    replayed = power_cuts.replay(file)
+    judgement = replayed.judgement
     if json:
-        fate = shown.fate.model_dump() if shown.fate else None
-        told = {
-            "cell": shown.cell,
-            "verdict": shown.verdict,
-            "reasons": shown.reasons,
-            "found": shown.found,
-            "fate": fate,
+        fields = {
+            "cell": replayed.cell,
+            "verdict": judgement.verdict,
+            "reasons": judgement.reasons,
+            "checks": judgement.checks,
+            "found": replayed.reasons_before,
+            "fate": replayed.fate.model_dump() if replayed.fate else None,
         }
-        print(json_.dumps(told, indent=2))
+        print(json_.dumps(fields, indent=2))
     else:
-        print(f"{shown.verdict}: {shown.cell}")
-        for reason in shown.reasons:
+        print(f"{judgement.verdict}: {replayed.cell}")
+        for reason in judgement.reasons:
             print(f"  {reason}")
-    if shown.verdict == "lost":
+    if judgement.verdict == "lost":
         raise typer.Exit(1)

@@ -67,15 +67,15 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
 
     Where ``directory`` holds a run of the same experiment too, the page is of both, and so is a table.
     """
-    from acidtest.report.cuts import write_cuts_page
-    from acidtest.report.survival import as_json, print_survival
+    from acidtest.report.survival_page import write_survival_page
+    from acidtest.report.survival_table import as_json, print_survival
     from acidtest.report.terminal import print_commit_costs
 
     rendered = render(directory) if (directory / NAME).exists() else None
     page = directory / PAGE
     if rendered is None:
         with _writing(page):
-            write_cuts_page(journal, page)
+            write_survival_page(journal, page)
     if json:
         print(json_.dumps(as_json(journal), indent=2))
         return
@@ -107,7 +107,7 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine and no rights."""
-    from acidtest.report.survival import print_survival
+    from acidtest.report.survival_table import print_survival
     from acidtest.report.terminal import print_results
 
     if (directory / probe.NAME).exists() and not (directory / NAME).exists():

@@ -18,8 +18,9 @@ from acidtest.cli import report
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
 from acidtest.journal import protocol
-from acidtest.journal.models import Recording, counted
+from acidtest.journal.models import Recording
 from acidtest.report.numbers import number
+from acidtest.workload import unit as unit_of
 
 LOAD_TOLD_EVERY_S = 60.0  # to a log
 
@@ -41,7 +42,7 @@ def run(
 
     read = experiment.read(file, quick=quick).to_run()
     judge.check_waivers(read.waive, f"{file}: waive")
-    planned = plan.make(read)
+    planned = conductor.plan_of(read, cuts=False)
     console = Console(stderr=json, highlight=False)
     with watching(console) as watcher:
         devices = conductor.Devices.named(use_device or [], erase or [])
@@ -151,7 +152,7 @@ class _Bars(_Lines):
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         assert self._cell is not None
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
-        unit = {"load": "rows", "check": "crash states"}.get(event.phase, counted(cell.workload.kind))
+        unit = {"load": "rows", "check": "crash states"}.get(event.phase, cell.workload.UNIT)
         rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
         self.bars.update(self._cell, completed=event.fraction or 0, said=f"{what}{rate}")
 
@@ -188,5 +189,5 @@ def _said(recording: Recording) -> str:
     if recording.status != "done" or recording.result is None:
         return f"{recording.status}: {recording.reason}"
     result = recording.result
-    unit = counted(str(recording.workload["kind"]))
+    unit = unit_of(str(recording.workload["kind"]))
     return f"{number(result.goodput_per_s)} {unit}/s in {result.measured_s:.2f} s"

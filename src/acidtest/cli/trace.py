@@ -41,7 +41,9 @@ def trace(
     """
     from acidtest.report.calls import as_json, print_calls
 
-    planned = _few(experiment.read(file, quick=quick), transactions)
+    read = experiment.read(file, quick=quick)
+    conductor.verify(conductor.plan_of(read), file)
+    planned = _few(read, transactions)
     chosen = _chosen(planned, engine or [], cell or [])
     console = Console(stderr=json, highlight=False)
     devices = conductor.Devices.named(use_device or [], erase or [])
@@ -81,7 +83,8 @@ def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
         )
         for name, spec in asked.workload.items()
     }
-    return plan.make(asked.model_copy(update={"repetitions": 1, "workload": workloads}))
+    few = {"repetitions": 1, "workload": workloads, "given": frozenset()}  # what the user gave is verified
+    return conductor.plan_of(asked.model_copy(update=few), cuts=False)
 
 
 def _chosen(planned: plan.Plan, engines: list[str], cells: list[str]) -> plan.Plan:

@@ -1,19 +1,24 @@
-"""Runs an experiment cell by cell: the package that knows places, engines and the plan together."""
+"""Takes a plan to recordings: the package that knows places, engines and the plan together.
 
-from acidtest.conductor.engines import engines_of
-from acidtest.conductor.growth import Loading
+``base.py`` is the contract of conductors, ``conduct.py`` drives them; ``grid.py`` and ``growth/`` are two of them.
+"""
+
+from acidtest.conductor.admission import Devices
+from acidtest.conductor.conduct import RunOutcome
+from acidtest.conductor.engines import plan_of
 from acidtest.conductor.rig import rig_version
-from acidtest.conductor.run import Devices, Outcome, Watcher, run
+from acidtest.conductor.run import run
 from acidtest.conductor.verify import verify
+from acidtest.conductor.watcher import Loading, Watcher
 from acidtest.files import find_rig
 
 __all__ = [
     "Devices",
     "Loading",
-    "Outcome",
+    "RunOutcome",
     "Watcher",
-    "engines_of",
     "find_rig",
+    "plan_of",
     "rig_version",
     "run",
     "verify",

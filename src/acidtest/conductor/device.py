@@ -12,10 +12,10 @@ from acidtest.place.diskstats import Counters
 
 
 class CellDevice:
-    """Told what the rig says, it reads the device's counters when the measurement begins and when it ends.
+    """Given the rig's events, it reads the device's counters when the measurement begins and when it ends.
 
-    ``database`` is a file, a directory or a device. With ``timed`` the run ends by its duration, which the rig says on
-    time; otherwise it has ended when its result is there, and what closing the sessions wrote counts too.
+    ``database`` is a file, a directory or a device. With ``timed`` the run ends by its duration, which the rig
+    reports on time; otherwise it has ended when its result is there, and what closing the sessions wrote counts too.
     """
 
     def __init__(self, database: Path, *, timed: bool) -> None:
@@ -35,7 +35,7 @@ class CellDevice:
             self._now()
 
     def _now(self) -> None:
-        with contextlib.suppress(OSError):  # a device that is gone: the cell will say so
+        with contextlib.suppress(OSError):  # a device that is gone: the cell fails by itself
             if self._block:
                 self._read.append(diskstats.counters(self._block))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from acidtest.conductor.rig import converse
 from acidtest.engine.foreign import ForeignInstance, ForeignServer
 from acidtest.errors import BadInput, CellFailed
-from acidtest.journal.protocol import CommitsWorkload, Inspection, Job, Settings
+from acidtest.journal.protocol import Inspection, Job, Settings
 from acidtest.place import Ledger
+from acidtest.workload.commits import CommitsWorkload
 
 
 def admit(engine: ForeignServer, where: Path, ledger: Ledger) -> None:

@@ -54,6 +54,8 @@ class CellMemory:
         self._cgroup: Cgroup | None = None
         self._limit_bytes: int | None = None
         self._swap: str | None = None
+        self._inside: set[int] = set()  # processes of the engine that were seen in the control group
+        self._outside: set[int] = set()  # and those that were seen outside of it
         self._hint: Hint | None = None
         # Pages that the lab cached when it made the copy are not charged to the engine: they would be memory beyond
         # the limit, so with a limit they are dropped in any case.
@@ -118,9 +120,17 @@ class CellMemory:
             finally:
                 self.launched.end_process(id, process)
 
+    def look(self) -> None:
+        """See which of the engine's processes are in the control group, while its sessions are open."""
+        if self._cgroup:
+            inside, outside = self.launched.seen()
+            self._inside.update(inside)
+            self._outside.update(outside)
+
     def measured(self, result: RunResult) -> None:
         """The measurement has just ended: what follows is not sampled."""
         now = time.monotonic()
+        self.look()
         self._ran = (now - result.measured_s, now)
         self._end()
 
@@ -133,7 +143,7 @@ class CellMemory:
         if self._sampler is None or self._at_start is None or self._instance is None:
             return None
         return Memory(
-            limit_bytes=self._limit_bytes,
+            limit_bytes=self._limit_bytes if self._holds else None,
             limit_source=f"cgroup v{self._cgroup.version}" if self._cgroup else None,
             swap=self._swap,
             peak_bytes=self._peak_bytes,
@@ -152,8 +162,7 @@ class CellMemory:
         """What was asked of the memory against what was read back."""
         found = []
         if self._cgroup and self._place.memory_mb is not None:
-            in_force = f"{self._limit_bytes / (1 << 20):g}" if self._limit_bytes is not None else "no limit"
-            asked = str(self._place.memory_mb)
+            asked, in_force = str(self._place.memory_mb), self._limit_in_force()
             found.append(_setting("memory_mb", asked, in_force, f"cgroup v{self._cgroup.version}", in_force == asked))
         if at := self._at_start:
             cached = f"{self._start} ({at.resident_bytes / 1e6:.3g} of {at.file_bytes / 1e6:.3g} MB in the file cache)"
@@ -166,6 +175,20 @@ class CellMemory:
             source = "posix_fadvise, which cannot be read back"
             found.append(_setting("access", self._place.access, given, source, count > 0))
         return found
+
+    @property
+    def _holds(self) -> bool:
+        """Whether all of the engine's processes that were seen were in the control group."""
+        return bool(self._inside) and not self._outside
+
+    def _limit_in_force(self) -> str:
+        if self._limit_bytes is None:
+            return "no limit"
+        if not self._inside:
+            return "no limit: no process of the engine was seen in the control group"
+        if self._outside:
+            return f"no limit for {len(self._outside)} of the engine's processes, which were seen outside of the group"
+        return f"{self._limit_bytes / (1 << 20):g}"
 
     def wrong(self) -> str | None:
         """Why the cell's numbers must not be used whatever else became of it, or None."""

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from acidtest import __version__
+from acidtest.conductor.admission import Devices
 from acidtest.conductor.rig import DiskFull, converse
-from acidtest.conductor.run import Devices
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.probe import Layer, ProbeRecording, ProbeSample
 from acidtest.journal.protocol import DeviceTarget, DirectoryTarget, Probed, ProbeJob, ProbeTarget, Progress, Refused
@@ -46,22 +46,22 @@ def look(path: Path) -> ProbeRecording:
 
 
 def probe(
-    path: Path, plan: ProbePlan, devices: Devices, say: Callable[[list[str]], None], watch: Watch
+    path: Path, plan: ProbePlan, devices: Devices, show: Callable[[list[str]], None], watch: Watch
 ) -> ProbeRecording:
     """Run ``plan`` in a directory of its own in ``path``, or on the device ``path``, which is left empty.
 
     Raises BadInput (no such place, no space, a device that the user has not named or that holds something),
-    CellFailed when the rig cannot go on. ``say`` hears of what is on a device and of what a killed run left.
+    CellFailed when the rig cannot go on. ``show`` is given what is on a device and what a killed run left.
     """
     on_device = is_device(path)
     for device in devices.use | devices.erase:
         if not on_device or device != path.resolve():
             raise BadInput(f"{device}: is named on the command line, but it is not what is probed", "leave it out")
     if released := release_leftovers():
-        say([f"left behind by an earlier run: {line}" for line in released])
+        show([f"left behind by an earlier run: {line}" for line in released])
     with closing(Ledger()) as ledger:
         return (
-            _on_device(path, plan, devices, say, watch, ledger)
+            _on_device(path, plan, devices, show, watch, ledger)
             if on_device
             else _in_directory(path, plan, watch, ledger)
         )
@@ -71,21 +71,22 @@ def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger) -> 
     widest = max(1 if row.one_file else row.writers for row in plan.rows)
     place = DirectoryPlace(path, ledger, needed_bytes=widest * OVERWRITE_BYTES + APPEND_BYTES + (4 << 20))
     try:
-        found = layers(place.path)
-        return _run(path, found, DirectoryTarget(path=str(place.path)), OVERWRITE_BYTES, plan, watch, ledger)
+        return _run(
+            path, layers(place.path), DirectoryTarget(path=str(place.path)), OVERWRITE_BYTES, plan, watch, ledger
+        )
     finally:
         place.release()
 
 
 def _on_device(
-    path: Path, plan: ProbePlan, devices: Devices, say: Callable[[list[str]], None], watch: Watch, ledger: Ledger
+    path: Path, plan: ProbePlan, devices: Devices, show: Callable[[list[str]], None], watch: Watch, ledger: Ledger
 ) -> ProbeRecording:
     if path.resolve() not in devices.use:
         raise BadInput(
             f"{path}: a real device is written to only when the command names it as to be used",
             f"see what is on it (lsblk -f {path}), then add --use-device {path}",
         )
-    admit([str(path)], devices.erase, say)
+    admit([str(path)], devices.erase, show)
     needed = WRITERS_MAX * OVERWRITE_BYTES_ON_DEVICE
     if device_bytes(path) < needed:
         raise BadInput(f"{path}: is smaller than the {needed >> 20} MiB that a probe writes to", "name another device")
@@ -100,7 +101,7 @@ def _on_device(
 
 def _run(
     path: Path,
-    found: list[Layer],
+    beneath: list[Layer],
     target: ProbeTarget,
     overwrite_bytes: int,
     plan: ProbePlan,
@@ -120,8 +121,8 @@ def _run(
         for event in converse(job, ledger, {}):
             if isinstance(event, Probed | Refused):
                 row, repetition = plan.order[event.step]
-                said = {"probed": event} if isinstance(event, Probed) else {"probed": None, "refused": event.message}
-                samples.append(ProbeSample.model_validate({"row": row, "repetition": repetition, **said}))
+                fields = {"probed": event} if isinstance(event, Probed) else {"probed": None, "refused": event.message}
+                samples.append(ProbeSample.model_validate({"row": row, "repetition": repetition, **fields}))
             elif not isinstance(event, Progress):
                 continue
             # Of a step at work nothing is known but that it works; before the first has ended, not how long one takes.
@@ -132,11 +133,11 @@ def _run(
         raise BadInput(f"the disk is full: {error.message}", "free some space, or name another place") from None
     except CellFailed as error:
         raise CellFailed(f"{path}: {error.message}") from None
-    return _recording(path, found, plan, samples, started_at)
+    return _recording(path, beneath, plan, samples, started_at)
 
 
 def _recording(
-    path: Path, found: list[Layer], plan: ProbePlan | None, samples: list[ProbeSample], started_at: str
+    path: Path, beneath: list[Layer], plan: ProbePlan | None, samples: list[ProbeSample], started_at: str
 ) -> ProbeRecording:
     return ProbeRecording(
         acidtest_version=__version__,
@@ -144,7 +145,7 @@ def _recording(
         ended_at=_now(),
         path=str(path.resolve()),
         machine=machine_facts(),
-        layers=found,
+        layers=beneath,
         seed=plan.seed if plan else 0,
         repetitions=plan.repetitions if plan else 0,
         rows=list(plan.rows) if plan else [],

@@ -31,7 +31,7 @@ class DiskFull(Refused):
 
 
 def rig_version() -> str:
-    """What the rig says of itself: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it cannot."""
+    """Its name and version: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it does not start."""
     try:
         return subprocess.run(
             [find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=120
@@ -44,7 +44,7 @@ class Working(Protocol):
     """A rig at work, here or in a guest."""
 
     def lines(self, silence_s: float) -> Iterator[bytes]:
-        """What it says, line by line, up to its end. Raises CellFailed when it says nothing for ``silence_s``."""
+        """Its output, line by line, up to its end. Raises CellFailed when nothing comes for ``silence_s``."""
 
     def ended(self, limit_s: float) -> tuple[int, str]:
         """Its exit code (below zero: the signal that killed it) and the end of its standard error.
@@ -69,7 +69,7 @@ def converse(
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
     ``start`` starts it elsewhere, with ``environment`` alone; here ``environment`` is laid over the lab's own. Raises
-    CellFailed when the rig reports a failure, dies, says something that is no event, or is silent for ``silence_s``.
+    CellFailed when the rig reports a failure, dies, writes something that is no event, or is silent for ``silence_s``.
     The process is gone when the iterator is closed.
     """
     command = "probe" if isinstance(job, ProbeJob) else "job"
@@ -93,7 +93,7 @@ def answered(events: Iterable[Event]) -> list[list[str | None]]:
 
 
 class Process:
-    """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``tell``."""
+    """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``send``."""
 
     def __init__(self, launcher: Launcher, command: str, job: bytes | None, environment: Mapping[str, str]) -> None:
         self._launcher = launcher
@@ -106,15 +106,15 @@ class Process:
             self._stderr.close()
             raise
         if job is not None:
-            self.tell(job)
+            self.send(job)
             assert self._process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
 
-    def tell(self, job: bytes) -> None:
+    def send(self, job: bytes) -> None:
         """Give it a job."""
         assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it ended: its output will say so
+        with contextlib.suppress(BrokenPipeError):  # it ended: its output shows why
             self._process.stdin.write(job)
             self._process.stdin.flush()
 
@@ -168,7 +168,7 @@ class Standing:
     def __call__(self, job: bytes, environment: Mapping[str, str]) -> Working:
         if self._rig is None:
             self._rig = Process(self._launcher, "jobs", None, environment)
-        self._rig.tell(job + b"\n")
+        self._rig.send(job + b"\n")
         return _Turn(self, self._rig)
 
     def end(self) -> None:
@@ -210,10 +210,10 @@ def _events(rig: Working, silence_s: float) -> Iterator[Event]:
             event = EVENT.validate_json(line)
         except ValidationError:
             raise CellFailed(
-                f"the rig said something that is no event: {line[:200].decode(errors='replace')}"
+                f"the rig wrote something that is no event: {line[:200].decode(errors='replace')}"
             ) from None
         if isinstance(event, Failed):
-            kind = DiskFull if _says_full(event.message) else Refused
+            kind = DiskFull if _is_disk_full(event.message) else Refused
             raise kind(f"{event.doing}: {event.message}")
         if number == 0 and (not isinstance(event, Hello) or event.protocol != PROTOCOL):
             raise CellFailed("the rig and this acidtest are of different versions; install acidtest again")
@@ -223,7 +223,7 @@ def _events(rig: Working, silence_s: float) -> Iterator[Event]:
     raise _Ended
 
 
-def _says_full(message: str) -> bool:
+def _is_disk_full(message: str) -> bool:
     lower = message.lower()
     return any(words in lower for words in ("no space left", "disk is full", "disk full", "database or disk is full"))
 

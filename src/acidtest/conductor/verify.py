@@ -5,27 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 from acidtest.conductor import memory
-from acidtest.conductor.engines import describe
+from acidtest.conductor.engines import describe, plan_of
 from acidtest.engine import DURABILITY_LEVELS
-from acidtest.errors import AcidtestError, BadInput, not_among
+from acidtest.errors import AcidtestError, BadInput, Problems, not_among
 from acidtest.place import check as check_place
-from acidtest.plan import Cell, Plan
+from acidtest.plan import Cell, Plan, check_effect
 
 
 def verify(plan: Plan, where: Path) -> None:
-    """Refuse what no engine could run. ``where`` is the experiment's file, named in errors.
+    """Refuse what no engine could run, and what would be without effect. ``where`` is the experiment's file.
 
-    Needs no engine installed. Raises BadInput with the key, what was found and what is allowed.
+    Needs no engine installed. Raises BadInput with the key, what was found and what is allowed, of all that is wrong.
     """
+    problems = Problems()
     for level in plan.experiment.factors["engine"]:
         try:
             describe(plan.experiment, str(level.set["engine"]))
         except BadInput as error:
-            raise BadInput(f"{where}: {error.message}") from None
+            problems.add(BadInput(f"{where}: {error.message}"))
     for level in plan.experiment.factors["durability"]:
         durability = str(level.set["durability"])
         if durability not in DURABILITY_LEVELS:
-            raise BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}")
+            problems.add(BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}"))
+    problems.check()
+    whole = plan.experiment.whole or plan.experiment
+    with problems.gather():
+        check_effect(plan, str(where), lambda cuts: plan_of(whole.to_cut() if cuts else whole.to_run(), cuts=cuts))
+    asked_of_memory = memory.asked(plan.experiment.place)
     for cell in plan.combinations():
         engine_ = describe(plan.experiment, cell.engine)
         try:
@@ -49,9 +55,10 @@ def verify(plan: Plan, where: Path) -> None:
                     f"{engine_.id}: [growth] is for databases in files that acidtest makes on this machine, not {lies}",
                     f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
                 )
-            if not engine_.private and (named := memory.asked(cell.place)):
+            if not engine_.private and asked_of_memory:
                 raise BadInput(
-                    f"{engine_.id}: place.{named[0]} is for engines that acidtest starts, and this is a server by URL",
+                    f"{engine_.id}: place.{asked_of_memory[0]} is for engines that acidtest starts, and this is a "
+                    "server by URL",
                     "leave it out, or leave the server out of it",
                 )
             if cell.workload.observe and (not engine_.private or cell.place.kind == "guest"):
@@ -59,13 +66,14 @@ def verify(plan: Plan, where: Path) -> None:
                     f"{engine_.id}: observe is for engines that run on this machine and that acidtest starts",
                     "leave observe out, or leave out what runs elsewhere",
                 )
-            if cell.workload.procedures and cell.workload.kind == "tpcc" and not engine_.has_procedures:
+            if cell.workload.needs_procedures() and not engine_.has_procedures:
                 raise BadInput(
                     f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
                     "set procedures = false, or leave the engine out of it",
                 )
         except AcidtestError as error:
-            raise BadInput(f"{where}: {error.message}", error.remedy or _leave_out(cell)) from None
+            problems.add(BadInput(f"{where}: {error.message}", error.remedy or _leave_out(cell)))
+    problems.check()
 
 
 def _leave_out(cell: Cell) -> str:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from acidtest.analysis import crashstates
+from acidtest.analysis import disk_log
 from acidtest.analysis.calls import joined
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing
 from acidtest.plan import Cell
-
-
-def admit(cells: Iterable[Cell]) -> None:
-    """Raise MachineLacks where a cell asks for what this machine cannot do."""
-    if any(cell.workload.observe for cell in cells):
-        tracing.means()
 
 
 @contextmanager
@@ -46,7 +40,7 @@ def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
     """The calls, with what the simulated disk logged during the typical commit among its lines."""
     if calls.typical is None:
         return calls
-    began_ns, (_, records) = crashstates.began_ns(log), crashstates.read(log)
+    began_ns, (_, records) = disk_log.began_ns(log), disk_log.read(log)
     done = [
         (
             began_ns + one.time_ns,
@@ -63,7 +57,7 @@ def doubts(calls: ObservedCalls | None) -> list[Warning]:
     if calls is None:
         return []
     by = {"kernel": "the kernel's tracing", "strace": "strace, which stops the engine twice a call"}[calls.means]
-    found = [
+    warnings = [
         Warning(
             code="observed",
             about="goodput_per_s",
@@ -72,5 +66,5 @@ def doubts(calls: ObservedCalls | None) -> list[Warning]:
     ]
     if calls.dropped:
         text = f"{calls.dropped:,} events of the kernel were lost: every count of calls is a lower bound."
-        found.append(Warning(code="calls-lost", about="calls", text=text))
-    return found
+        warnings.append(Warning(code="calls-lost", about="calls", text=text))
+    return warnings

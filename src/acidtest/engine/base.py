@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among
+from acidtest.families import FAMILIES
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
@@ -118,12 +119,16 @@ class Engine(ABC):
     """One engine version on this machine. ``settings`` arguments are by bare name, values as the user wrote them."""
 
     id: str  # "firebird-5.0"
-    family: str  # "firebird": the prefix of its settings in an experiment
+    family: str  # "firebird": its name in acidtest.families, and the prefix of its settings in an experiment
     empty_bytes: int = 4_000_000  # about what a database takes before anything is loaded, logs included
     private: bool = True  # made, started and configured by the lab; False of a server that the user has
     embedded: bool = False  # runs inside the rig
     on_raw_device: bool = False  # its database may be a block device itself, without a file system
-    has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
+
+    @property
+    def has_procedures(self) -> bool:
+        """Whether procedures are stored in the database; otherwise the client runs a workload's statements itself."""
+        return FAMILIES[self.family].has_procedures
 
     @abstractmethod
     def offer(self) -> Offer:
@@ -187,13 +192,21 @@ class Engine(ABC):
         """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
 
     @abstractmethod
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
+        """An instance in ``directory`` with these settings; without ``durability`` it is for a bulk load."""
+
     def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
         """A new, empty database in the existing, empty ``directory``, set up for a fast bulk load."""
+        made = self.instance(directory, settings, None)
+        made.create()
+        return made
 
-    @abstractmethod
     def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
         """An instance over database files that were copied into ``directory`` from a sealed template,
         with these settings and this durability applied and everything written to the drive."""
+        made = self.instance(directory, settings, durability)
+        made.configure()
+        return made
 
 
 class Instance(ABC):
@@ -204,6 +217,12 @@ class Instance(ABC):
     """
 
     directory: Path
+
+    def create(self) -> None:  # noqa: B027 - some make their database when the first session opens it
+        """Make a new, empty database; ``Engine.create`` calls it."""
+
+    def configure(self) -> None:  # noqa: B027 - some are configured by each session
+        """Apply settings and durability to the files in ``directory``; ``Engine.adopt`` calls it."""
 
     @abstractmethod
     def database_files(self) -> list[Path]:
@@ -234,6 +253,14 @@ class Instance(ABC):
     @abstractmethod
     def inspections(self) -> list[Inspection]:
         """Questions whose answers are the settings in force."""
+
+    def witness(self, processes: Sequence[int]) -> bool:
+        """Look, while sessions are open, at what the engine cannot be asked for; ``settings_in_force`` then has it.
+
+        ``processes`` are the engine's, on this machine: the rig's where the engine is embedded. Returns whether
+        everything was seen that can be; most engines answer when they are asked.
+        """
+        return True
 
     @abstractmethod
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:

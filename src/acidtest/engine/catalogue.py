@@ -1,15 +1,23 @@
-"""Every engine that acidtest knows. Each engine's module says itself what is here of it and how it is installed."""
+"""Every engine that acidtest knows. Each family's package has its engines, and its servers by URL if there are such."""
 
 from __future__ import annotations
 
-from acidtest.engine import firebird, mysql, postgres
+from collections.abc import Callable, Mapping
+
+from acidtest.engine import firebird, mysql, postgres, sqlite
 from acidtest.engine.base import Engine, Offer
-from acidtest.engine.sqlite import Sqlite
+from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.errors import BadInput, not_among
+
+ENGINES: tuple[Callable[[], list[Engine]], ...] = (sqlite.engines, firebird.engines, mysql.engines, postgres.engines)
+SERVERS: Mapping[str, Callable[[str, Address], ForeignServer]] = {  # by family
+    "postgresql": postgres.PostgresByUrl,
+    "mysql": mysql.MysqlByUrl,
+}
 
 
 def _engines() -> dict[str, Engine]:
-    return {engine.id: engine for engine in (Sqlite(), *firebird.engines(), *mysql.engines(), *postgres.engines())}
+    return {engine.id: engine for engines in ENGINES for engine in engines()}
 
 
 def known() -> tuple[str, ...]:
@@ -35,3 +43,10 @@ def find(id: str) -> Engine:  # noqa: A002
 def offers() -> list[Offer]:
     """All engines, with what is here of each."""
     return [engine.offer() for engine in _engines().values()]
+
+
+def server(name: str, family: str, address: Address) -> ForeignServer:
+    """The server that an experiment names. Raises BadInput for a family that has no servers by URL."""
+    if family not in SERVERS:
+        raise BadInput(not_among(f"servers.{name}: family", family, SERVERS))
+    return SERVERS[family](name, address)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from acidtest.journal.models import SettingInForce
+from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Settings
+
+
+def spoken(value: Scalar) -> str:
+    """A setting's value as an experiment asks for it, in the words in which an answer is compared with it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Answers:

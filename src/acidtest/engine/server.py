@@ -16,9 +16,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine.base import Launcher
+from acidtest.engine.base import Instance, Launcher
 from acidtest.errors import CellFailed, MachineLacks
+from acidtest.journal.models import Scalar
 
+LOOPBACK = "127.0.0.1"
 LOG_BYTES = 16 * 1024
 START_S = 120.0
 STOP_S = 300.0  # a last checkpoint on a slow drive
@@ -155,21 +157,19 @@ def log_tail(path: Path) -> str:
         return ""
 
 
-def free_port() -> int:
-    """A port on loopback that nobody uses now."""
+def port_for(name: str, asked: Scalar) -> int:
+    """The port of the loopback address that is asked for, or one that nobody uses. Raises CellFailed for one that is
+    taken."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def check_port(name: str, port: int) -> None:
-    """Raise CellFailed when ``port`` of the loopback address is taken."""
-    with socket.socket() as probe:
+        if asked is None:
+            probe.bind((LOOPBACK, 0))
+            return int(probe.getsockname()[1])
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, int(str(asked))))
         except OSError:
-            raise CellFailed(f"{name}: port {port} of 127.0.0.1 is taken: ask for another, or for none") from None
+            raise CellFailed(f"{name}: port {asked} of {LOOPBACK} is taken: ask for another, or for none") from None
+    return int(str(asked))
 
 
 def password() -> str:
@@ -195,6 +195,33 @@ class SocketDirectory:
         if self._id is not None:
             launcher.remove_directory(self._id)
             self._id = None
+
+
+class ServedInstance(Instance):
+    """What instances share that have a server of their own: it dies, is killed and is let go of in the same way."""
+
+    _server: Server
+    _sockets: SocketDirectory | None = None
+    _launcher: Launcher | None = None  # since the start
+
+    def died(self) -> str | None:
+        return self._server.died()
+
+    def lose_power(self) -> None:
+        self._server.kill()
+
+    def release(self) -> None:
+        # Killed: what it still has to write nobody will read.
+        self._server.kill()
+        if self._sockets is not None and self._launcher is not None:
+            self._sockets.release(self._launcher)
+
+
+def empty_directory(name: str, path: Path) -> None:
+    """Make ``path`` for a new database. Raises CellFailed when something is in it."""
+    if path.exists() and any(path.iterdir()):
+        raise CellFailed(f"{name}: {path} is not empty: a new database is made in an empty directory")
+    path.mkdir(exist_ok=True)
 
 
 def as_ordinary_user(command: Sequence[str]) -> list[str]:

@@ -1,29 +1,23 @@
 """The experiment: the user's TOML file as typed models, with errors that name file, key and remedy."""
 
+from acidtest.experiment.model import Scalar
 from acidtest.experiment.models import (
-    PARAMETERS_OF_ONE,
     Experiment,
     GrowthSpec,
     Level,
-    PlaceSpec,
-    Scalar,
-    WorkloadSpec,
-    place_keys_without_meaning,
 )
+from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reader import parse, read
 from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [
-    "PARAMETERS_OF_ONE",
     "Experiment",
     "GrowthSpec",
     "Level",
     "PlaceSpec",
     "Scalar",
     "Size",
-    "WorkloadSpec",
     "parse",
-    "place_keys_without_meaning",
     "read",
     "size_of",
 ]

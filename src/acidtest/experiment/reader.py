@@ -11,20 +11,22 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from acidtest.errors import BadInput, nearest, not_among
-from acidtest.experiment.models import WORKLOAD_PARAMETERS, Experiment, GrowthSpec, PlaceSpec, WorkloadSpec
+from acidtest import families
+from acidtest.errors import BadInput, Problems, nearest, not_among
+from acidtest.experiment.models import Experiment, GrowthSpec
+from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.families import FAMILIES, SERVERS
 from acidtest.journal.models import SIZE
+from acidtest.workload import BY_KIND, KINDS, PARAMETERS, GrowingWorkload, growing, kinds_with
 
 TOP_KEYS = (
     "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
     "factors", "exclude", "workload", "settings", "place", "growth", "servers", "waive",
     "quick",
 )  # fmt: skip
-FAMILIES = ("sqlite", "firebird", "postgresql", "mysql")
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
-WORKLOAD_KINDS = ("commits", "tpcb", "tpcc", "orders", "iud", "scan", "oltp", "numbered")
-SERVER_PORTS = {"postgresql": 5432, "mysql": 3306}
+EXTENTS = ("duration_s", "count")  # a workload has one of them
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 
 
@@ -58,7 +60,30 @@ def parse(text: str, where: str, *, quick: bool = False) -> Experiment:
             raise BadInput(f"{where}: quick: found {_shown(small)}, must be a table")
         _known_keys(where, "quick", small, [k for k in TOP_KEYS if k != "quick"])
         written = _overlay(written, small)
-    return _validate(where, _normalise(where, written))
+    given = _given(small if quick else written)
+    return _validate(where, _normalise(where, written) | {"given": given})
+
+
+def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
+    """The paths of what the user wrote, as in Experiment.given; what is no table is refused elsewhere."""
+
+    def table(value: object) -> dict[str, Any]:
+        return value if isinstance(value, dict) else {}
+
+    paths: set[tuple[str, ...]] = {
+        (top, key) for top in ("place", "growth", "servers", "factors") for key in table(written.get(top))
+    }
+    paths |= {("base", factor) for factor, _ in _flat(table(written.get("base")))}
+    paths |= {("exclude", str(n)) for n, _ in enumerate(_listed(written.get("exclude", [])), start=1)}
+    for top in ("settings", "workload"):
+        for name, values in table(written.get(top)).items():
+            # A duration or a count of 0 says that it is the other one.
+            paths |= {
+                (top, name, key)
+                for key, value in table(values).items()
+                if key != "kind" and not (top == "workload" and key in EXTENTS and value == 0)
+            }
+    return frozenset(paths)
 
 
 def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -71,57 +96,77 @@ def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
     """The short forms of the file become the long forms of the model."""
-    plain = dict(written)
+    plain, problems = dict(written), Problems()
     workloads = _table(where, "workload", plain.get("workload", {}))
     if not workloads:
-        raise BadInput(f"{where}: no workload", f"add a table [workload.{WORKLOAD_KINDS[0]}]")
+        raise BadInput(f"{where}: no workload", f"add a table [workload.{KINDS[0]}]")
     for name, parameters in workloads.items():
-        key = f"workload.{name}"
-        table = _table(
-            where, key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload"
-        )
-        kind = table.setdefault("kind", name)
-        if kind not in WORKLOAD_KINDS:
-            raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), WORKLOAD_KINDS)}")
-        _known_keys(where, key, table, tuple(WorkloadSpec.model_fields))
-        _extent_overlay(table)
-        workloads[name] = table
+        with problems.gather():
+            workloads[name] = _workload(where, f"workload.{name}", name, parameters)
     plain["workload"] = workloads
-    settings = _table(where, "settings", plain.get("settings", {}))
-    _known_keys(where, "settings", settings, FAMILIES)
-    for family, table in settings.items():
-        _table(where, f"settings.{family}", table)
-    _known_keys(where, "place", _table(where, "place", plain.get("place", {})), PLACE_KEYS)
+    with problems.gather():
+        settings = _table(where, "settings", plain.get("settings", {}))
+        _known_keys(where, "settings", settings, tuple(FAMILIES))
+        for family, table in settings.items():
+            _table(where, f"settings.{family}", table)
+    with problems.gather():
+        _known_keys(where, "place", _table(where, "place", plain.get("place", {})), PLACE_KEYS)
+    servers: dict[str, Any] = {}
+    with problems.gather():
+        for name, table in _table(where, "servers", plain.get("servers", {})).items():
+            with problems.gather():
+                servers[name] = _server(where, f"servers.{name}", _table(where, f"servers.{name}", table))
+    plain["servers"] = servers
+    plain["factors"] = _factors(where, plain, workloads, problems)
+    problems.check()
+    if "growth" in plain:
+        sizes = _growth(where, plain)
+        plain["factors"][SIZE] = [{"name": size, "set": {}} for size in sizes]
+    with problems.gather():
+        plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
+    with problems.gather():
+        plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
+    problems.check()
+    if "growth" in plain:
+        plain["base"].setdefault(SIZE, sizes[0])
+    return plain
 
-    plain["servers"] = {
-        name: _server(where, f"servers.{name}", _table(where, f"servers.{name}", table))
-        for name, table in _table(where, "servers", plain.get("servers", {})).items()
-    }
 
+def _workload(where: str, key: str, name: str, parameters: Any) -> dict[str, Any]:
+    """The keys of one workload, its kind among them."""
+    table = _table(where, key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload")
+    kind = table.setdefault("kind", name)
+    if kind not in KINDS:
+        raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), KINDS)}")
+    _workload_keys(where, key, str(kind), table)
+    _extent_overlay(table)
+    return table
+
+
+def _factors(where: str, plain: dict[str, Any], workloads: dict[str, Any], problems: Problems) -> dict[str, Any]:
+    """The levels of every factor; those that are fixed at the top of the file are factors of one level."""
     given = _table(where, "factors", plain.get("factors", {}))
     factors: dict[str, Any] = {}
     for name in ALWAYS_FACTORS:
         fixed = plain.pop(name, None) if name != "workload" else None
         if name in given and fixed is not None:
-            raise BadInput(f"{where}: {name} is both fixed and a factor", f"keep one: {name} = ... or factors.{name}")
-        if name in given:
+            problems.add(
+                BadInput(f"{where}: {name} is both fixed and a factor", f"keep one: {name} = ... or factors.{name}")
+            )
+        elif name in given:
             factors[name] = given[name]
         elif fixed is not None:
             factors[name] = [fixed]
         elif name == "workload":
             factors[name] = list(workloads)
         else:
-            raise BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name')
+            problems.add(BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name'))
     factors.update({name: levels for name, levels in given.items() if name not in factors})
-    plain["factors"] = {name: _levels(where, name, levels, workloads) for name, levels in factors.items()}
-    if "growth" in plain:
-        sizes = _growth(where, plain)
-        plain["factors"][SIZE] = [{"name": size, "set": {}} for size in sizes]
-    plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
-    plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
-    if "growth" in plain:
-        plain["base"].setdefault(SIZE, sizes[0])
-    return plain
+    found: dict[str, Any] = {}
+    for name, levels in factors.items():
+        with problems.gather():
+            found[name] = _levels(where, name, levels, workloads)
+    return found
 
 
 def _growth(where: str, plain: dict[str, Any]) -> list[str]:
@@ -135,14 +180,18 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
     if SIZE in plain["factors"]:
         raise BadInput(f"{where}: factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
     for name, workload in plain["workload"].items():
-        if workload["kind"] != "tpcc":
+        spec_kind = workload["kind"]
+        spec = BY_KIND[spec_kind]
+        if not issubclass(spec, GrowingWorkload):
             raise BadInput(
-                f"{where}: workload.{name}: databases grow under tpcc, and this is {workload['kind']}",
+                f"{where}: workload.{name}: databases grow under {', '.join(growing())}, and this is {spec_kind}",
                 "leave the workload out, or leave [growth] out",
             )
-        if "warehouses" in workload or "warehouses" in sets:
-            raise BadInput(f"{where}: warehouses: growth.sizes say how many there are", "leave warehouses out")
-        workload.setdefault("roaming", True)  # terminals that stay at home never see most of what was added
+        unit = spec.UNIT_OF_SIZE
+        if unit in workload or unit in sets:
+            raise BadInput(f"{where}: {unit}: growth.sizes say how many there are", f"leave {unit} out")
+        for key, value in spec.GROWN_DEFAULTS.items():
+            workload.setdefault(key, value)
     given = [level["set"].get("place.memory_mb") for levels in plain["factors"].values() for level in levels]
     given.append(plain.get("place", {}).get("memory_mb"))
     memories: list[int | None] = [memory for memory in given if isinstance(memory, int)]
@@ -163,7 +212,7 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
 def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
     """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``."""
     _known_keys(where, key, table, ("url", "schema"))
-    form = "write it as postgresql://USER@HOST:PORT/DATABASE or mysql://USER@HOST:PORT/DATABASE"
+    form = f"write it as {' or '.join(f'{scheme}://USER@HOST:PORT/DATABASE' for scheme in SERVERS)}"
     if not isinstance(table.get("url"), str):
         raise BadInput(f"{where}: {key}: has no url", form)
     try:
@@ -171,23 +220,24 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
         port = url.port
     except ValueError as error:
         raise BadInput(f"{where}: {key}.url: is no URL: {error}", form) from None
-    family = {"postgres": "postgresql", "mariadb": "mysql"}.get(url.scheme, url.scheme)
-    if family not in SERVER_PORTS:
-        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVER_PORTS)}", form)
+    family = families.of_word(url.scheme)
+    if family is None or family.server_port is None:
+        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVERS)}", form)
     database = unquote(url.path.strip("/"))
     # As libpq has it: a socket cannot stand where a host does.
     host = parse_qs(url.query).get("host", [url.hostname or ""])[0]
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
             raise BadInput(f"{where}: {key}.url: names no {what}", form)
-    if family == "mysql" and "schema" in table:
-        raise BadInput(f"{where}: {key}.schema: MySQL has none: the URL's database is where tables go", "leave it out")
+    if not family.server_schemas and "schema" in table:
+        why = f"{family.products[0].title} has none: the URL's database is where tables go"
+        raise BadInput(f"{where}: {key}.schema: {why}", "leave it out")
     name = key.partition(".")[2]
     password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
     return {
-        "family": family,
+        "family": family.name,
         "host": host,
-        "port": port or SERVER_PORTS[family],
+        "port": port or family.server_port,
         "user": unquote(url.username or ""),
         "password": SecretStr(password) if password is not None else None,
         "database": database,
@@ -197,8 +247,8 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
 
 def _extent_overlay(table: dict[str, Any]) -> None:
     # A [quick] table that shortens a run by the other measure replaces it: 0 means "not this one".
-    for key in ("duration_s", "count"):
-        if table.get(key) == 0 and any(table.get(other) for other in ("duration_s", "count") if other != key):
+    for key in EXTENTS:
+        if table.get(key) == 0 and any(table.get(other) for other in EXTENTS if other != key):
             del table[key]
 
 
@@ -209,7 +259,7 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
     dotted = "." in factor
     if dotted:
         _settable(where, key, factor)
-    known = factor in ALWAYS_FACTORS or factor in WORKLOAD_PARAMETERS or dotted
+    known = factor in ALWAYS_FACTORS or factor in PARAMETERS or dotted
     result: list[dict[str, Any]] = []
     for position, level in enumerate(levels, start=1):
         at = f"{key}, level {position}"
@@ -247,7 +297,7 @@ def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> 
 
 
 def _unknown_factor(where: str, factor: str) -> BadInput:
-    allowed = (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS)
+    allowed = (*ALWAYS_FACTORS, *PARAMETERS)
     near = nearest(factor, allowed)
     meant = f' (did you mean "{near}"?)' if near else ""
     return BadInput(
@@ -264,8 +314,8 @@ def _settable(where: str, at: str, target: str) -> None:
     elif setting:
         if owner not in FAMILIES:
             raise BadInput(f"{where}: {not_among(f'{at}: engine family', owner, (*FAMILIES, 'place'))}")
-    elif target not in ALWAYS_FACTORS and target not in WORKLOAD_PARAMETERS:
-        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *WORKLOAD_PARAMETERS))}")
+    elif target not in ALWAYS_FACTORS and target not in PARAMETERS:
+        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *PARAMETERS))}")
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -321,10 +371,25 @@ def _table(where: str, key: str, value: Any, hint: str = "") -> dict[str, Any]:
 
 
 def _known_keys(where: str, prefix: str, table: dict[str, Any], allowed: tuple[str, ...] | list[str]) -> None:
+    problems = Problems()
     for key in table:
         if key not in allowed:
             at = f"{prefix}: key" if prefix else "key"
-            raise BadInput(f"{where}: {not_among(at, key, allowed)}")
+            problems.add(BadInput(f"{where}: {not_among(at, key, allowed)}"))
+    problems.check()
+
+
+def _workload_keys(where: str, key: str, kind: str, table: dict[str, Any]) -> None:
+    """Refuse the keys that this kind of workload does not have, and say which ones do."""
+    problems = Problems()
+    own = tuple(BY_KIND[kind].model_fields)
+    for name in table:
+        if name not in own and (others := kinds_with(name)):
+            has = f"{name} is a key of {', '.join(others)}, and this workload is {kind}"
+            problems.add(BadInput(f"{where}: {key}: {has}", f'leave it out, or write kind = "{others[0]}"'))
+    with problems.gather():
+        _known_keys(where, key, {name: value for name, value in table.items() if not kinds_with(name)}, own)
+    problems.check()
 
 
 def _shown(value: Any) -> str:
@@ -341,12 +406,18 @@ def _validate(where: str, plain: dict[str, Any]) -> Experiment:
     try:
         return Experiment.model_validate(plain, strict=True)
     except ValidationError as error:
-        raise BadInput(f"{where}: {_said(error.errors()[0])}") from None
+        problems = Problems()
+        for one in error.errors():
+            problems.add(BadInput(f"{where}: {_said(one)}"))
+        raise problems.together() from None
 
 
 def _said(error: ErrorDetails) -> str:
     """One of pydantic's findings in our words."""
-    key = ".".join(str(part) for part in error["loc"])
+    where = error["loc"]
+    if where[0] == "workload":
+        where = (*where[:2], *where[3:])  # pydantic names the kind of a workload after its name
+    key = ".".join(str(part) for part in where)
     found = _shown(error["input"])
     context = error.get("ctx", {})
     match error["type"]:

@@ -43,7 +43,7 @@ class Size:
 
     asked: str  # as the experiment has it
     bytes: int | None = None
-    warehouses: int | None = None
+    units: int | None = None  # of the workload's own unit of size
     times_memory: float | None = None
 
     def with_memory(self, memory_mb: int | None) -> Size:
@@ -69,7 +69,7 @@ def size_of(text: str) -> Size:
         count = int(found[1][:9])
         if not 1 <= count <= WAREHOUSES_MOST:
             raise BadInput(f'"{text}": must be from 1 to {WAREHOUSES_MOST:,} warehouses')
-        return Size(text, warehouses=count)
+        return Size(text, units=count)
     if found := TIMES_MEMORY.fullmatch(text.strip()):
         times = float(found[1])
         if not times:
@@ -83,15 +83,15 @@ def size_of(text: str) -> Size:
 
 def check_ascending(sizes: Sequence[Size], memories_mb: Sequence[int | None]) -> None:
     """Raise BadInput unless each size is above the one before it, whichever of the memory limits there is."""
-    counted = [size for size in sizes if size.warehouses is not None]
+    counted = [size for size in sizes if size.units is not None]
     if counted and len(counted) < len(sizes):
-        other = next(size for size in sizes if size.warehouses is None)
+        other = next(size for size in sizes if size.units is None)
         raise BadInput(
             f'growth.sizes: "{counted[0].asked}" and "{other.asked}" cannot be put in order',
             "give all in warehouses, or none",
         )
     for memory_mb in memories_mb:
-        order = [(size.with_memory(memory_mb).bytes or size.warehouses or 0) for size in sizes]
+        order = [(size.with_memory(memory_mb).bytes or size.units or 0) for size in sizes]
         for (below, size), (before, after) in zip(pairwise(sizes), pairwise(order), strict=True):
             if after <= before:
                 raise BadInput(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from acidtest.filesystems import IN_MEMORY
 from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 
 FORMAT = 1
@@ -16,7 +17,6 @@ FORMAT = 1
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 class Record(BaseModel):
@@ -36,14 +36,32 @@ class Warning(Record):  # noqa: A001 - the word of the design
 class SettingInForce(Record):
     """One setting: what the experiment asked for, what the engine answered, and whether they agree.
 
-    ``asked`` is None when nothing was asked and the engine's value is only recorded.
+    ``asked`` is None when nothing was asked and the engine's value is only recorded. ``agrees`` is None when the value
+    in force cannot be verified: nothing shows it but what acidtest itself wrote.
     """
 
     name: str
     asked: str | None
     in_force: str | None
-    agrees: bool
-    source: str  # where it was read: "MON$DATABASE", "header page", "PRAGMA", "RDB$CONFIG", "firebird.conf"
+    agrees: bool | None
+    source: str  # where it was read: "MON$DATABASE", "header page", "PRAGMA", "RDB$CONFIG"
+
+    @property
+    def is_verifiable(self) -> bool:
+        """Whether anything shows what is in force."""
+        return self.agrees is not None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something else is in force than was asked for."""
+        return self.agrees is False
+
+    @property
+    def shown(self) -> str:
+        """The value in force in a table; one that cannot be verified is marked."""
+        if self.is_verifiable:
+            return self.in_force if self.in_force is not None else "–"
+        return f"{self.in_force or self.asked} (not verifiable)"
 
 
 class EngineFacts(Record):
@@ -340,12 +358,9 @@ class Cut(Record):
     engine_recovery_s: float | None  # from the start of the engine to its first answer
     cycle_s: float  # from the load's start to the verdict
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
-    states: States | None = None  # of crash-states; what else is told is then of the shortest failing state
-
-
-def counted(kind: str) -> str:
-    """What the rates of a kind of workload count."""
-    return "reads" if kind == "scan" else "commits"
+    states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
+    # What each checker answers, by its name. Empty in journals of older versions.
+    checks: dict[str, Verdict] = {}
 
 
 class Recording(Record):

@@ -1,4 +1,4 @@
-"""The JSON both halves speak: the twin of ``rig/src/protocol.rs``, which is the specification.
+"""The JSON both halves speak: the twin of ``rig/protocol/src/lib.rs``, which is the specification.
 
 The lab writes one :class:`Job` to the rig's standard input and reads one event a line from its standard output.
 A test feeds the rig's own samples of every type through these models, field by field.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 
 PROTOCOL = 1
 
@@ -22,115 +22,16 @@ class Message(BaseModel):
 # ------------------------------------------------------------------------------------------------ lab -> rig
 
 
-class SqliteTarget(Message):
-    engine: Literal["sqlite"] = "sqlite"
-    path: str
-    setup: list[str]
-    busy_timeout_ms: int
+class Target(Message):
+    """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
+
+    engine: str
 
 
-class FirebirdRemote(Message):
-    host: str
-    port: int
-    password: str
+class WorkloadMessage(Message):
+    """What the rig runs. Each workload's own message, with its parameters, is in its module of ``workload/``."""
 
-
-class FirebirdTarget(Message):
-    engine: Literal["firebird"] = "firebird"
-    library: str
-    database: str
-    user: str
-    remote: FirebirdRemote | None
-    isolation: Literal["read_committed", "snapshot"]
-    lock_resolution: Literal["wait", "no_wait"]
-    lock_timeout_s: int | None
-
-
-class PostgresTarget(Message):
-    engine: Literal["postgres"] = "postgres"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-    pipeline: bool
-
-
-class MysqlTarget(Message):
-    engine: Literal["mysql"] = "mysql"
-    host: str
-    port: int
-    user: str
-    password: str | None
-    database: str
-    setup: list[str]
-
-
-Target = Annotated[SqliteTarget | FirebirdTarget | PostgresTarget | MysqlTarget, Field(discriminator="engine")]
-
-
-class CommitsWorkload(Message):
-    name: Literal["commits"] = "commits"
-    row_bytes: int
-
-
-class TpcbWorkload(Message):
-    name: Literal["tpcb"] = "tpcb"
-    scale: int
-
-
-class TpccWorkload(Message):
-    name: Literal["tpcc"] = "tpcc"
-    warehouses: int
-    percent: int = 100  # rows of a warehouse, of the specification's
-    procedures: bool
-    keying: bool
-    roaming: bool = False  # another warehouse for each transaction
-
-
-class OrdersWorkload(Message):
-    name: Literal["orders"] = "orders"
-    products: int
-    orders_per_call: int
-    repeatable: bool
-
-
-class IudWorkload(Message):
-    name: Literal["iud"] = "iud"
-    rows: int
-
-
-class ScanWorkload(Message):
-    name: Literal["scan"] = "scan"
-    size_mb: int
-    read: Literal["natural", "sorted", "indexed"]
-
-
-class OltpWorkload(Message):
-    name: Literal["oltp"] = "oltp"
-    tables: int
-    table_rows: int
-
-
-class NumberedWorkload(Message):
-    name: Literal["numbered"] = "numbered"
-    terminals: int
-    parts: int
-    row_bytes: int
-
-
-Workload = Annotated[
-    CommitsWorkload
-    | TpcbWorkload
-    | TpccWorkload
-    | OrdersWorkload
-    | IudWorkload
-    | ScanWorkload
-    | OltpWorkload
-    | NumberedWorkload,
-    Field(discriminator="name"),
-]
+    name: str
 
 
 class Inspection(Message):
@@ -224,8 +125,8 @@ class Observe(Message):
 class Job(Message):
     protocol: int = PROTOCOL
     seed: int
-    target: Target
-    workload: Workload
+    target: SerializeAsAny[Target]
+    workload: SerializeAsAny[WorkloadMessage]
     inspect: list[Inspection]
     phases: list[Phase]
     observe: Observe | None = None
@@ -353,7 +254,7 @@ class Cpu(Message):
 
 
 class RunResult(Message):
-    """What one run phase measured; see ``protocol.rs`` for each field."""
+    """What one run phase measured; see ``rig/protocol`` for each field."""
 
     terminals: int
     threads: int = 0  # 0 in a journal written before it was counted
@@ -469,7 +370,7 @@ class SurveyedTerminal(Message):
 
 
 class Survey(Message):
-    """What a database holds of numbered transactions; see ``protocol.rs`` for each field."""
+    """What a database holds of numbered transactions; see ``rig/protocol`` for each field."""
 
     terminals: list[SurveyedTerminal]
     strays: int
@@ -627,7 +528,7 @@ class DiskTiming(Message):
 
 
 class DiskSpec(Message):
-    """First line to ``acidtest-rig disk``; see ``protocol.rs`` for each field."""
+    """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
     protocol: int = PROTOCOL
     mount_point: str

@@ -265,14 +265,28 @@ class Launched:
 
     def pids(self) -> list[int]:
         """The processes that run now, those that they started included."""
-        if self._cgroup:
-            return self._cgroup.pids()
+        return self._cgroup.pids() if self._cgroup else self._family()
+
+    def seen(self) -> tuple[list[int], list[int]]:
+        """Of the processes that run now, by their descent: those in the control group, and those outside of it."""
+        family = self._family()  # before the group is read: who ends in between is in neither
+        inside = set(self._cgroup.pids()) if self._cgroup else set()
+        outside = [pid for pid in family if pid not in inside and _runs(pid)]
+        return [pid for pid in family if pid in inside], outside
+
+    def _family(self) -> list[int]:
         found = list(self._started.values())
         for pid in found:
             with contextlib.suppress(OSError):
                 for children in Path(f"/proc/{pid}/task").glob("*/children"):
                     found += [int(child) for child in children.read_text().split()]
         return found
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and has not ended; see proc_pid_stat(5)."""
+    state = _read(Path(f"/proc/{pid}/stat")).rpartition(") ")[2][:1]
+    return state not in ("", "Z", "X")
 
 
 def _pairs(text: str) -> dict[str, int]:

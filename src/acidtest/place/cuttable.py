@@ -1,9 +1,8 @@
 """A file system on a simulated disk whose power is cut, again and again from the same state.
 
-In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, look, ``end``. From
+In order, of one cut: ``begin``, load on ``path``, ``cut``, the engine is killed, ``recover``, inspection, ``end``. From
 ``cut`` on the disk answers and forgets, so that nothing hangs; what survived comes back with ``recover``. The file
 system is unmounted in the ordinary way, never lazily: as long as somebody uses the old one, the new one is not mounted.
-
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from typing import Protocol
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.experiment import PlaceSpec
 from acidtest.files import sync_filesystem
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
-from acidtest.place import filesystems, fsck, loops, mounts, queue
+from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
@@ -78,11 +78,11 @@ class CuttablePlace:
     def prepare(self, files: Sequence[Path]) -> None:
         """Make the file system and copy ``files`` into it. It is mounted afterwards. Raises CellFailed."""
         self._attach()
-        for command in filesystems.commands(self._filesystem, self._spec, self.device, new_label(), None):
-            said = self._home.path / "said"
-            if self._ledger.run(command, said) != 0:
-                words = " / ".join(said.read_text(errors="replace").split("\n")[-4:]).strip(" /")
-                raise CellFailed(f"{shlex.join(command)}: {words}")
+        for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
+            output = self._home.path / "output"
+            if self._ledger.run(command, output) != 0:
+                end = " / ".join(output.read_text(errors="replace").split("\n")[-4:]).strip(" /")
+                raise CellFailed(f"{shlex.join(command)}: {end}")
         self.path.mkdir()
         self._mount()
         for file in files:
@@ -110,9 +110,9 @@ class CuttablePlace:
         self._is_cut = True
         return self._drive.cut(keep, seed, flushes)
 
-    def fail_flush(self, *, dropped: bool) -> None:
-        """The next flush ends with EIO; with ``dropped`` what the write cache held is gone with it."""
-        self._drive.fault("drop on flush 1" if dropped else "eio on flush 1")
+    def fault(self, fault: str) -> None:
+        """The drive does this wrong from now on, as docs/SIMULATED-DISK.md words it, until a cut or a load mends it."""
+        self._drive.fault(fault)
 
     def recover(self) -> Recovery:
         """Drop the old mount, whose users are gone, and mount what survived. Raises CellFailed when it cannot be."""
@@ -207,7 +207,7 @@ class CuttablePlace:
         mounted = mounts.mounted_at(self.path, self.device)
         if not mounted:
             raise CellFailed(f"{self.path}: is not mounted")
-        table = filesystems.FILESYSTEMS[self._filesystem]
+        table = FILESYSTEMS[self._filesystem]
         shown = mounted[-1].filesystem
         named = SettingInForce(
             name="place.filesystem",

@@ -5,27 +5,20 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.experiment import (
-    PARAMETERS_OF_ONE,
-    Experiment,
-    Level,
-    PlaceSpec,
-    Scalar,
-    Size,
-    WorkloadSpec,
-    place_keys_without_meaning,
-    size_of,
-)
+from acidtest.experiment import Experiment, PlaceSpec, Scalar, Size, size_of
 from acidtest.journal.models import NOT_APPLICABLE, SIZE
+from acidtest.plan.reach import Combination, Crossing, Path
+from acidtest.workload import WorkloadSpec
 
 Spec = TypeVar("Spec", WorkloadSpec, PlaceSpec)
+DEFAULT_PLACE = PlaceSpec()
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,10 @@ class Cell:
         """The id without the repetition."""
         return self.id.rpartition("#")[0]
 
+    def repeated(self, repetition: int, order: int, seed: int) -> Cell:
+        """The same combination at another place in the plan."""
+        return replace(self, id=f"{self.combination}#{repetition}", repetition=repetition, order=order, seed=seed)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -58,6 +55,9 @@ class Plan:
 
     experiment: Experiment
     cells: tuple[Cell, ...]
+    cuts: bool | None = None  # whether power is cut; None: under workloads whose transactions can be surveyed
+    # What of the experiment acts in some cell, by its path; behind "excluded" what would if it were not excluded.
+    reached: frozenset[Path] = frozenset()
 
     def combinations(self) -> list[Cell]:
         """The first repetition of each combination, in the experiment's own order of levels."""
@@ -69,33 +69,68 @@ class Plan:
         return sorted((cell for cell in self.cells if cell.repetition == 1), key=place)
 
 
-def make(experiment: Experiment) -> Plan:
+def make(experiment: Experiment, *, cuts: bool | None = None, embedded: Container[str] = ()) -> Plan:
     """Cross the factors, leave out what is excluded or does not apply, repeat, and shuffle each repetition.
 
     Repetitions are interleaved: every combination once, then every combination again in another order drawn from
     the experiment's seed, so that a drift of the machine falls on all levels alike. A factor that a combination's
-    engine or workload does not have gets the level "–" there, and combinations that become equal are kept once.
+    engine, workload or place does not have gets the level "–" there, and combinations that become equal are kept once.
 
     Databases that grow are not interleaved: one series after another, in each the sizes ascending, and the repetitions
     of one size one after the other, for a size that was outgrown cannot be had again.
 
-    Raises BadInput when nothing is left or a level does not fit its workload.
+    ``cuts`` is as in Plan; ``embedded`` are the engines that run inside the rig. Raises BadInput when nothing is left
+    or a level does not fit its workload.
     """
-    combinations: dict[str, tuple[dict[str, str], dict[str, Scalar]]] = {}
-    for chosen in itertools.product(*experiment.factors.values()):
-        levels, sets = _applicable(experiment, dict(zip(experiment.factors, chosen, strict=True)))
-        if any(all(levels[factor] in names for factor, names in entry.items()) for entry in experiment.exclude):
+    combinations: dict[str, tuple[dict[str, str], Combination]] = {}
+    crossing = Crossing(experiment, cuts, embedded)
+    missing, reached = set(experiment.given), set[Path]()
+    for levels_chosen in itertools.product(*experiment.factors.values()):
+        combination = crossing.of(dict(zip(experiment.factors, levels_chosen, strict=True)))
+        levels = combination.levels()
+        if excluded := _excluded(experiment, levels):
+            reached |= excluded | {("excluded", *path) for path in combination.reached()}
             continue
-        combinations.setdefault("/".join(levels.values()), (levels, sets))
+        reached |= combination.reached()
+        carried = {path for path in missing if combination.carries(path)}
+        missing -= carried
+        reached |= carried
+        combinations.setdefault("/".join(levels.values()), (levels, combination))
     if not combinations:
         raise BadInput(
             f"{experiment.name}: no cell is left to run", "every combination is excluded: loosen [[exclude]]"
         )
+    _fold(combinations)
+    made: dict[str, Cell] = {}
+    maker = _Cells(experiment)
+    seeds = {number: _seed(experiment.seed, number) for number in range(1, experiment.repetitions + 1)}
     cells: list[Cell] = []
     for name, repetition in _ordered(experiment, list(combinations)):
-        levels, sets = combinations[name]
-        cells.append(_cell(experiment, name, levels, sets, repetition, len(cells) + 1))
-    return Plan(experiment, tuple(cells))
+        if name not in made:
+            made[name] = maker.make(name, *combinations[name])
+        cells.append(made[name].repeated(repetition, len(cells) + 1, seeds[repetition]))
+    return Plan(experiment, tuple(cells), cuts, frozenset(reached))
+
+
+def _excluded(experiment: Experiment, levels: Mapping[str, str]) -> set[Path]:
+    """The entries of ``[[exclude]]`` that match."""
+    return {
+        ("exclude", str(position))
+        for position, entry in enumerate(experiment.exclude, start=1)
+        if all(levels[factor] in names for factor, names in entry.items())
+    }
+
+
+def _fold(combinations: dict[str, tuple[dict[str, str], Combination]]) -> None:
+    """Leave out what differs from another combination in a level that does not reach it, and in nothing else."""
+    kept: dict[Hashable, str] = {}
+    dashes = {name: list(levels.values()).count(NOT_APPLICABLE) for name, (levels, _) in combinations.items()}
+    for name in sorted(combinations, key=dashes.__getitem__):  # stable: the one with the fewest stays
+        levels, combination = combinations[name]
+        acts = (levels.get(SIZE), combination.acts())
+        if acts in kept and dashes[name]:
+            del combinations[name]
+        kept.setdefault(acts, name)
 
 
 def _ordered(experiment: Experiment, names: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -111,83 +146,55 @@ def _ordered(experiment: Experiment, names: Sequence[str]) -> Iterator[tuple[str
             yield name, repetition
 
 
-def _applicable(experiment: Experiment, chosen: Mapping[str, Level]) -> tuple[dict[str, str], dict[str, Scalar]]:
-    sets: dict[str, Scalar] = {}
-    for level in chosen.values():
-        sets.update(level.set)
-    family = family_of(experiment, str(sets["engine"]))
-    kind = experiment.workload[str(sets["workload"])].kind
-    place = (sets.get(f"place.{key}", getattr(experiment.place, key)) for key in ("kind", "filesystem"))
-    unmeant = place_keys_without_meaning(*place)
-    levels: dict[str, str] = {}
-    for factor, level in chosen.items():
-        reaches = [target for target in level.set if _reaches(target, family, kind, unmeant)]
-        levels[factor] = level.name if reaches or not level.set else NOT_APPLICABLE
-    return levels, {target: value for target, value in sets.items() if _reaches(target, family, kind, unmeant)}
+class _Cells:
+    """Makes the cells of combinations; what is alike in many of them is checked once."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._places: dict[Hashable, PlaceSpec] = {}
+        self._workloads: dict[Hashable, WorkloadSpec] = {}
+
+    def make(self, name: str, levels: Mapping[str, str], combination: Combination) -> Cell:
+        """Its first repetition."""
+        grows = self._experiment.growth
+        place = self._place(combination)
+        size, series = None, ""
+        if grows is not None:
+            size = size_of(levels[SIZE]).with_memory(place.memory_mb)
+            series = name if grows.load == "fresh" else "/".join(v for f, v in levels.items() if f != SIZE)
+        return Cell(
+            id=f"{name}#1",
+            levels=levels,
+            repetition=1,
+            order=1,
+            seed=0,
+            engine=combination.engine,
+            durability=str(combination.sets["durability"]),
+            workload_name=combination.workload_name,
+            workload=self._workload(combination),
+            settings=self._experiment.settings.get(combination.family, {}) | combination.settings(),
+            place=place,
+            size=size,
+            series=series,
+        )
+
+    def _place(self, combination: Combination) -> PlaceSpec:
+        values = combination.place()
+        key = tuple(values.items())
+        if key not in self._places:
+            kind = values.get("kind", DEFAULT_PLACE.kind)
+            self._places[key] = _varied(DEFAULT_PLACE, values, "place.", f"place {kind}")
+        return self._places[key]
+
+    def _workload(self, combination: Combination) -> WorkloadSpec:
+        name, parameters = combination.workload_name, combination.parameters()
+        key = (name, *parameters.items())
+        if key not in self._workloads:
+            self._workloads[key] = _varied(combination.workload, parameters, "", f"workload {name}")
+        return self._workloads[key]
 
 
-def family_of(experiment: Experiment, engine: str) -> str:
-    """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
-    if engine in experiment.servers:
-        return experiment.servers[engine].family
-    family = engine.partition("-")[0]
-    return {"mariadb": "mysql"}.get(family, family)
-
-
-def _reaches(target: str, family: str, kind: str, unmeant: tuple[str, ...]) -> bool:
-    owner, _, setting = target.partition(".")
-    if owner == "place":
-        return setting not in unmeant
-    if setting:
-        return owner == family
-    return PARAMETERS_OF_ONE.get(target, kind) == kind
-
-
-def _cell(
-    experiment: Experiment,
-    name: str,
-    levels: Mapping[str, str],
-    sets: Mapping[str, Scalar],
-    repetition: int,
-    order: int,
-) -> Cell:
-    engine = str(sets["engine"])
-    family = family_of(experiment, engine)
-    workload_name = str(sets["workload"])
-    settings = dict(experiment.settings.get(family, {}))
-    parameters: dict[str, Scalar] = {}
-    place: dict[str, Scalar] = {}
-    for target, value in sets.items():
-        owner, _, setting = target.partition(".")
-        if owner == "place":
-            place[setting] = value
-        elif setting:
-            settings[setting] = value
-        elif target not in ("engine", "durability", "workload"):
-            parameters[target] = value
-    where = _varied(experiment.place, place, "place.", f"place {experiment.place.kind}")
-    size, series = None, ""
-    if experiment.growth is not None:
-        size = size_of(levels[SIZE]).with_memory(where.memory_mb)
-        series = name if experiment.growth.load == "fresh" else "/".join(v for f, v in levels.items() if f != SIZE)
-    return Cell(
-        id=f"{name}#{repetition}",
-        levels=levels,
-        repetition=repetition,
-        order=order,
-        seed=_seed(experiment.seed, repetition),
-        engine=engine,
-        durability=str(sets["durability"]),
-        workload_name=workload_name,
-        workload=_varied(experiment.workload[workload_name], parameters, "", f"workload {workload_name}"),
-        settings=settings,
-        place=where,
-        size=size,
-        series=series,
-    )
-
-
-def _varied(spec: Spec, levels: Mapping[str, Scalar], prefix: str, name: str) -> Spec:
+def _varied(spec: Spec, levels: Mapping[str, object], prefix: str, name: str) -> Spec:
     if not levels:
         return spec
     try:

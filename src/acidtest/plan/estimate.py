@@ -6,50 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
+from acidtest.families import FAMILIES
 from acidtest.plan.cells import Cell
+from acidtest.workload import GrowingWorkload
 
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
-ASSUMED_LOAD_S = {
-    "commits": 1.0,
-    "tpcb": 2.0,
-    "tpcc": 8.0,
-    "orders": 2.0,
-    "iud": 1.0,
-    "oltp": 2.0,
-    "scan": 0.02,
-    "numbered": 1.0,
-}
-ASSUMED_UNITS = {
-    "tpcb": "scale",
-    "tpcc": "warehouses",
-    "oltp": "tables",
-    "scan": "size_mb",
-}  # of which each takes that long
-ASSUMED_SCAN_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
-ASSUMED_COPY_MB_PER_S = 300.0  # of a scan's template; those of other workloads are small
 
 
 def cell_seconds(cell: Cell) -> float:
     """Seconds that ``cell`` is assumed to take."""
-    workload = cell.workload
-    if workload.duration_s is not None:
-        run = workload.duration_s
-    elif workload.kind == "scan":
-        run = (workload.count or 0) * workload.size_mb / ASSUMED_SCAN_MB_PER_S[workload.read]
-    else:
-        rate = workload.rate_per_s or ASSUMED_COMMITS_PER_S[cell.durability]
-        run = (workload.count or 0) / rate
-    copy = workload.size_mb / ASSUMED_COPY_MB_PER_S if workload.kind == "scan" else 0.0
-    return run + workload.warmup_s + ASSUMED_OVERHEAD_S + copy
+    work = cell.workload
+    run_s = work.run_s(ASSUMED_COMMITS_PER_S[cell.durability])
+    return run_s + work.warmup_s + ASSUMED_OVERHEAD_S + work.copy_s()
 
 
 def load_seconds(cell: Cell) -> float:
     """Seconds that loading the cell's template database is assumed to take."""
-    kind = cell.workload.kind
-    units = getattr(cell.workload, ASSUMED_UNITS[kind]) if kind in ASSUMED_UNITS else 1
-    return ASSUMED_LOAD_S[kind] * float(units) * cell.workload.warehouse_percent / 100  # which is 100 of all but tpcc
+    return cell.workload.load_s()
 
 
 def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> float:
@@ -79,25 +54,19 @@ def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> 
     return total
 
 
-# Of databases that grow, by family of engine: measured with pages of 4 kB on SQLite and the engines' own elsewhere. A
-# hundredth of a whole warehouse, its indexes included, and what is there without any; a load measures both anew.
-WAREHOUSE_BYTES = {"sqlite": 774_000, "firebird": 1_030_000, "postgresql": 1_090_000, "mysql": 915_000}
-FIXED_BYTES = {"sqlite": 66_000, "firebird": 180_000, "postgresql": 220_000, "mysql": 300_000}
-EMPTY_BYTES = {"sqlite": 100_000, "firebird": 2_500_000, "postgresql": 7_500_000, "mysql": 5_000_000}
-ASSUMED_LOAD_BYTES_PER_S = {"sqlite": 15e6, "firebird": 6e6, "postgresql": 15e6, "mysql": 6e6}
 ASSUMED_LOOK_BYTES_PER_S = 60e6  # consistency checks and statistics, which go through everything
 
 
-def database_bytes(cell: Cell, family: str, warehouses: int) -> int:
-    """How large so many warehouses are assumed to be on an engine of this family."""
-    percent = cell.workload.warehouse_percent
-    return EMPTY_BYTES[family] + percent * (FIXED_BYTES[family] + warehouses * WAREHOUSE_BYTES[family])
+def database_bytes(cell: Cell, family: str, units: int) -> int:
+    """How large so many of the workload's units of size are assumed to be on an engine of this family."""
+    assert isinstance(cell.workload, GrowingWorkload)
+    return FAMILIES[family].empty_bytes + cell.workload.fixed_bytes(family) + units * cell.workload.unit_bytes(family)
 
 
 def size_bytes(cell: Cell, family: str) -> int:
-    """How large the database of ``cell`` is to be; assumed where it is asked for in warehouses."""
+    """How large the database of ``cell`` is to be; assumed where it is asked for in units of the workload."""
     assert cell.size is not None
-    return cell.size.bytes or database_bytes(cell, family, cell.size.warehouses or 0)
+    return cell.size.bytes or database_bytes(cell, family, cell.size.units or 0)
 
 
 class GrowthPace:
@@ -124,7 +93,7 @@ class GrowthPace:
         self._seen.append((cell, seconds))
 
     def bytes_per_s(self, engine: str) -> float:
-        return self._speeds.get(engine, ASSUMED_LOAD_BYTES_PER_S[self._families[engine]])
+        return self._speeds.get(engine, FAMILIES[self._families[engine]].load_bytes_per_s)
 
     def left(self, remaining: Iterable[Cell], held: Mapping[str, int]) -> float:
         """Seconds that ``remaining`` will take, where ``held`` has the bytes of each series' database so far."""

@@ -1,18 +1,56 @@
-"""The reading end of the ledger of acknowledged commits: a pipe of the lab's, outside everything that is cut."""
+"""The acknowledgement log: which commits the engine acknowledged, read from a pipe outside everything that is cut."""
 
 from __future__ import annotations
 
 import os
 import select
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from acidtest.analysis import survival
 from acidtest.errors import CellFailed
 
 PIPE_BYTES = 1 << 20  # terminals never wait for the lab
 
 
-class Acknowledgements:
+@dataclass(frozen=True)
+class Acknowledgement:
+    """One line of the log; see ``RunPlan.acknowledge_to`` in the rig's protocol."""
+
+    terminal: int
+    count: int  # rises by one within a terminal
+    kind: int
+    number: int
+    began_ns: int
+    acknowledged_ns: int
+
+
+def parse(lines: Iterable[bytes]) -> list[Acknowledgement]:
+    """The log's lines in the order in which they were drained. Raises ValueError or TypeError for what is no line."""
+    return [Acknowledgement(*map(int, line.split(b" "))) for line in lines]
+
+
+def missing_lines(log: Sequence[Acknowledgement]) -> int:
+    """How many lines were written and not drained although later ones were: with any, the log cannot be relied on.
+
+    A line that is there twice counts as well.
+    """
+    counts: dict[int, list[int]] = defaultdict(list)
+    for line in log:
+        counts[line.terminal].append(line.count)
+    return sum(len(set(range(1, max(of) + 1)) ^ set(of)) + len(of) - len(set(of)) for of in counts.values())
+
+
+def kinds(log: Sequence[Acknowledgement]) -> list[int]:
+    """Acknowledged commits of each kind of transaction."""
+    commits = [0] * (max((line.kind for line in log), default=0) + 1)
+    for line in log:
+        commits[line.kind] += 1
+    return commits
+
+
+class AcknowledgementLog:
     """A named pipe in ``directory``. What was read counts; what is still in the pipe when power fails does not."""
 
     def __init__(self, directory: Path) -> None:
@@ -45,12 +83,12 @@ class Acknowledgements:
             *lines, self._pending = (self._pending + chunk).split(b"\n")
             self._lines += lines
 
-    def read(self) -> list[survival.Acknowledgement]:
+    def read(self) -> list[Acknowledgement]:
         """All that was drained. Raises CellFailed for what is no acknowledgement."""
         try:
-            return survival.read(self._lines)
+            return parse(self._lines)
         except (ValueError, TypeError):
-            raise CellFailed("the ledger of acknowledgements holds what is no acknowledgement") from None
+            raise CellFailed("the acknowledgement log holds a line that is no acknowledgement") from None
 
     def close(self) -> None:
         os.close(self._handle)

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from acidtest.conductor.cell import Templates, template_bytes
-from acidtest.conductor.engines import engines_of
-from acidtest.conductor.run import MARGIN_BYTES, Outcome, Watcher, header, make_directory
-from acidtest.conductor.verify import verify
+from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.conduct import RunOutcome, conduct
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.output import Output, header
+from acidtest.conductor.recording import CellOutcome, RecordingBuilder
+from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.template import Template, template_bytes
+from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.experiment import Experiment
 from acidtest.journal.protocol import Progress
 from acidtest.journal.reader import CUTS
-from acidtest.journal.writer import JournalWriter
-from acidtest.place import DirectoryPlace, Ledger, check_machine, machine_facts, release_leftovers
-from acidtest.place.cuttable import Drive
-from acidtest.place.disk import SimulatedDisk
+from acidtest.place import DirectoryPlace
 from acidtest.place.making import image_mb
+from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.explore import Told, explore
-from acidtest.powercut.replay import Replayed, keep_survivors
-from acidtest.powercut.replay import keep as keep_state
-from acidtest.powercut.replay import replay as look_again
-from acidtest.powercut.trial import CutAction, Drives, Trial, unprepared
-
-
-def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, log: Path | None) -> Drive:
-    """The disk that the cell asks for."""
-    return SimulatedDisk(cell.place, home, size_mb, ledger, log=log)
+from acidtest.powercut.drives import Drives, simulated
+from acidtest.powercut.exploration import explore
+from acidtest.powercut.failures import FAILURES
+from acidtest.powercut.state_file import keep_state, keep_survivors
+from acidtest.powercut.trial import CutAction, KeepSurvivors, Trial
 
 
 def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> list[Cell]:
@@ -54,20 +51,6 @@ def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> l
     return [replace(cell, order=order) for order, cell in enumerate(cells, start=1)]
 
 
-def check(cells: Sequence[Cell], engines: dict[str, Engine], where: Path) -> None:
-    """Refuse what cannot be cut. Raises BadInput."""
-    for cell in cells:
-        if cell.place.kind != "disk":
-            raise BadInput(
-                f"{where}: place.kind {cell.place.kind}: only the power of a simulated disk can be cut",
-                'write [place] kind = "disk"',
-            )
-        if not engines[cell.engine].private:
-            raise BadInput(
-                f"{where}: {cell.engine}: the power of a server by URL is not ours to cut", "leave it out of engine"
-            )
-
-
 def cut_power(
     plan: Plan,
     where: Path,
@@ -78,120 +61,116 @@ def cut_power(
     only: str | None = None,
     seed: int | None = None,
     command: Sequence[str] = (),
-) -> Outcome:
+) -> RunOutcome:
     """Make every cut of ``plan`` that ``out``'s journal does not hold, or holds only as one that could not be made.
 
-    With ``seed`` all of them are made, held or not. Each recording is on the drive before the next cut. ``command`` is
-    what asked for it, for who reads the journal. Raises BadInput and MachineLacks before anything is made; a cut that
-    cannot be made is a recording with status ``failed``.
+    With ``seed`` all of them are made, held or not. ``command`` is what asked for it, for who reads the journal. Raises
+    what ``conduct`` raises; a cut that cannot be made is a recording with status ``failed``.
     """
-    verify(plan, where)
-    cells = chosen(plan, only=only, seed=seed)
-    engines = engines_of(plan)
-    check(cells, engines, where)
-    for cell in cells:
-        check_machine(cell.place)
-    if released := release_leftovers():
-        watcher.released(released)
-    make_directory(out)
-    # Of the same experiment with more cuts; but not of its runs.
+    cuts = replace(plan, cells=tuple(chosen(plan, only=only, seed=seed)))
+    # A journal takes cuts of the same experiment with other repetitions; but not of its runs.
     alone = plan.experiment.model_copy(update={"repetitions": 1}).digest()
     digest = hashlib.sha256(f"powercut {alone}".encode()).hexdigest()
-    told = {"digest": digest, "cells": len(cells), "asked": list(command)}
-    with ExitStack() as held:
-        writer = held.enter_context(JournalWriter(out, header(plan).model_copy(update=told), CUTS))
-        made = [recording.cell for recording in writer.journal.recordings if recording.status != "failed"]
-        kept = set(made) if seed is None else set()
-        remaining = [cell for cell in cells if cell.id not in kept]
-        ledger = Ledger()
-        held.callback(ledger.close)
-        needed = max((template_bytes(cell.workload, engines[cell.engine]) for cell in remaining), default=0)
-        place = DirectoryPlace(out, ledger, needed_bytes=needed + MARGIN_BYTES)
-        held.callback(place.release)
-        watcher.begins(len(cells) - len(remaining), len(cells), str(out))
-        _cut_all(plan.experiment, remaining, writer, watcher, place, ledger, engines, drives)
-        return Outcome(writer.journal, len(remaining))
-
-
-def _cut_all(
-    experiment: Experiment,
-    cells: list[Cell],
-    writer: JournalWriter,
-    watcher: Watcher,
-    place: DirectoryPlace,
-    ledger: Ledger,
-    engines: dict[str, Engine],
-    drives: Drives,
-) -> None:
-    machine, templates = machine_facts(), Templates(place, ledger)
-    seen: list[tuple[Cell, float]] = []
-    done = 0
-    for _, group in groupby(cells, key=lambda cell: cell.combination):
-        cuts = list(group)
-        engine = engines[cuts[0].engine]
-        # What a level below drive loses is what it says, and every state takes as much room as its database.
-        keep = partial(keep_survivors, place.path.parent, experiment) if cuts[0].durability == "drive" else None
-        watcher.cell_begins(cuts[0], time_left(cells[done:], seen))
-        with _trial(cuts[0], engine, templates, place, ledger, drives, watcher) as (trial, log):
-            for cell in cuts:
-                watcher.cell_begins(cell, time_left(cells[done:], seen))
-                began = time.monotonic()
-                if isinstance(trial, Trial):
-                    told = partial(_tell, watcher, cell)
-                    action = _action(experiment, trial, log, place.path.parent, told)
-                    recording = trial.run(cell, machine, action, keep)
-                    keep = None if recording.cut and recording.cut.state else keep
-                else:
-                    recording = unprepared(cell, engine, machine, trial)
-                writer.append(recording)
-                seen.append((cell, time.monotonic() - began))
-                done += 1
-                watcher.cell_ended(cell, recording, time_left(cells[done:], seen))
-
-
-def _tell(watcher: Watcher, cell: Cell, looked_at: int, of: int, per_s: float) -> None:
-    fraction, elapsed_s = looked_at / of, looked_at / per_s
-    watcher.progress(
-        cell, Progress(phase="check", fraction=fraction, elapsed_s=elapsed_s, done=looked_at, rate_per_s=per_s)
+    first_line = header(cuts).model_copy(update={"digest": digest, "asked": list(command)})
+    output = Output(
+        out, first_line, CUTS, runs_again=lambda recording: seed is not None or recording.status == "failed"
     )
+    return conduct(cuts, Cuts(plan.experiment, drives), output, where, watcher)
 
 
-def _action(experiment: Experiment, trial: Trial, log: Path | None, out: Path, told: Told) -> CutAction | None:
-    return partial(explore, trial, log, partial(keep_state, out, experiment, trial.kept_records), told) if log else None
+class Cuts(Conductor):
+    """Cells that are cuts: those of a combination one after another, on one disk with one engine."""
+
+    def __init__(self, experiment: Experiment, drives: Drives = simulated) -> None:
+        self._experiment, self._drives = experiment, drives
+        self._took: list[tuple[Cell, float]] = []  # seconds of each that has ended
+
+    def admit(self, cells: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:
+        """Refuse what has no power of its own that could be cut."""
+        for cell in cells:
+            if cell.place.kind != "disk":
+                raise BadInput(
+                    f"{where}: place.kind {cell.place.kind}: only the power of a simulated disk can be cut",
+                    'write [place] kind = "disk"',
+                )
+            if not engines[cell.engine].private:
+                raise BadInput(
+                    f"{where}: {cell.engine}: the power of a server by URL is not ours to cut", "leave it out of engine"
+                )
+
+    def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
+        """The largest template."""
+        return max(template_bytes(cell.workload, engines[cell.engine]) for cell in cells)
+
+    def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
+        for _, group in groupby(cells, key=lambda cell: cell.combination):
+            yield from self._cut(list(group), context)
+
+    def left_s(self, cells: Sequence[Cell]) -> float:
+        return time_left(cells, self._took)
+
+    def _cut(self, cuts: Sequence[Cell], context: RunContext) -> Steps:
+        """All cuts of one combination, which is prepared when the first of them begins."""
+        first = cuts[0]
+        yield Begun(first)
+        # What a level below drive loses is what it promises, and every state takes as much room as its database.
+        keep: KeepSurvivors | None = None
+        if first.durability == "drive":
+            keep = partial(keep_survivors, context.out, self._experiment)
+        with self._trial(first, context) as (trial, log):
+            for cell in cuts:
+                if cell is not first:
+                    yield Begun(cell)
+                began = time.monotonic()
+                builder = RecordingBuilder(cell, context.engine(cell), context.machine)
+                if isinstance(trial, Trial):
+                    recording = trial.run(cell, builder, self._action(cell, trial, log, context), keep)
+                else:
+                    recording = builder.build(CellOutcome(), "failed", trial)
+                if recording.cut and recording.cut.state:
+                    keep = None
+                self._took.append((cell, time.monotonic() - began))
+                yield Ended(cell, [recording])
+
+    def _action(self, cell: Cell, trial: Trial, log: Path | None, context: RunContext) -> CutAction | None:
+        """What is done where no power fails."""
+        if log is None:
+            return None
+        keep = partial(keep_state, context.out, self._experiment, trial.kept_records)
+        return partial(explore, trial, log, keep, partial(_report_states, context.watcher, cell))
+
+    @contextmanager
+    def _trial(self, cell: Cell, context: RunContext) -> Iterator[tuple[Trial | str, Path | None]]:
+        """The combination, ready to be cut, or why it cannot be; and the log that its disk writes."""
+        engine, ledger = context.engine(cell), context.ledger
+        with ExitStack() as held:
+            made: Trial | str
+            template: Template | None = None
+            log: Path | None = None
+            try:
+                template = context.templates.get(cell, engine, partial(context.watcher.progress, cell))
+                home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
+                held.callback(home.release)
+                size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
+                log = home.path / "log" if FAILURES[cell.place.disk_failure].builds_states else None
+                drive = self._drives(cell, home, ledger, size_mb, log)
+                held.callback(drive.release)
+                made = Trial(cell, engine, template, home, drive, ledger)
+                held.callback(made.release)
+            except CellFailed as error:
+                if isinstance(error, DiskFull) and template is None:
+                    raise  # the run's own place is full: no other combination can be prepared
+                made = error.message
+            except OSError as error:
+                if is_full(error):
+                    raise
+                message = f"{error.filename}: {error.strerror}"
+                raise AcidtestError(message, "run acidtest clean, then try again") from None
+            yield made, log
 
 
-@contextmanager
-def _trial(
-    cell: Cell,
-    engine: Engine,
-    templates: Templates,
-    place: DirectoryPlace,
-    ledger: Ledger,
-    drives: Drives,
-    watcher: Watcher,
-) -> Iterator[tuple[Trial | str, Path | None]]:
-    """The combination, ready to be cut, or why it cannot be; and the log that its disk writes."""
-    with ExitStack() as held:
-        made: Trial | str
-        log: Path | None = None
-        try:
-            template = templates.get(cell, engine, lambda event: watcher.progress(cell, event))
-            home = DirectoryPlace(place.path, ledger, needed_bytes=0)
-            held.callback(home.release)
-            size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
-            log = home.path / "log" if cell.place.disk_failure == "crash-states" else None
-            drive = drives(cell, home, ledger, size_mb, log)
-            held.callback(drive.release)
-
-            made = Trial(cell, engine, template, home, drive, ledger)
-            held.callback(made.release)
-        except CellFailed as error:
-            made = error.message
-        except OSError as error:
-            raise AcidtestError(f"{error.filename}: {error.strerror}", "run acidtest clean, then try again") from None
-        yield made, log
-
-
-def replay(file: Path, drives: Drives = simulated) -> Replayed:
-    """CutEvidence again at the failing crash state in ``file``. Raises BadInput and MachineLacks."""
-    return look_again(file, drives)
+def _report_states(watcher: Watcher, cell: Cell, inspected: int, of: int, per_s: float) -> None:
+    fraction, elapsed_s = inspected / of, inspected / per_s
+    watcher.progress(
+        cell, Progress(phase="check", fraction=fraction, elapsed_s=elapsed_s, done=inspected, rate_per_s=per_s)
+    )

@@ -9,9 +9,9 @@ from typing import Any
 
 import altair as alt
 
-from acidtest.analysis.cuts import Survival
 from acidtest.analysis.latency import curve_ms
 from acidtest.analysis.memory import curve
+from acidtest.analysis.survival import Survival
 from acidtest.report.numbers import number
 from acidtest.report.pivot import Grid, short
 from acidtest.report.results import Line, Table

@@ -11,7 +11,8 @@ from acidtest.analysis.summary import median
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report import charts
 from acidtest.report.numbers import number
-from acidtest.report.survival import worst_said
+from acidtest.report.survival_table import worst_text
+from acidtest.workload import transactions
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,16 @@ def columns(found: Sequence[CommitCost]) -> list[Column]:
     if any(cost.survival for cost in found):
         shown += [
             Column("survived", lambda p: f"{p.survival.survived} of {p.survival.cuts}" if p.survival else "not cut"),
-            Column("worst loss", lambda p: worst_said(p.survival) if p.survival else "–", drop=1),
+            Column("worst loss", lambda p: worst_text(p.survival) if p.survival else "–", drop=1),
         ]
     return shown
 
 
 def _seconds_head(found: Sequence[CommitCost]) -> str:
-    """The kind ``commits`` counts pairs of insert and commit."""
     counted = {cost.row.first.workload.get("count") for cost in found if cost.row.by_count}
-    pairs = {cost.row.first.workload.get("kind") for cost in found if cost.row.by_count} == {"commits"}
-    return f"s per {counted.pop():,} {'pairs' if pairs else 'commits'}" if len(counted) == 1 else "run s"
+    called = {transactions(str(cost.row.first.workload.get("kind"))) for cost in found if cost.row.by_count}
+    what = called.pop() if len(called) == 1 else "commits"
+    return f"s per {counted.pop():,} {what}" if len(counted) == 1 else "run s"
 
 
 def _of(calls: CommitCalls | None, said: Callable[[CommitCalls], str]) -> str:

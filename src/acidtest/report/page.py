@@ -24,7 +24,7 @@ from acidtest.report import calls, charts, commit_cost, growth_charts, growth_sc
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of
-from acidtest.report.survival import ms, page_tables
+from acidtest.report.survival_table import ms, page_tables
 
 
 def write_page(results: Results, path: Path) -> None:

@@ -12,7 +12,6 @@ from acidtest.analysis import kinds, memory, reads, samples
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
-from acidtest.analysis.cuts import survivals
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.growth import recorded
 from acidtest.analysis.kinds import KindSummary
@@ -21,13 +20,15 @@ from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
+from acidtest.analysis.survival import survivals
 from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, counted
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import pivot
 from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import summary_json
+from acidtest.workload import unit
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
 
@@ -85,7 +86,7 @@ class Table:
     @property
     def counted(self) -> str:
         """What its rates count."""
-        return counted(str(self.lines[0].row.first.workload["kind"]))
+        return unit(str(self.lines[0].row.first.workload["kind"]))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio
-from acidtest.journal.models import Journal, counted
+from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import name_of
+from acidtest.workload import unit
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,7 @@ class SideBySide:
 
     def show(self, console: Console) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        unit = (
-            "/".join(dict.fromkeys(counted(str(pair.one.first.workload["kind"])) for pair in self.pairs)) or "commits"
-        )
+        unit = "/".join(dict.fromkeys(unit(str(pair.one.first.workload["kind"])) for pair in self.pairs)) or "commits"
         for head in ("levels", f"A {unit}/s", f"B {unit}/s", "B (A = 100)", "95 %", "B is"):
             table.add_column(head, justify="left" if head in ("levels", "B is") else "right")
         for pair in self.pairs:
@@ -121,7 +120,7 @@ def _facts(journal: Journal) -> dict[str, str]:
         known |= {f"storage {k}": v for k, v in place.items()}
         if recording.engine:
             known[f"{recording.engine.id} version"] = recording.engine.version
-            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.in_force for s in recording.settings}
+            known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.shown for s in recording.settings}
         for what, value in known.items():
             found.setdefault(what, set()).add(str(value))
     return {what: ", ".join(sorted(values)) for what, values in found.items()}

@@ -20,7 +20,7 @@ from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
 from acidtest.report.results import Line, Results, Table
-from acidtest.report.survival import STYLES as SURVIVAL_STYLES
+from acidtest.report.survival_table import STYLES as SURVIVAL_STYLES
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}

@@ -21,14 +21,10 @@ from acidtest.audit.importers.numbers import (
     table,
     whole,
 )
+from acidtest.families import PRODUCTS
 
 ENGINES: dict[str, EngineName] = {
-    "POSTGRES": "postgresql",
-    "POSTGRESQL": "postgresql",
-    "MYSQL": "mysql",
-    "MARIADB": "mariadb",
-    "SQLITE": "sqlite",
-    "FIREBIRD": "firebird",
+    word.upper(): product.name for product in PRODUCTS.values() for word in (product.name, *product.words)
 }
 LATENCIES = (
     ("p50", "Median Latency (microseconds)"),

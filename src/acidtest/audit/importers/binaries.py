@@ -8,23 +8,14 @@ from collections.abc import Sequence
 
 from acidtest.audit.bench import Binary, EngineName
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
 
-PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = (
-    (re.compile(r"(fbserver|fb_inet_server|fb_smp_server|firebird|fbguard)(\.exe)?"), "firebird"),
-    (re.compile(r"(lib)?(fbclient|fbembed|gds32|engine\d\d)(\.dll|\.so[\d.]*)"), "firebird"),
-    (re.compile(r"mariadbd(\.exe)?"), "mariadb"),
-    (re.compile(r"mysqld(-debug|-nt)?(\.exe)?"), "mysql"),
-    (re.compile(r"postgres(\.exe)?"), "postgresql"),
-    (re.compile(r"(lib)?sqlite3?(\.exe|\.dll|\.so[\d.]*)"), "sqlite"),
+PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
+    (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs
 )
-# What a build says of itself, somewhere among its bytes.
 VERSIONS: dict[EngineName, re.Pattern[bytes]] = {
-    "firebird": re.compile(rb"[A-Z]{2}-[VTDBX](\d{1,2}\.\d{1,2}\.\d{1,3}\.\d{1,6})"),
-    "mariadb": re.compile(rb"(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB"),
-    "mysql": re.compile(rb"mysqld-(\d{1,2}\.\d{1,2}\.\d{1,3})"),
-    "postgresql": re.compile(rb"PostgreSQL (\d{1,2}(?:\.\d{1,2}){1,2})"),
-    "sqlite": re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})"),
+    product.name: re.compile(product.version_in_program) for product in PRODUCTS.values()
 }
 DEBUG = re.compile(rb"[LW]I-D\d|mysqld-\d[\d.]*-debug")
 # MariaDB's server went by the name of MySQL's up to 10.4.

@@ -12,6 +12,7 @@ from typing import Any
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER, SERIES_MAX, figures, load, number, rows, table, whole
+from acidtest.families import PRODUCTS
 
 # "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
 # "… System achieved 60501 SQL Server TPM at 13207 NOPM"
@@ -31,7 +32,6 @@ USER = re.compile(r">>>>> VIRTUAL USER")
 PROCEDURE = re.compile(r">>>>> PROC: (\w{1,30})")
 PROFILED = re.compile(rf"\b(AVG|MAX|P99|P95|P50): {NUMBER}ms")
 SHORT = {"AVG": "mean", "MAX": "max", "P99": "p99", "P95": "p95", "P50": "p50"}
-ENGINES: dict[str, EngineName] = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mariadb"}
 NEW_ORDER = "NEWORD"
 REPORT = b"hammerdb-job-report-v1"
 
@@ -85,7 +85,7 @@ def _result(file: File, at: int, nopm: float, tpm: float, engine: str, facts: di
         terminals=facts.get("users"),
         measured_s=facts["period"] * 60.0 if facts.get("period") else None,
         warmup_s=facts["ramp_up"] * 60.0 if "ramp_up" in facts else None,
-        engine=ENGINES.get(engine.strip().lower()),
+        engine=_engine(engine),
     )
 
 
@@ -124,7 +124,7 @@ def _report(said: dict[str, Any], file: File) -> Published:
         latency_from="actual start" if times else "",
         series=series,
         interval_s=interval,
-        engine=ENGINES.get(str(job.get("database", "")).lower()),
+        engine=_engine(str(job.get("database", ""))),
         warehouses=whole(asked.get("warehouses")),
     )
 
@@ -155,6 +155,12 @@ def _points(points: Sequence[dict[str, Any]]) -> Iterator[tuple[datetime, float]
             continue
         if value is not None and 1971 < at.year < 9000:
             yield at, value
+
+
+def _engine(word: str) -> EngineName | None:
+    """Of what HammerDB calls a database: one of a product that is not known here is None."""
+    name = word.strip().lower()
+    return name if name in PRODUCTS else None
 
 
 LOG = Importer("HammerDB log", _log)

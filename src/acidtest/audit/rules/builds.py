@@ -8,23 +8,15 @@ from datetime import timedelta
 from acidtest.audit import releases
 from acidtest.audit.bench import Bench, Binary, Side
 from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.families import PRODUCTS
 
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
 
-ENGINES: Mapping[str, str] = {
-    "firebird": "Firebird",
-    "mysql": "MySQL",
-    "mariadb": "MariaDB",
-    "postgresql": "PostgreSQL",
-    "sqlite": "SQLite",
-}
-
-
 def named(side: Side) -> str:
     """A side as people call it."""
-    return " ".join(word for word in (ENGINES[side.engine] if side.engine else side.name, side.version) if word)
+    return " ".join(word for word in (PRODUCTS[side.engine].title if side.engine else side.name, side.version) if word)
 
 
 def all_named(sides: Iterable[Side]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acidtest.analysis.cuts import Survival
+from acidtest.analysis.survival import Survival
 from acidtest.audit.finding import Found, rule
 
 STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"

@@ -10,8 +10,9 @@ from itertools import groupby
 from acidtest.audit import settings
 from acidtest.audit.bench import Bench, Claim, Database, Side, Where
 from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.rules.builds import ENGINES, INVESTIGATION, all_named, named
+from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
 from acidtest.audit.rules.settings import files, held
+from acidtest.families import PRODUCTS
 
 BUFFERS_MIN = 50  # the smallest that Firebird takes
 BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
@@ -91,9 +92,8 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
         of = [one for one in known if one.engine == engine]
         sizes = sorted({one.page_bytes for one in of if one.page_bytes})
         if len(sizes) > 1:
-            text = (
-                f"Page sizes of {' and '.join(f'{size:,}' for size in sizes)} bytes are compared on {ENGINES[engine]}."
-            )
+            listed = " and ".join(f"{size:,}" for size in sizes)
+            text = f"Page sizes of {listed} bytes are compared on {PRODUCTS[engine].title}."
             yield Found(text, tuple(one.says("page_bytes", f"{one.page_bytes:,} bytes a page") for one in of))
 
 

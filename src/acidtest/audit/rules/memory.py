@@ -8,6 +8,7 @@ from acidtest.analysis import memory, reads
 from acidtest.analysis.samples import Row
 from acidtest.audit.finding import Found, rule
 from acidtest.journal.models import Recording
+from acidtest.workload import recorded
 
 AT_LIMIT = (0.8, 1.25)  # database size as a multiple of the memory limit
 HINTED_S = 1.0
@@ -15,7 +16,12 @@ CACHE_STUDY = "the study of Firebird and the Windows file cache: docs/WINDOWS-FI
 
 
 def _sorted(row: Row) -> Recording | None:
-    return next((r for r in row.done if r.workload.get("kind") == "scan" and r.workload.get("read") == "sorted"), None)
+    return row.done[0] if row.done and _sorted_mb(row.done[0]) is not None else None
+
+
+def _sorted_mb(recording: Recording) -> float | None:
+    spec = recorded(recording.workload)
+    return spec.transaction_sorted_mb() if spec else None
 
 
 @rule(
@@ -45,7 +51,8 @@ def sort_memory_unknown(row: Row) -> Iterator[Found]:
 def sort_in_memory(row: Row) -> Iterator[Found]:
     recording = _sorted(row)
     given = reads.sort_memory_bytes(recording) if recording else None
-    if recording and given is not None and given >= int(recording.workload["size_mb"]) * 1_000_000:
+    sorted_mb = _sorted_mb(recording) if recording else None
+    if sorted_mb is not None and given is not None and given >= sorted_mb * 1_000_000:
         yield Found(
             f"The engine may sort in {given / 1e6:,.0f} MB, and the table is no larger: nothing was sorted through "
             "files."

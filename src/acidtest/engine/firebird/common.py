@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, SettingSpec, filled
-from acidtest.engine.compare import Answers, in_force, number_in_force
-from acidtest.engine.firebird import log, statistics
+from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
+from acidtest.engine.firebird import log, statistics, witness
+from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.server import log_tail
 from acidtest.errors import BadInput, CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import firebird_header, gstat
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import FirebirdTarget, Inspection, Settings
+from acidtest.journal.protocol import Inspection, Settings
 
 FILE = "database.fdb"
 LIBRARY = "libfbclient.so.2"
@@ -54,6 +55,9 @@ ADMIN = [sys.executable, "-P", str(Path(__file__).with_name("admin.py"))]
 # Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
 # src/jrd/cch.cpp).
 SHARED_CACHE = "exists (select 1 from mon$attachments where mon$system_flag = 1 and mon$user = 'Cache Writer')"
+
+
+EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,9 @@ class Firebird(Engine):
 
 
 class FirebirdInstance(Instance):
-    def __init__(self, engine: Firebird, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+    def __init__(
+        self, engine: Firebird, directory: Path, settings: Mapping[str, Scalar], durability: str | None
+    ) -> None:
         self._engine = engine
         # Firebird 4 compares a plugin's path with its real path: no link may stand in it.
         self.directory = directory.resolve()
@@ -170,6 +176,7 @@ class FirebirdInstance(Instance):
         self._launcher: Launcher | None = None
         self._validator: Validator | None = None
         self._many_looks = False
+        self._seen = witness.Seen()
         self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
@@ -270,13 +277,18 @@ class FirebirdInstance(Instance):
             questions.append(Inspection(name="server_mode", sql=mode))
         return questions
 
+    def witness(self, processes: Sequence[int]) -> bool:
+        if not self._engine.version.has_config_table:
+            self._seen = self._seen.or_else(witness.look(self._root / "lock", self.directory / FILE, processes))
+        return self._engine.version.has_config_table or self._seen.is_all
+
     @abstractmethod
     def _unshared_mode(self) -> str:
-        """SQL that tells Classic from SuperClassic, where sessions do not share a cache."""
+        """SQL that tells Classic from SuperClassic, where sessions do not share a cache; EITHER where nothing does."""
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
-        asked = {name: _said(value) for name, value in self._settings.items()}
+        asked = {name: spoken(value) for name, value in self._settings.items()}
         forced = given.compare(
             "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=_flag
         )
@@ -308,21 +320,34 @@ class FirebirdInstance(Instance):
             if self._engine.version.has_config_table:
                 said = partial(_config_said, name)
                 found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
-            elif name == "server_mode":
-                found.append(given.compare(name, asked[name], "MON$ATTACHMENTS"))
-            elif name in asked:
-                # Firebird 3 cannot be asked for its configuration: what stands in the file it was given is recorded.
-                in_file = _config_said(name, self._conf_entry(entry))
-                found.append(
-                    SettingInForce(
-                        name=name,
-                        asked=asked[name],
-                        in_force=in_file,
-                        agrees=in_file == asked[name],
-                        source="firebird.conf (this version cannot be asked)",
-                    )
-                )
+            elif (seen := self._unanswered(name, asked.get(name), found, given)) is not None:
+                found.append(seen)
         return found
+
+    def _unanswered(
+        self, name: str, asked: str | None, found: Sequence[SettingInForce], given: Answers
+    ) -> SettingInForce | None:
+        """A setting of a version that cannot be asked for its configuration: by what else shows it, or not verifiable;
+        None where nothing was asked for and nothing is known."""
+        if name == "server_mode":
+            mode = given.compare(name, asked, "MON$ATTACHMENTS")
+            either = mode.in_force == EITHER and asked in ("Classic", "SuperClassic")
+            return mode.model_copy(update={"agrees": None}) if either else mode
+        if name == "deadlock_timeout_s" and (seconds := self._seen.deadlock_timeout_s) is not None:
+            in_force = str(seconds)
+            agrees = asked in (None, in_force)
+            return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source="the lock table")
+        if asked is None:
+            return None
+        pages = number_in_force(found, "page_buffers")
+        if name == "file_system_cache_threshold_pages" and self._seen.direct is not None and pages is not None:
+            agrees = self._seen.direct is (pages >= int(asked))
+            source = "how the database file is open"
+            how = f"the database file is {'' if self._seen.direct else 'not '}open with O_DIRECT"
+            in_force = asked if agrees else f"another: {how} at {pages} page buffers"
+            return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source=source)
+        nothing = f"nothing: Firebird {self._engine.version.release} cannot be asked"
+        return SettingInForce(name=name, asked=asked, in_force=None, agrees=None, source=nothing)
 
     def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
         """Super shares one cache; in the other modes each attachment has its own."""
@@ -333,9 +358,9 @@ class FirebirdInstance(Instance):
 
     def _header(self) -> SettingInForce:
         """The header page in the file itself: what the next attachment will be told."""
-        asked = _said(self._settings["forced_writes"])
+        asked = spoken(self._settings["forced_writes"])
         try:
-            in_file = _said(firebird_header.read(self.directory / FILE).forced_writes)
+            in_file = spoken(firebird_header.read(self.directory / FILE).forced_writes)
         except (OSError, firebird_header.NotAHeader) as error:
             in_file = f"unreadable: {error}"
         return SettingInForce(
@@ -353,14 +378,7 @@ class FirebirdInstance(Instance):
     def _lock_timeout(self) -> str:
         if self._settings["lock_resolution"] == "no_wait":
             return "no wait"
-        return _said(self._settings.get("lock_timeout_s", "without limit"))
-
-    def _conf_entry(self, entry: str) -> str:
-        for line in (self._root / "firebird.conf").read_text().splitlines():
-            name, _, value = line.partition("=")
-            if name.strip() == entry:
-                return value.strip()
-        return ""
+        return spoken(self._settings.get("lock_timeout_s", "without limit"))
 
     def seal(self) -> None:
         fsync_path(self.directory / FILE)
@@ -461,10 +479,6 @@ def _columns(table: str, where: str, *names: str) -> list[Inspection]:
     return [Inspection(name=name, sql=f"select {name} from {table}{where}") for name in names]  # noqa: S608 - our words
 
 
-def _said(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _flag(value: str) -> str:
     return {"1": "true", "0": "false"}.get(value, value)
 
@@ -478,7 +492,7 @@ def _conf_value(name: str, value: Scalar) -> str:
         return f"{value}M"
     if name == "read_consistency":
         return "1" if value else "0"
-    return _said(value)
+    return spoken(value)
 
 
 def _config_said(name: str, value: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from acidtest.engine import install, libraries
 from acidtest.engine.base import Engine, Instance, Offer
 from acidtest.engine.firebird import wheel
-from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
+from acidtest.engine.firebird.common import EITHER, LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
 from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
 
@@ -76,15 +76,8 @@ class FirebirdEmbedded(Firebird):
             mode="embedded",
         )
 
-    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
-        instance = EmbeddedInstance(self, directory, settings, "os")
-        instance.create()
-        return instance
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
-        instance = EmbeddedInstance(self, directory, settings, durability)
-        instance.configure()
-        return instance
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
+        return EmbeddedInstance(self, directory, settings, durability)
 
 
 def engines() -> list[Engine]:
@@ -111,7 +104,7 @@ class EmbeddedInstance(FirebirdInstance):
 
     def _unshared_mode(self) -> str:
         # Inside one process the two differ in nothing but how long an idle database lingers, which ours do not.
-        return "'Classic'" if self._settings["server_mode"] == "Classic" else "'SuperClassic'"
+        return f"'{EITHER}'"
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

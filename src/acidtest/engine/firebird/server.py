@@ -14,12 +14,12 @@ from pathlib import Path
 
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
 from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
-from acidtest.engine.server import Server, check_port, free_port, password
+from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
+from acidtest.engine.server import LOOPBACK, ServedInstance, Server, password, port_for
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import FirebirdRemote, FirebirdTarget, Settings
+from acidtest.journal.protocol import Settings
 
-LOOPBACK = "127.0.0.1"
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
 PORT = SettingSpec("port", "of the loopback address; a free one where none is named", None, 1, 65535)
 
@@ -74,15 +74,8 @@ class FirebirdServer(Firebird):
     def mode(self, settings: Mapping[str, Scalar]) -> str:
         return MODES[str(settings.get("server_mode", "Super"))]
 
-    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
-        instance = ServerInstance(self, directory, settings, "os")
-        instance.create()
-        return instance
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
-        instance = ServerInstance(self, directory, settings, durability)
-        instance.configure()
-        return instance
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
+        return ServerInstance(self, directory, settings, durability)
 
 
 def engines() -> list[Engine]:
@@ -90,11 +83,11 @@ def engines() -> list[Engine]:
     return [FirebirdServer(VERSIONS["3.0"])]
 
 
-class ServerInstance(FirebirdInstance):
+class ServerInstance(ServedInstance, FirebirdInstance):
     _engine: FirebirdServer
 
     def __init__(
-        self, engine: FirebirdServer, directory: Path, settings: Mapping[str, Scalar], durability: str
+        self, engine: FirebirdServer, directory: Path, settings: Mapping[str, Scalar], durability: str | None
     ) -> None:
         super().__init__(engine, directory, settings, durability)
         self._server = Server(engine.id, self._log)
@@ -114,9 +107,7 @@ class ServerInstance(FirebirdInstance):
         users = self._root / "security3.fdb"
         users.unlink(missing_ok=True)  # of a start before this one
         self._admin("make the user", database=str(users), password=self._password)
-        if (asked := self._settings.get(PORT.name)) is not None:
-            check_port(self._engine.id, int(str(asked)))
-        self._port = int(str(asked or free_port()))
+        self._port = port_for(self._engine.id, self._settings.get(PORT.name))
         # A port in the command line would make the server forget RemoteBindAddress.
         conf = self._root / "firebird.conf"
         lines = [line for line in conf.read_text().splitlines() if not line.startswith("RemoteServicePort")]
@@ -134,9 +125,6 @@ class ServerInstance(FirebirdInstance):
                 return True
         except OSError:
             return False
-
-    def died(self) -> str | None:
-        return self._server.died()
 
     def target(self) -> FirebirdTarget:
         remote = FirebirdRemote(host=LOOPBACK, port=self._port, password=self._password)
@@ -166,8 +154,8 @@ class ServerInstance(FirebirdInstance):
         super().seal()
 
     def lose_power(self) -> None:
-        self._server.kill()
-        super().lose_power()
+        ServedInstance.lose_power(self)
+        FirebirdInstance.lose_power(self)
 
     def _engine_log(self) -> Path:
         return Path(f"/var/log/firebird/firebird{self._engine.version.release}.log")  # built into Debian's library
@@ -181,5 +169,5 @@ class ServerInstance(FirebirdInstance):
         return super().statistics(ask, forget)
 
     def release(self) -> None:
-        super().release()
-        self._server.kill()
+        FirebirdInstance.release(self)
+        ServedInstance.release(self)

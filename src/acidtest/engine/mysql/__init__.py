@@ -1,5 +1,6 @@
-"""MySQL and MariaDB: private servers, each with a data directory, a configuration and a socket of its own."""
+"""MySQL and MariaDB: private servers with a data directory and a socket each, and servers by URL."""
 
+from acidtest.engine.mysql.by_url import MysqlByUrl
 from acidtest.engine.mysql.engine import engines
 
-__all__ = ["engines"]
+__all__ = ["MysqlByUrl", "engines"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acidtest.engine.base import shown
-from acidtest.engine.mysql.versions import spoken
+from acidtest.engine.compare import spoken
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 

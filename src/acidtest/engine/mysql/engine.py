@@ -118,15 +118,8 @@ class Mysql(Engine):
         durability.refuse_contradictions(self.id, level, settings)
         return Durability(level, durability.meaning(level, settings))
 
-    def create(self, directory: Path, settings: Mapping[str, Scalar]) -> Instance:
-        instance = MysqlInstance(self.id, self.version, self._here(), directory, settings, None)
-        instance.create()
-        return instance
-
-    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> Instance:
-        instance = MysqlInstance(self.id, self.version, self._here(), directory, settings, durability)
-        instance.configure()
-        return instance
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
+        return MysqlInstance(self.id, self.version, self._here(), directory, settings, durability)
 
     def _here(self) -> Installation:
         found = self.installation()

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
-from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.base import Ask, Forget, Launcher, filled
+from acidtest.engine.compare import Answers, number_in_force, spoken
 from acidtest.engine.mysql import statistics
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
+from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     RECORDED,
@@ -25,20 +26,27 @@ from acidtest.engine.mysql.versions import (
     Version,
     isolation_said,
     specs_of,
-    spoken,
 )
 from acidtest.engine.reads import clearly, timed_reads
-from acidtest.engine.server import Server, SocketDirectory, check_port, free_port, log_tail, password
+from acidtest.engine.server import (
+    LOOPBACK,
+    ServedInstance,
+    Server,
+    SocketDirectory,
+    empty_directory,
+    log_tail,
+    password,
+    port_for,
+)
 from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem
 from acidtest.formats import innodb
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, MysqlTarget, Settings
+from acidtest.journal.protocol import Inspection, Settings
 
 DATABASE = USER = "acidtest"
 SOCKET = "mysql.sock"
 BINLOG = "binlog"
-LOOPBACK = "127.0.0.1"
 LOAD_POOL_MB = 1024  # or a quarter of the memory
 BOOTSTRAP_S = 300
 # A line of the log that a reader should see. MySQL 5.5's InnoDB has no [Warning] before its words.
@@ -67,8 +75,10 @@ class Installation:
     source: str
 
 
-class MysqlInstance(Instance):
+class MysqlInstance(ServedInstance):
     """``durability`` is None for a load: nothing is flushed at a commit, since a load that fails is thrown away."""
+
+    _sockets: SocketDirectory
 
     def __init__(
         self,
@@ -101,16 +111,13 @@ class MysqlInstance(Instance):
         self._temporary = self.directory / "tmp"
         self._configuration = self.directory / "my.cnf"
         self._server = Server(engine_id, self.directory / "server.log", _cause)
-        self._socket = SocketDirectory(self.directory, SOCKET)
-        self._launcher: Launcher | None = None
+        self._sockets = SocketDirectory(self.directory, SOCKET)
         self._port = 0
         self._password = password()
 
     def create(self) -> None:
         """Make the data directory with its system tables and no account at all."""
-        if self._data.exists() and any(self._data.iterdir()):
-            raise CellFailed(f"{self._id}: {self._data} is not empty: a new database is made in an empty directory")
-        self._data.mkdir(exist_ok=True)
+        empty_directory(self._id, self._data)
         self.configure()
         if self._version.scripts:
             scripts = [(self._files.share / name).read_text(errors="replace") for name in self._version.scripts]
@@ -139,7 +146,7 @@ class MysqlInstance(Instance):
             f"datadir = {self._data}",
             f"tmpdir = {self._temporary}",
             f"pid_file = {self.directory / 'server.pid'}",
-            f"socket = {self._socket.path / SOCKET}",
+            f"socket = {self._sockets.path / SOCKET}",
             "skip_name_resolve",
             *(["user = root"] if os.geteuid() == 0 else []),
             *([f"bind_address = {LOOPBACK}", f"port = {self._port}"] if self._port else ["skip_networking"]),
@@ -194,11 +201,9 @@ class MysqlInstance(Instance):
 
     def start(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        self._socket.make(launcher)
+        self._sockets.make(launcher)
         if self._settings["connection"] == "tcp":
-            asked = self._settings.get("port")
-            self._port = int(str(asked)) if asked is not None else free_port()
-            check_port(self._id, self._port)
+            self._port = port_for(self._id, self._settings.get("port"))
         self._write_configuration()
         introduction = self.directory / "user.sql"
         introduction.touch(mode=0o600)
@@ -232,17 +237,14 @@ class MysqlInstance(Instance):
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(1)
             try:
-                client.connect(str(self._socket.path / SOCKET))
+                client.connect(str(self._sockets.path / SOCKET))
                 return client.recv(5)[4:] == b"\x0a"
             except OSError:
                 return False
 
-    def died(self) -> str | None:
-        return self._server.died()
-
     def target(self) -> MysqlTarget:
         return MysqlTarget(
-            host=LOOPBACK if self._port else str(self._socket.path / SOCKET),
+            host=LOOPBACK if self._port else str(self._sockets.path / SOCKET),
             port=self._port,
             user=USER,
             password=self._password,
@@ -308,9 +310,6 @@ class MysqlInstance(Instance):
     def log(self) -> str:
         return "\n".join(worth_reading(log_tail(self._server.log)))
 
-    def lose_power(self) -> None:
-        self._server.kill()
-
     def integrity(self, ask: Ask) -> Integrity:
         check = "CHECK TABLE EXTENDED"
         try:
@@ -351,12 +350,6 @@ class MysqlInstance(Instance):
         return told.model_copy(
             update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
         )
-
-    def release(self) -> None:
-        # Killed: what it still has to write nobody will read.
-        self._server.kill()
-        if self._launcher is not None:
-            self._socket.release(self._launcher)
 
 
 def worth_reading(log: str) -> list[str]:

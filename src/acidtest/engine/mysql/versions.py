@@ -129,11 +129,6 @@ class Variable:
         return {"ON": "true", "OFF": "false"}.get(answer, answer) if self.unit == "flag" else answer
 
 
-def spoken(value: Scalar) -> str:
-    """A setting's value in the words in which ``Variable.said`` gives the answer."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def isolation_said(answer: str) -> str:
     """The server's READ-COMMITTED in the words of the setting."""
     return answer.lower().replace("-", "_")

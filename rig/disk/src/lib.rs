@@ -1,0 +1,325 @@
+//! The simulated disk: one file in a file system of our own, for a loop device to lie on. `acidtest-disk`, or `acidtest-rig disk`,
+//! serves it and follows commands; see the protocol.
+//!
+//! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
+
+mod cache;
+mod fault;
+mod front;
+mod log;
+mod medium;
+mod model;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod wire;
+
+use anyhow::{anyhow, bail, Context, Result};
+use cache::{Cache, Snapshot, BLOCK};
+use fault::Fault;
+use front::Served;
+use log::{Log, Recorded, Writes};
+use measure::monotonic_ns;
+use medium::{FileMedium, Medium, Memory};
+use model::{Disk, FAULTS_MAX};
+use protocol::{DiskAnswer, DiskCommand, DiskSpec, DiskState, PROTOCOL};
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+use timing::Timing;
+
+const SIZE_MAX: u64 = 1 << 44;
+/// What a ghost may write before it runs out of room; from then on it answers EIO.
+const GHOST_BYTES: u64 = 64 << 20;
+/// The longest request: as long as the kernel's, where few are under way.
+const FEW: usize = 8;
+const DATA_BYTES_FEW: usize = 1 << 20;
+const DATA_BYTES_MANY: usize = 256 << 10;
+
+/// Serves one disk on standard input and output, as a process of its own; answers how it ends.
+pub fn command() -> ExitCode {
+    // SAFETY: sets a flag of this process; its threads inherit it. Not killed with its parent: the end of standard input
+    // lets it go in order.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let (mut commands, mut answers) = (io::stdin().lock(), io::stdout().lock());
+    match serve(&mut commands, &mut answers) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) | Err(_) => ExitCode::from(1),
+    }
+}
+
+/// Serves one disk until it is told to end, or nobody is left to tell. Whether it came to be.
+pub fn serve(commands: &mut impl BufRead, answers: &mut impl Write) -> io::Result<bool> {
+    let mut line = String::new();
+    commands.read_line(&mut line)?;
+    let made = serde_json::from_str::<DiskSpec>(&line).context("the first line is no DiskSpec").and_then(|spec| {
+        match &spec.medium {
+            None => make(&spec, memory(&spec)?, commands, answers),
+            Some(path) => make(&spec, file(&spec, Path::new(path))?, commands, answers),
+        }
+    });
+    match made {
+        Ok(()) => Ok(true),
+        Err(error) => {
+            answer(answers, &DiskAnswer::Failed { message: format!("{error:#}") })?;
+            Ok(false)
+        }
+    }
+}
+
+fn memory(spec: &DiskSpec) -> Result<Memory> {
+    let free = available_bytes().unwrap_or(u64::MAX);
+    let needed = spec.size_bytes.saturating_add(spec.cache_bytes);
+    if needed > free {
+        let (needed, free) = (needed >> 20, free >> 20);
+        bail!("a disk of {needed} MiB does not fit into the {free} MiB of memory that are free: name a file for its medium");
+    }
+    Memory::new(spec.size_bytes).context("taking memory for the medium")
+}
+
+fn file(spec: &DiskSpec, path: &Path) -> Result<FileMedium> {
+    FileMedium::open(path, spec.size_bytes).with_context(|| format!("the medium {}", path.display()))
+}
+
+fn make<M: Medium + Send + 'static>(
+    spec: &DiskSpec,
+    medium: M,
+    commands: &mut impl BufRead,
+    answers: &mut impl Write,
+) -> Result<()> {
+    if spec.protocol != PROTOCOL {
+        bail!(
+            "the disk is asked for in protocol {}, this rig speaks {PROTOCOL}; install acidtest again",
+            spec.protocol
+        );
+    }
+    let block = BLOCK as u64;
+    if spec.size_bytes == 0 || !spec.size_bytes.is_multiple_of(block) || spec.size_bytes > SIZE_MAX {
+        bail!("size_bytes must be a multiple of {block} up to {SIZE_MAX}, found {}", spec.size_bytes);
+    }
+    if ![512, block as u32].contains(&spec.sector_bytes) {
+        bail!("sector_bytes must be 512 or {block}, found {}", spec.sector_bytes);
+    }
+    let timing = Timing::new(&spec.timing).map_err(|error| anyhow!(error))?;
+    if spec.faults.len() > FAULTS_MAX {
+        bail!("a disk has at most {FAULTS_MAX} faults");
+    }
+    let faults = spec.faults.iter().map(|text| text.parse::<Fault>()).collect::<Result<Vec<_>, _>>()?;
+    let threads = timing.queue_depth;
+    let data_bytes = if threads <= FEW { DATA_BYTES_FEW } else { DATA_BYTES_MANY };
+    let under_way = (threads * data_bytes) as u64;
+    let slots =
+        (spec.cache_bytes.saturating_add(under_way).saturating_add(GHOST_BYTES) / block).min(spec.size_bytes / block);
+    let cache = Cache::new(medium, spec.size_bytes, spec.sector_bytes as usize, slots as usize)
+        .context("taking memory for the cache")?;
+    let capacity = (spec.cache_bytes / block) as usize;
+    let (started, began_ns) = (Instant::now(), monotonic_ns());
+    let log = match &spec.log {
+        None => None,
+        Some(_) if capacity == 0 => bail!("a disk without a write cache has nothing to tell in a log"),
+        Some(path) => Some(
+            Log::create(Path::new(path), spec.size_bytes, spec.sector_bytes, began_ns)
+                .with_context(|| format!("the log {path}"))?,
+        ),
+    };
+    let disk = Disk::new(cache, capacity, timing, faults, spec.seed);
+    let served = Served::new(disk, log, spec.size_bytes, data_bytes, started);
+    let point = PathBuf::from(&spec.mount_point);
+    served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
+    let unlocked = lock_memory();
+    let disk = Commanded {
+        served,
+        size_bytes: spec.size_bytes,
+        sector_bytes: spec.sector_bytes,
+        point,
+        kept: false,
+        log: None,
+    };
+    disk.follow(unlocked, commands, answers)
+}
+
+/// A disk that is there, as the lab commands it.
+struct Commanded<M> {
+    served: Arc<Served<M>>,
+    size_bytes: u64,
+    sector_bytes: u32,
+    point: PathBuf,
+    kept: bool,
+    /// That states were last loaded from.
+    log: Option<(String, Recorded)>,
+}
+
+impl<M: Medium + Send + 'static> Commanded<M> {
+    fn follow(mut self, unlocked: Option<String>, commands: &mut impl BufRead, answers: &mut impl Write) -> Result<()> {
+        let ready = DiskAnswer::Ready {
+            protocol: PROTOCOL,
+            pid: std::process::id(),
+            file: self.point.join(wire::IMAGE_NAME).display().to_string(),
+            connection: connection_of(&self.point)?,
+            unlocked,
+        };
+        let mut told = answer(answers, &ready);
+        let mut line = String::new();
+        while told.is_ok() {
+            line.clear();
+            if !matches!(commands.read_line(&mut line), Ok(length) if length > 0) {
+                break;
+            }
+            let followed =
+                serde_json::from_str::<DiskCommand>(&line).context("that is no command").and_then(|command| {
+                    let ends = command == DiskCommand::End {};
+                    Ok((self.obey(command)?, ends))
+                });
+            let (said, ends) =
+                followed.unwrap_or_else(|error| (DiskAnswer::Failed { message: format!("{error:#}") }, false));
+            told = answer(answers, &said);
+            if ends {
+                return Ok(());
+            }
+        }
+        // Nobody is left to command it. What still hangs on the disk gets errors, and `acidtest clean` releases it.
+        let _ = unmount(&self.point);
+        Ok(())
+    }
+
+    fn obey(&mut self, command: DiskCommand) -> Result<DiskAnswer> {
+        let served = Arc::clone(&self.served);
+        match command {
+            DiskCommand::Stats {} => {
+                let records = served.log().map_or(Ok(0), Log::settle).context("the log")?;
+                let stats = served.disk().stats(served.now(), records);
+                return Ok(DiskAnswer::Stats(Box::new(stats)));
+            }
+            DiskCommand::Fault { fault } => {
+                let fault = fault.parse()?;
+                served.disk().add_fault(fault).map_err(|error| anyhow!(error))?;
+            }
+            DiskCommand::Mend {} => {
+                served.disk().mend();
+                served.wake();
+            }
+            DiskCommand::Cut { keep, seed, flushes } => {
+                let cut = served.disk().cut(keep, seed, flushes, served.now()).map_err(|error| anyhow!(error))?;
+                served.wake();
+                return Ok(DiskAnswer::Cut(cut));
+            }
+            DiskCommand::Revive {} => served.disk().revive().map_err(|error| anyhow!(error))?,
+            DiskCommand::Snapshot {} => {
+                // Taken before the disk is held: nobody waits for memory that waits for the disk.
+                let room = (!self.kept).then(|| Snapshot::new(self.size_bytes)).transpose()?;
+                served.disk().keep(room).map_err(|error| anyhow!(error))?;
+                self.kept = true;
+            }
+            DiskCommand::Load { state } => {
+                served.disk().restore().map_err(|error| anyhow!(error))?;
+                if let Some(state) = state {
+                    self.build(&state).with_context(|| format!("the log {}", state.log))?;
+                }
+            }
+            DiskCommand::Save { file, whole } => self.save(Path::new(&file), whole).with_context(|| file)?,
+            DiskCommand::End {} => unmount(&self.point).context("somebody has the disk open")?,
+        }
+        Ok(DiskAnswer::Done {})
+    }
+
+    fn save(&self, file: &Path, whole: bool) -> Result<()> {
+        if !whole && !self.kept {
+            bail!("no snapshot was taken");
+        }
+        let mut writes = Writes::create(file, self.size_bytes, self.sector_bytes)?;
+        self.served.disk().each_block(whole, &mut |at, bytes| writes.put(at, bytes))?;
+        Ok(writes.end()?)
+    }
+
+    fn build(&mut self, state: &DiskState) -> Result<()> {
+        let mut log = match self.log.take() {
+            Some((path, log)) if path == state.log => log,
+            _ => Recorded::open(Path::new(&state.log))?,
+        };
+        log.look()?;
+        let records = log.records();
+        let (from, to) = (state.from as usize, state.to as usize);
+        if from > to || to > records.len() {
+            bail!("it has {} records, asked for are those from {from} up to {to}", records.len());
+        }
+        if log.size_bytes > self.size_bytes {
+            bail!("it is of a disk of {} bytes, this one has {}", log.size_bytes, self.size_bytes);
+        }
+        let sector = u64::from(log.sector_bytes);
+        let mut disk = self.served.disk();
+        for (number, record) in (from..).zip(&records[from..to]) {
+            let Some((at, length)) = record.write else { continue };
+            if state.without.contains(&(number as u64)) {
+                continue;
+            }
+            let bytes = log.bytes(record)?;
+            match state.torn.iter().find(|torn| torn.record == number as u64) {
+                None => disk.put(at, &bytes)?,
+                Some(torn) => {
+                    // Sectors lie on the disk, not in the write: one that begins within a sector has less of its first.
+                    let first = at / sector * sector;
+                    for kept in &torn.sectors {
+                        let start = (first + u64::from(*kept) * sector).max(at);
+                        let end = (first + (u64::from(*kept) + 1) * sector).min(at + u64::from(length));
+                        if start < end {
+                            disk.put(start, &bytes[(start - at) as usize..(end - at) as usize])?;
+                        }
+                    }
+                }
+            }
+        }
+        drop(disk);
+        self.log = Some((state.log.clone(), log));
+        Ok(())
+    }
+}
+
+fn answer(to: &mut impl Write, said: &DiskAnswer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Of linux/prctl.h.
+const PR_SET_IO_FLUSHER: libc::c_int = 57;
+
+/// Keeps all that the disk needs in memory, now and later. Why that could not be done.
+fn lock_memory() -> Option<String> {
+    // SAFETY: flags of this process.
+    unsafe {
+        libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0); // helps where it is allowed, and nothing depends on it
+        if libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) == 0 {
+            return None;
+        }
+    }
+    let error = io::Error::last_os_error();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes into the struct.
+    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    Some(format!("{error}; RLIMIT_MEMLOCK is {} KiB: raise it (ulimit -l), or run as root", limit.rlim_cur / 1024))
+}
+
+/// The number of the connection in /sys/fs/fuse/connections: the minor number of the mount.
+fn connection_of(point: &Path) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let device = std::fs::metadata(point).context("looking at what was mounted")?.dev();
+    Ok(u64::from(libc::minor(device)))
+}
+
+fn unmount(point: &Path) -> io::Result<()> {
+    let point = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
+    // SAFETY: a text that lives until the call is over.
+    match unsafe { libc::umount2(point.as_ptr(), 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+}

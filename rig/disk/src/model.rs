@@ -1,0 +1,447 @@
+//! The disk: cache, timing, faults and power as functions of its state, the request and the clock. No threads, no FUSE.
+//!
+//! A request is begun when it comes and finished when the drive would have done it. What it does to the content is done
+//! at its beginning; what it promises, at its end: a cut in between may take it back.
+
+use super::cache::{Cache, Snapshot};
+use super::fault::{Active, Fault, Op};
+use super::medium::Medium;
+use super::timing::Timing;
+use measure::Latencies;
+use protocol::{CutKeeps, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::io;
+
+const SECTOR: u64 = 512;
+/// So many faults at once, so that a new one takes no memory while requests wait.
+pub const FAULTS_MAX: usize = 64;
+
+pub struct Disk<M> {
+    cache: Cache<M>,
+    /// Blocks that the write cache holds at most; 0: it is off.
+    capacity: usize,
+    timing: Timing,
+    faults: Vec<Active>,
+    lot: ChaCha8Rng,
+    power: DiskPower,
+    /// From then on a disk that has stopped fails all that waits for it and all that comes.
+    fails_at: u64,
+    ghost_flushes: GhostFlushes,
+    /// How often it was cut or loaded: what was begun before promises nothing after.
+    lives: u64,
+    /// Flushes begun and not finished, and the last write that they cover.
+    flushing: u32,
+    settling: u64,
+    reads: Count,
+    writes: Count,
+    flushes: Count,
+    lied_flushes: u64,
+    failed: u64,
+    dirty_bytes_max: u64,
+}
+
+struct Count {
+    count: u64,
+    bytes: u64,
+    took: Latencies,
+}
+
+/// A request that was begun.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticket {
+    op: Op,
+    at: u64,
+    length: u64,
+    begun_at: u64,
+    pub done_at: u64,
+    lives: u64,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Done, and nothing more to it.
+    Done,
+    /// What was written up to this write is settled then.
+    Settles(u64),
+    Failed,
+    /// Begun by a ghost.
+    Ghostly,
+}
+
+/// What became of a finished request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finished {
+    Done,
+    /// Done, and what was written before it is on the medium.
+    Settled,
+    /// EIO.
+    Failed,
+}
+
+impl Ticket {
+    /// Whether a write was taken and belongs to the life of a disk that has power.
+    pub fn taken(&self) -> bool {
+        matches!(self.end, End::Done | End::Settles(_))
+    }
+}
+
+impl<M: Medium> Disk<M> {
+    pub fn new(cache: Cache<M>, capacity: usize, timing: Timing, faults: Vec<Fault>, seed: u64) -> Self {
+        let mut active = Vec::with_capacity(FAULTS_MAX.max(faults.len()));
+        active.extend(faults.into_iter().map(Active::new));
+        let count = || Count { count: 0, bytes: 0, took: Latencies::new() };
+        Disk {
+            cache,
+            capacity,
+            timing,
+            faults: active,
+            lot: ChaCha8Rng::seed_from_u64(seed),
+            power: DiskPower::On,
+            fails_at: 0,
+            ghost_flushes: GhostFlushes::Succeed,
+            lives: 0,
+            flushing: 0,
+            settling: 0,
+            reads: count(),
+            writes: count(),
+            flushes: count(),
+            lied_flushes: 0,
+            failed: 0,
+            dirty_bytes_max: 0,
+        }
+    }
+
+    /// `None`: the disk has stopped and takes nothing until [`Self::fails_at`]; so do the other two.
+    pub fn begin_read(&mut self, at: u64, into: &mut [u8], now: u64) -> Option<Ticket> {
+        let length = into.len() as u64;
+        let ghost = self.power == DiskPower::Ghost;
+        let struck = if ghost { Struck::default() } else { self.strike(Op::Read, at, length, now)? };
+        let read = if struck.eio { Ok(()) } else { self.cache.read(at, into) };
+        let done_at = match ghost {
+            true => now,
+            false if self.cache.holds(at, length) => self.timing.cached(now, length),
+            false => self.timing.read(now, at, length),
+        };
+        let end = match (read, ghost) {
+            (Err(_), _) => End::Failed,
+            (Ok(()), true) => End::Ghostly,
+            (Ok(()), false) if struck.eio => End::Failed,
+            (Ok(()), false) => End::Done,
+        };
+        Some(self.ticket(Op::Read, at, length, now, done_at, end))
+    }
+
+    pub fn begin_write(&mut self, at: u64, from: &[u8], now: u64) -> Option<Ticket> {
+        let length = from.len() as u64;
+        if self.power == DiskPower::Ghost {
+            let fits = self.cache.needed(at, length) <= self.cache.room();
+            let taken = fits && self.cache.write(at, from, now, 0, false).is_ok();
+            let end = if taken { End::Ghostly } else { End::Failed };
+            return Some(self.ticket(Op::Write, at, length, now, now, end));
+        }
+        let struck = self.strike(Op::Write, at, length, now)?;
+        self.tend(now);
+        if struck.eio {
+            let done_at = self.timing.cached(now, length);
+            return Some(self.ticket(Op::Write, at, length, now, done_at, End::Failed));
+        }
+        let room_at = self.make_room(at, length, now);
+        // With the cache off every write that is replaced was promised, or is about to be.
+        let settling = if self.capacity == 0 { u64::MAX } else { self.settling };
+        let taken = self.cache.write(at, from, now, settling, struck.tear);
+        self.dirty_bytes_max = self.dirty_bytes_max.max(self.cache.bytes());
+        let (done_at, end) = match taken {
+            Err(_) => (now, End::Failed),
+            Ok(number) if self.capacity == 0 => (self.timing.write(now, at, length), End::Settles(number)),
+            Ok(_) => (self.timing.cached(room_at, length), End::Done),
+        };
+        Some(self.ticket(Op::Write, at, length, now, done_at, end))
+    }
+
+    pub fn begin_flush(&mut self, now: u64) -> Option<Ticket> {
+        if self.power == DiskPower::Ghost {
+            let end = if self.ghost_flushes == GhostFlushes::Fail { End::Failed } else { End::Ghostly };
+            return Some(self.ticket(Op::Flush, 0, 0, now, now, end));
+        }
+        let struck = self.strike(Op::Flush, 0, 0, now)?;
+        self.tend(now);
+        if struck.eio || struck.drop || struck.lie {
+            let mut end = End::Failed;
+            if struck.drop {
+                let _ = self.cache.undo(); // it fails either way
+            } else if !struck.eio {
+                self.lied_flushes += 1;
+                end = End::Done;
+            }
+            let done_at = self.timing.cached(now, 0);
+            return Some(self.ticket(Op::Flush, 0, 0, now, done_at, end));
+        }
+        let mut destaged_at = now;
+        if self.capacity > 0 && !self.timing.is_none() {
+            for block in self.cache.by_place() {
+                destaged_at = destaged_at.max(self.timing.destage(now, *block));
+            }
+        }
+        let done_at = match self.capacity {
+            0 => self.timing.cached(now, 0), // nothing to do
+            _ => self.timing.flushed(now, destaged_at),
+        };
+        self.settling = self.cache.last();
+        self.flushing += 1;
+        Some(self.ticket(Op::Flush, 0, 0, now, done_at, End::Settles(self.settling)))
+    }
+
+    /// Whether power has not been cut since the request was begun: then there is its time to be waited for.
+    pub fn is_alive(&self, ticket: &Ticket) -> bool {
+        ticket.lives == self.lives
+    }
+
+    /// To be called once for each ticket, not before its time, unless the power was cut.
+    pub fn finish(&mut self, ticket: &Ticket, now: u64) -> Finished {
+        let cut = !self.is_alive(ticket);
+        let end = match ticket.end {
+            End::Settles(_) if cut && ticket.op == Op::Flush && self.ghost_flushes == GhostFlushes::Fail => End::Failed,
+            End::Settles(_) | End::Done if cut => End::Ghostly,
+            end => end,
+        };
+        if let End::Settles(number) = end {
+            if ticket.op == Op::Flush {
+                self.cache.settle_until(number);
+                self.flushing = self.flushing.saturating_sub(1);
+                if self.flushing == 0 {
+                    self.settling = 0;
+                }
+            } else {
+                self.cache.settle_write(ticket.at, ticket.length, number);
+            }
+        }
+        if end == End::Failed {
+            self.failed += 1;
+        } else if end != End::Ghostly {
+            let count = match ticket.op {
+                Op::Read => &mut self.reads,
+                Op::Write => &mut self.writes,
+                Op::Flush => &mut self.flushes,
+            };
+            count.count += 1;
+            count.bytes += ticket.length;
+            count.took.record(now.saturating_sub(ticket.begun_at));
+        }
+        match end {
+            End::Failed => Finished::Failed,
+            End::Settles(_) if ticket.op == Op::Flush => Finished::Settled,
+            _ => Finished::Done,
+        }
+    }
+
+    /// Power fails.
+    pub fn cut(&mut self, keep: CutKeeps, seed: u64, flushes: GhostFlushes, now: u64) -> Result<DiskCut, &'static str> {
+        if self.power == DiskPower::Ghost {
+            return Err("the disk is cut already: revive it first");
+        }
+        self.tend(now);
+        let left = self.cache.cut(keep, &mut ChaCha8Rng::seed_from_u64(seed));
+        self.power = DiskPower::Ghost;
+        self.ghost_flushes = flushes;
+        self.end_life();
+        Ok(DiskCut {
+            kept_bytes: left.kept_sectors * SECTOR,
+            lost_bytes: left.lost_sectors * SECTOR,
+            torn_writes: left.torn_writes,
+        })
+    }
+
+    /// What survived the cut is the disk.
+    pub fn revive(&mut self) -> Result<(), String> {
+        if self.power != DiskPower::Ghost {
+            return Err("the disk has power: nothing to revive".into());
+        }
+        self.cache.undo().map_err(|error| error.to_string())?;
+        self.end_life();
+        self.faults.clear();
+        self.power = DiskPower::On;
+        Ok(())
+    }
+
+    /// No fault any more.
+    pub fn mend(&mut self) {
+        self.faults.clear();
+        if matches!(self.power, DiskPower::Stopped | DiskPower::GivenUp) {
+            self.power = DiskPower::On;
+        }
+    }
+
+    /// When it gives up what waits for it, if it has stopped.
+    pub fn fails_at(&self) -> u64 {
+        self.fails_at
+    }
+
+    pub fn add_fault(&mut self, fault: Fault) -> Result<(), String> {
+        if self.faults.len() >= FAULTS_MAX {
+            return Err(format!("the disk has {FAULTS_MAX} faults already: mend it first"));
+        }
+        self.faults.push(Active::new(fault));
+        Ok(())
+    }
+
+    /// Keeps the disk as it is now. `room` is for the first time.
+    pub fn keep(&mut self, room: Option<Snapshot>) -> Result<(), String> {
+        if self.power == DiskPower::Ghost {
+            return Err("the disk is cut: revive it first".into());
+        }
+        self.cache.keep(room).map_err(|error| error.to_string())
+    }
+
+    /// The disk as it was kept.
+    pub fn restore(&mut self) -> Result<(), String> {
+        if self.power == DiskPower::Ghost {
+            return Err("the disk is cut: revive it first".into());
+        }
+        match self.cache.restore() {
+            Ok(true) => {
+                self.end_life();
+                Ok(())
+            }
+            Ok(false) => Err("no snapshot was taken".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// See [`Cache::each_block`].
+    pub fn each_block(&self, whole: bool, told: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        if self.power == DiskPower::Ghost {
+            return Err(io::Error::other("the disk is cut: revive it first"));
+        }
+        self.cache.each_block(whole, told)
+    }
+
+    /// Puts bytes onto the medium, as the past of the disk.
+    pub fn put(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.cache.write(at, bytes, 0, 0, false)?;
+        self.cache.settle_until(u64::MAX);
+        Ok(())
+    }
+
+    pub fn stats(&mut self, now: u64, log_records: u64) -> DiskStats {
+        if self.power != DiskPower::Ghost {
+            self.tend(now);
+        }
+        let shown =
+            |count: &Count| DiskCount { count: count.count, bytes: count.bytes, took: count.took.to_protocol() };
+        DiskStats {
+            reads: shown(&self.reads),
+            writes: shown(&self.writes),
+            flushes: shown(&self.flushes),
+            lied_flushes: self.lied_flushes,
+            failed: self.failed,
+            dirty_bytes: self.cache.bytes(),
+            dirty_bytes_max: self.dirty_bytes_max,
+            power: self.power,
+            faults: self
+                .faults
+                .iter()
+                .map(|active| FaultCount { fault: active.fault.to_string(), struck: active.struck })
+                .collect(),
+            log_records,
+        }
+    }
+
+    fn ticket(&self, op: Op, at: u64, length: u64, begun_at: u64, done_at: u64, end: End) -> Ticket {
+        Ticket { op, at, length, begun_at, done_at, lives: self.lives, end }
+    }
+
+    /// What was begun before promises nothing any more.
+    fn end_life(&mut self) {
+        self.lives += 1;
+        self.flushing = 0;
+        self.settling = 0;
+    }
+
+    /// What the faults do to a request; `None` where the disk has stopped.
+    fn strike(&mut self, op: Op, at: u64, length: u64, now: u64) -> Option<Struck> {
+        if self.power == DiskPower::On {
+            for active in &mut self.faults {
+                let Fault::Stop(stop) = active.fault else { continue };
+                if active.strikes(op, at, length) {
+                    self.power = DiskPower::Stopped;
+                    self.fails_at = now.saturating_add(stop.fail_after_ns());
+                    break;
+                }
+            }
+        }
+        if self.power == DiskPower::Stopped {
+            if now < self.fails_at {
+                return None;
+            }
+            self.power = DiskPower::GivenUp;
+        }
+        let mut struck = Struck { eio: self.power == DiskPower::GivenUp, ..Struck::default() };
+        if struck.eio {
+            return Some(struck);
+        }
+        for active in &mut self.faults {
+            match active.fault {
+                Fault::Stop(_) | Fault::Reorder => {}
+                Fault::LieAboutFlush(_) => struck.lie |= active.strikes(op, at, length),
+                Fault::Tear(_) => struck.tear |= active.strikes(op, at, length),
+                Fault::Eio(..) => struck.eio |= active.strikes(op, at, length),
+                Fault::DropOnFlush(_) => struck.drop |= active.strikes(op, at, length),
+            }
+        }
+        Some(struck)
+    }
+
+    /// What the idle drive has written back by now, of what has waited long enough.
+    fn tend(&mut self, now: u64) {
+        if self.capacity == 0 || self.flushing > 0 {
+            return;
+        }
+        while let Some((oldest, since)) = self.cache.oldest() {
+            let due = since.saturating_add(self.timing.destage_after_ns);
+            if due > now {
+                return;
+            }
+            let block = self.destaged_next(oldest);
+            if self.timing.would_destage(due, block) > now {
+                return;
+            }
+            self.timing.destage(due, block);
+            self.cache.settle(block);
+        }
+    }
+
+    /// Empties the cache as far as a write needs it; when that is done.
+    fn make_room(&mut self, at: u64, length: u64, now: u64) -> u64 {
+        let mut room_at = now;
+        let needed = self.cache.needed(at, length);
+        let capacity = if self.capacity == 0 { usize::MAX } else { self.capacity };
+        while self.cache.blocks() + needed > capacity || self.cache.room() < needed {
+            let Some((oldest, _)) = self.cache.oldest() else { break };
+            let block = self.destaged_next(oldest);
+            room_at = room_at.max(self.timing.destage(now, block));
+            self.cache.settle(block);
+        }
+        room_at
+    }
+
+    fn destaged_next(&mut self, oldest: u32) -> u32 {
+        let reorders = self.faults.iter_mut().find(|active| active.fault == Fault::Reorder);
+        match reorders {
+            Some(active) => {
+                active.struck += 1;
+                self.cache.any(&mut self.lot).unwrap_or(oldest)
+            }
+            None => oldest,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Struck {
+    lie: bool,
+    tear: bool,
+    eio: bool,
+    drop: bool,
+}

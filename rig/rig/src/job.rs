@@ -1,0 +1,209 @@
+//! One job, from its first event to its last.
+
+use measure::Noted;
+use observe::Watch;
+use protocol::events::{conclude, EventWriter, Halted, Step};
+use protocol::{Checked, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL};
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use terminal::Ready;
+use transaction::{Acknowledged, LoadContext, Outcome, Seat, Session, Value, Workload};
+
+/// Puts what was being done beside an engine's error.
+fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
+    outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
+}
+
+/// Runs `job` and writes its events to `out`. Answers whether every phase ended; an error means that nobody listens.
+pub fn perform(job: &Job, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |events| phases(job, events))
+}
+
+fn phases(job: &Job, events: &mut EventWriter) -> Step<()> {
+    let workload = workload::of(&job.workload, job.seed);
+    // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
+    let mut own = Some(doing("opening the database", session::open(&job.target))?);
+    let first = own.as_mut().expect("just opened");
+    events.write(&Event::Hello {
+        protocol: PROTOCOL,
+        rig_version: env!("CARGO_PKG_VERSION").to_string(),
+        pid: std::process::id(),
+        engine_version: doing("asking for the engine's version", first.engine_version())?,
+    })?;
+    let settings = inspect(first.as_mut(), &job.inspect)?;
+    events.write(&Event::Settings { terminal: None, values: settings.clone() })?;
+    let mut acknowledged = Acknowledged::default();
+    let mut runs = 0;
+    for phase in &job.phases {
+        match phase {
+            Phase::Load { sessions, one_by_one, from_warehouses } => {
+                own = None;
+                let (open, dialect) = (|| session::open(&job.target), session::dialect(&job.target));
+                let context = LoadContext::new(&open, dialect, job.seed, *sessions, *one_by_one, *from_warehouses);
+                load(&context, workload.as_ref(), events)?;
+            }
+            Phase::Check { at_least } => {
+                let told = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
+                check(workload.as_ref(), opened(&mut own, job)?, &told, events)?;
+            }
+            Phase::Survey {} => {
+                let survey = doing("surveying transactions", workload.survey(opened(&mut own, job)?))?;
+                events.write(&Event::Surveyed(survey))?;
+            }
+            Phase::Ask { questions } => ask(questions, opened(&mut own, job)?, events)?,
+            Phase::Run(plan) => {
+                own = None;
+                let told = run(job, workload.as_ref(), plan, runs, &settings, events)?;
+                acknowledged.add(&told);
+                runs += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn opened<'a>(own: &'a mut Option<Box<dyn Session>>, job: &Job) -> Step<&'a mut dyn Session> {
+    if own.is_none() {
+        *own = Some(doing("opening the database again", session::open(&job.target))?);
+    }
+    Ok(own.as_mut().expect("opened above").as_mut())
+}
+
+fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Setting>> {
+    let mut settings = Vec::new();
+    for question in questions {
+        let rows = doing(&format!("reading a setting ({})", question.sql), session.rows(&question.sql))?;
+        if question.name.is_empty() {
+            settings.extend(rows.into_iter().filter_map(|row| {
+                let mut cells = row.into_iter().map(Value::into_text);
+                Some(Setting { name: cells.next()??, value: cells.next()? })
+            }));
+        } else {
+            let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).and_then(Value::into_text);
+            settings.push(Setting { name: question.name.clone(), value });
+        }
+    }
+    Ok(settings)
+}
+
+fn ask(questions: &[String], session: &mut dyn Session, events: &mut EventWriter) -> Step<()> {
+    for question in questions {
+        let rows = doing(question, session.rows(question))?;
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Value::into_text).collect()).collect();
+        events.write(&Event::Answered { question: question.clone(), rows })?;
+    }
+    Ok(())
+}
+
+/// How often the count of loaded rows is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+fn load(context: &LoadContext, workload: &dyn Workload, events: &mut EventWriter) -> Step<()> {
+    let began = Instant::now();
+    let mut series = Vec::new();
+    let mut unheard = None;
+    let outcome = std::thread::scope(|scope| {
+        let loading = scope.spawn(|| workload.load(context));
+        let (mut told_s, mut told) = (0.0, (0, 0));
+        loop {
+            let ended = loading.is_finished();
+            let elapsed_s = began.elapsed().as_secs_f64();
+            if ended || elapsed_s - told_s >= 1.0 {
+                let (rows, bytes) = context.written();
+                let length_s = elapsed_s - told_s;
+                series.push(LoadSecond { at_s: told_s, length_s, rows: rows - told.0, bytes: bytes - told.1 });
+                let event = Event::Progress {
+                    phase: PhaseName::Load,
+                    fraction: (context.expected() > 0).then(|| rows as f64 / context.expected() as f64),
+                    elapsed_s,
+                    done: rows,
+                    rate_per_s: (rows - told.0) as f64 / length_s.max(1e-9),
+                };
+                unheard = unheard.take().or(events.write(&event).err());
+                (told_s, told) = (elapsed_s, (rows, bytes));
+            }
+            if ended {
+                break loading.join().expect("a load does not panic");
+            }
+            std::thread::sleep(LOOK);
+        }
+    });
+    if let Some(unheard) = unheard {
+        return Err(unheard);
+    }
+    doing("loading the database", outcome)?;
+    let (rows, bytes) = context.written();
+    let sessions = context.sessions() as u32;
+    events.write(&Event::Loaded(Loaded { rows, bytes, seconds: began.elapsed().as_secs_f64(), sessions, series }))
+}
+
+fn check(
+    workload: &dyn Workload,
+    session: &mut dyn Session,
+    acknowledged: &Acknowledged,
+    events: &mut EventWriter,
+) -> Step<()> {
+    let began = Instant::now();
+    let conditions = doing("checking consistency", workload.check(session, acknowledged))?;
+    events.write(&Event::Checked(Checked { conditions, seconds: began.elapsed().as_secs_f64() }))
+}
+
+fn run(
+    job: &Job,
+    workload: &dyn Workload,
+    plan: &RunPlan,
+    run: u64,
+    settings: &[Setting],
+    events: &mut EventWriter,
+) -> Step<Acknowledged> {
+    let mut terminals = Vec::new();
+    let workers = workload.workers(plan.terminals);
+    for number in 0..plan.terminals + workers {
+        let mut session = doing(&format!("opening terminal {number}'s session"), session::open(&job.target))?;
+        let answers = inspect(session.as_mut(), &job.inspect)?;
+        if answers != settings {
+            events.write(&Event::Settings { terminal: Some(number), values: answers })?;
+        }
+        let worker = number >= plan.terminals;
+        let place = if worker { number - plan.terminals } else { number };
+        let seat = Seat { run, terminal: place.into(), terminals: plan.terminals.into(), worker };
+        let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
+        terminals.push(Ready { session, script, worker });
+    }
+    let watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
+    let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
+    let mut unheard = None;
+    // Each run of a job draws from a stream of its own.
+    let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
+    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), &mut |news| {
+        let event = Event::Progress {
+            phase: news.phase,
+            fraction: news.fraction,
+            elapsed_s: news.elapsed_s,
+            done: news.committed,
+            rate_per_s: news.rate_per_s,
+        };
+        if let Err(error) = events.write(&event) {
+            unheard.get_or_insert(error);
+        }
+    });
+    if let Some(unheard) = unheard {
+        return Err(unheard);
+    }
+    let (result, told) = ended.map_err(|stopped| Halted::Failed {
+        doing: "running transactions".to_string(),
+        message: stopped.to_string(),
+    })?;
+    events.write(&Event::Result(Box::new(result)))?;
+    if let (Some(watch), Some(noted)) = (watch, noted) {
+        let noted = noted.into_inner().expect("no panic under this lock");
+        let observed = watch.finish(plan.terminals, told.committed, noted).map_err(not_watched)?;
+        events.write(&Event::Observed(Box::new(observed)))?;
+    }
+    Ok(told)
+}
+
+fn not_watched(error: anyhow::Error) -> Halted {
+    Halted::Failed { doing: "watching the engine's system calls".to_string(), message: format!("{error:#}") }
+}

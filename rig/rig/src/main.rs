@@ -1,0 +1,136 @@
+//! acidtest-rig: the measured half of acidtest. Reads one job, streams events, exits.
+//!
+//! A process of its own, so that an embedded engine, a memory limit, a trace and a kill all have one clear target.
+
+mod job;
+
+use anyhow::{bail, Context};
+use std::io::{BufRead, Read, Write};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+acidtest-rig: the measured half of acidtest; the acidtest command starts it
+
+  acidtest-rig job                   read a job (JSON) from standard input, write events (JSON Lines)
+  acidtest-rig jobs                  the same for jobs, one a line, each when the one before has ended
+  acidtest-rig probe                 the same for a probe of a directory or a block device
+  acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines)
+  acidtest-rig observe               watch system calls, as a job asks for it of a rig beside it
+  acidtest-rig protocol              print a sample of every type of the protocol
+  acidtest-rig protocol --read TYPE  read a Job, a ProbeJob, an Event or a part of the disk's protocol and write it back
+  acidtest-rig --version
+
+Exit codes: 0 done, 1 the job could not go on (the last event says why), 2 bad input.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ended = match arguments.as_slice() {
+        ["job"] => job(),
+        ["jobs"] => jobs(),
+        ["probe"] => probe(),
+        ["disk"] => Ok(disk::command()),
+        ["observe"] => {
+            die_with_parent();
+            observe::command()
+        }
+        ["protocol"] => samples().map(|()| ExitCode::SUCCESS),
+        ["protocol", "--read", kind] => echo(kind).map(|()| ExitCode::SUCCESS),
+        ["--version"] => {
+            println!("acidtest-rig {} (SQLite {})", env!("CARGO_PKG_VERSION"), rusqlite::version());
+            Ok(ExitCode::SUCCESS)
+        }
+        [] | ["--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(anyhow::anyhow!("unknown arguments: {}; see acidtest-rig --help", other.join(" "))),
+    };
+    ended.unwrap_or_else(|error| {
+        eprintln!("acidtest-rig: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn job() -> anyhow::Result<ExitCode> {
+    die_with_parent();
+    let job: protocol::Job = read("Job")?;
+    admit("Job", job.protocol, job.flaw())?;
+    Ok(ended(job::perform(&job, &mut std::io::stdout().lock())))
+}
+
+/// A process that has loaded an engine's library once looks at one database after another. Each job opens it anew, and has
+/// closed it before its last event.
+fn jobs() -> anyhow::Result<ExitCode> {
+    die_with_parent();
+    let mut performed = Ok(true);
+    for line in std::io::stdin().lock().lines() {
+        let line = line.context("reading standard input")?;
+        let job: protocol::Job = serde_json::from_str(&line).context("a line of standard input is no Job")?;
+        admit("Job", job.protocol, job.flaw())?;
+        performed = job::perform(&job, &mut std::io::stdout().lock());
+        if performed.is_err() {
+            break;
+        }
+    }
+    Ok(ended(performed))
+}
+
+fn probe() -> anyhow::Result<ExitCode> {
+    die_with_parent();
+    let job: protocol::ProbeJob = read("ProbeJob")?;
+    admit("ProbeJob", job.protocol, job.flaw())?;
+    Ok(ended(probe::perform(&job, &mut std::io::stdout().lock())))
+}
+
+fn admit(what: &str, spoken: u32, flaw: Option<String>) -> anyhow::Result<()> {
+    if spoken != protocol::PROTOCOL {
+        bail!("the job speaks protocol {spoken}, this rig {}; install acidtest again", protocol::PROTOCOL);
+    }
+    match flaw {
+        Some(flaw) => bail!("standard input is no {what}: {flaw}"),
+        None => Ok(()),
+    }
+}
+
+fn ended(performed: std::io::Result<bool>) -> ExitCode {
+    match performed {
+        Ok(true) => ExitCode::SUCCESS,
+        // An error means that nobody reads our events: there is nobody left to tell.
+        Ok(false) | Err(_) => ExitCode::from(1),
+    }
+}
+
+/// Asks the kernel to kill this process when the one that started it ends, so that a killed lab leaves no load behind.
+fn die_with_parent() {
+    // SAFETY: sets a flag of this process; see PR_SET_PDEATHSIG in prctl(2).
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // Arrivals are slept for; the default slack of 50 microseconds would be added to each.
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(what: &str) -> anyhow::Result<T> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
+    serde_json::from_str(&text).with_context(|| format!("standard input is no {what}"))
+}
+
+fn samples() -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(&protocol::samples::all())?;
+    writeln!(std::io::stdout(), "{text}").context("writing standard output")
+}
+
+fn echo(kind: &str) -> anyhow::Result<()> {
+    let text = match kind {
+        "Job" => serde_json::to_string(&read::<protocol::Job>(kind)?)?,
+        "ProbeJob" => serde_json::to_string(&read::<protocol::ProbeJob>(kind)?)?,
+        "Event" => serde_json::to_string(&read::<protocol::Event>(kind)?)?,
+        "DiskSpec" => serde_json::to_string(&read::<protocol::DiskSpec>(kind)?)?,
+        "DiskCommand" => serde_json::to_string(&read::<protocol::DiskCommand>(kind)?)?,
+        "DiskAnswer" => serde_json::to_string(&read::<protocol::DiskAnswer>(kind)?)?,
+        _ => bail!("{kind} is none of Job, ProbeJob, Event, DiskSpec, DiskCommand and DiskAnswer"),
+    };
+    writeln!(std::io::stdout(), "{text}").context("writing standard output")
+}

@@ -1,0 +1,172 @@
+//! A bulk load by `LOAD DATA LOCAL INFILE`, whose file is made here as the server reads it.
+
+use super::{put_query, Mysql};
+use transaction::{failed, garbled, wait, Bulk, Class, Outcome, Request, Session as _, SessionError, Statement, Value};
+use wire_mysql::{put_field, refusal, Answer};
+
+/// The file goes in packets of this size: MySQL 5.5 takes a megabyte at most.
+const PACKET: usize = 128 * 1024;
+
+/// What a server says that admits no local file, after its error number: MySQL up to 5.7, MySQL 8, MariaDB.
+const NOT_ADMITTED: [&str; 3] = ["(error 1148)", "(error 3948)", "(error 4166)"];
+
+/// Fills a table from a file of ours, in a transaction of its own. Where the server admits none, it is inserts of many
+/// rows, in one transaction.
+pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
+    // Such are the rules of the file when nothing is said of them, but for the character set.
+    let sql =
+        format!("load data local infile 'rows' into table {table} character set utf8mb4 ({})", columns.join(", "));
+    put_query(&mut session.wire, &sql)?;
+    let answered = session.wire.converse(|content| match content.first() {
+        // The name of the file that it asks for.
+        Some(0xfb) => Ok(Some(Ok(()))),
+        Some(0xff) => Ok(Some(Err(refusal(content)))),
+        _ => Err(garbled()),
+    })?;
+    match answered {
+        Ok(()) => {
+            let packet = session.wire.packets.open_packet();
+            Ok(Box::new(Infile { session, columns: columns.len(), packet, ended: false }))
+        }
+        Err(error) if NOT_ADMITTED.iter().any(|said| error.message.ends_with(said)) => {
+            Ok(Box::new(Inserts::begin(session, table, columns)?))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct Infile<'a> {
+    session: &'a mut Mysql,
+    columns: usize,
+    /// Where in the wire's `out` the next packet begins.
+    packet: usize,
+    ended: bool,
+}
+
+impl Infile<'_> {
+    fn send(&mut self) -> Outcome<()> {
+        self.session.wire.packets.close_packet(self.packet)?;
+        self.session.wire.send()?;
+        self.packet = self.session.wire.packets.open_packet();
+        Ok(())
+    }
+
+    /// Ends the file, which an empty packet does, and takes in what came of it.
+    fn end(&mut self) -> Outcome<Answer> {
+        self.ended = true;
+        let wire = &mut self.session.wire;
+        if wire.packets.out.len() > self.packet + 4 {
+            wire.packets.close_packet(self.packet)?;
+            self.packet = wire.packets.open_packet();
+        }
+        wire.packets.close_packet(self.packet)?;
+        let mut answer = Answer::to(false);
+        let (manner, mut none) = (self.session.manner, (Vec::new(), Vec::new()));
+        wire.converse(|content| answer.take(content, manner, &mut none.0, &mut none.1, &mut |_| {}))??;
+        Ok(answer)
+    }
+}
+
+impl Bulk for Infile<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        as_many(self.columns, values)?;
+        let out = &mut self.session.wire.packets.out;
+        let mut bytes = 0;
+        for (position, value) in values.iter().enumerate() {
+            if position > 0 {
+                out.push(b'\t');
+            }
+            put_field(out, value);
+            bytes += value.bytes();
+        }
+        out.push(b'\n');
+        if out.len() >= PACKET {
+            self.send()?;
+        }
+        Ok(bytes)
+    }
+
+    fn finish(mut self: Box<Self>) -> Outcome<u64> {
+        let answer = self.end()?;
+        if answer.warnings > 0 {
+            // Of a local file the server takes every row, cut to fit or left out, and only warns: it cannot stop us.
+            let warnings = self.session.rows("show warnings limit 1")?;
+            let said = warnings.into_iter().flatten().filter_map(Value::into_text).collect::<Vec<_>>().join(" ");
+            return Err(failed(Class::Other, format!("{} rows were not taken as they are: {said}", answer.warnings)));
+        }
+        Ok(answer.changed)
+    }
+}
+
+impl Drop for Infile<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            // There is no way to break off but to end the file early; nobody is left to hear of an error.
+            self.end().ok();
+        }
+    }
+}
+
+/// How many rows one insert writes.
+const ROWS: usize = 100;
+
+struct Inserts<'a> {
+    session: &'a mut Mysql,
+    columns: usize,
+    one: Statement,
+    many: Statement,
+    waiting: Vec<Value>,
+    rows: u64,
+}
+
+impl<'a> Inserts<'a> {
+    fn begin(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outcome<Inserts<'a>> {
+        let marks = format!("({})", vec!["?"; columns.len()].join(", "));
+        let sql =
+            |rows| format!("insert into {table} ({}) values {}", columns.join(", "), vec![&*marks; rows].join(", "));
+        let (one, many) = (session.prepare(&sql(1))?, session.prepare(&sql(ROWS))?);
+        wait(session, Request::Begin, &mut |_| {})?;
+        let waiting = Vec::with_capacity(ROWS * columns.len());
+        Ok(Inserts { session, columns: columns.len(), one, many, waiting, rows: 0 })
+    }
+
+    fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
+        let request = Request::Run(statement, &self.waiting[..values]);
+        self.rows += wait(self.session, request, &mut |_| {})?;
+        self.waiting.drain(..values);
+        Ok(())
+    }
+}
+
+impl Bulk for Inserts<'_> {
+    fn row(&mut self, values: &[Value]) -> Outcome<u64> {
+        as_many(self.columns, values)?;
+        self.waiting.extend_from_slice(values);
+        if self.waiting.len() == ROWS * self.columns {
+            self.run(self.many, self.waiting.len())?;
+        }
+        Ok(values.iter().map(Value::bytes).sum())
+    }
+
+    fn finish(mut self: Box<Self>) -> Outcome<u64> {
+        while !self.waiting.is_empty() {
+            self.run(self.one, self.columns)?;
+        }
+        wait(self.session, Request::Commit, &mut |_| {})?;
+        Ok(self.rows)
+    }
+}
+
+impl Drop for Inserts<'_> {
+    fn drop(&mut self) {
+        // Nothing to do when it was finished; nobody is left to hear of an error.
+        wait(self.session, Request::Rollback, &mut |_| {}).ok();
+    }
+}
+
+fn as_many(columns: usize, values: &[Value]) -> Outcome<()> {
+    match values.len() {
+        found if found == columns => Ok(()),
+        found => Err(SessionError { class: Class::Other, message: format!("{found} values for {columns} columns") }),
+    }
+}

@@ -1,0 +1,87 @@
+//! The connection: packets there and back. What the server says is read in place, as it comes, because it is on the
+//! measured path.
+
+use crate::socket::Socket;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::task::{ready, Poll};
+use transaction::{readable, Outcome, SessionError};
+use wire_mysql::Packets;
+
+pub struct Wire {
+    socket: Socket,
+    /// Nobody can listen in: the socket does not leave this machine.
+    pub private: bool,
+    pub packets: Packets,
+    /// Why nothing can be asked any more.
+    lost: Option<SessionError>,
+}
+
+impl Wire {
+    /// Connects. A `host` that is a path is the server's Unix socket.
+    pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
+        let private = Path::new(host).is_absolute();
+        let socket = if private { Socket::unix(host)? } else { Socket::tcp(host, port)? };
+        Ok(Wire::over(socket, private))
+    }
+
+    pub fn over(socket: Socket, private: bool) -> Wire {
+        Wire { socket, private, packets: Packets::default(), lost: None }
+    }
+
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.descriptor()
+    }
+
+    /// Sends what is in the packets' `out`; see [`Socket::send`].
+    pub fn send(&mut self) -> Outcome<bool> {
+        if let Some(why) = &self.lost {
+            self.packets.out.clear();
+            return Err(why.clone());
+        }
+        let heard = self.socket.send(&self.packets.out);
+        self.packets.out.clear();
+        Ok(heard)
+    }
+
+    /// Hands each packet to `each` until that answers something; pending when the socket has nothing more, as
+    /// edge-triggered news asks for. An error of `each` means that the conversation cannot be followed any more.
+    pub fn answers<T>(&mut self, mut each: impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Poll<Outcome<T>> {
+        loop {
+            match self.unread_packets(&mut each) {
+                Ok(Some(ended)) => return Poll::Ready(Ok(ended)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(self.lose(error))),
+            }
+            if let Err(error) = ready!(self.socket.hear()) {
+                return Poll::Ready(Err(self.lose(error)));
+            }
+        }
+    }
+
+    /// Sends what is in the packets' `out` and waits for the answers; not for the measured path.
+    pub fn converse<T>(&mut self, mut each: impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Outcome<T> {
+        self.send()?;
+        loop {
+            match self.answers(&mut each) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => readable(self.descriptor()),
+            }
+        }
+    }
+
+    fn unread_packets<T>(&mut self, each: &mut impl FnMut(&[u8]) -> Outcome<Option<T>>) -> Outcome<Option<T>> {
+        while let Some((content, length)) = self.packets.read(self.socket.unread())? {
+            let ended = each(content)?;
+            self.socket.read(length);
+            if ended.is_some() {
+                return Ok(ended);
+            }
+        }
+        Ok(None)
+    }
+
+    fn lose(&mut self, why: SessionError) -> SessionError {
+        self.lost.get_or_insert(why).clone()
+    }
+}

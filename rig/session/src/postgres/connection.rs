@@ -1,0 +1,117 @@
+//! The connection: messages there and back. What the server says is read in place, as it comes, because it is on the
+//! measured path.
+
+use crate::socket::Socket;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::task::{ready, Poll};
+use transaction::{garbled, readable, Class, Outcome, SessionError};
+use wire_postgres::{message, refusal, HEAD};
+
+pub struct Wire {
+    socket: Socket,
+    /// What is to be sent next.
+    pub out: Vec<u8>,
+    refused: Option<SessionError>,
+    /// Why nothing can be asked any more.
+    lost: Option<SessionError>,
+    /// A transaction is open, as the server last said.
+    pub open: bool,
+}
+
+/// Why the server has nothing more to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It waits for the next request.
+    Ready,
+    /// It waits for the data of a COPY.
+    CopyIn,
+}
+
+impl Wire {
+    /// Connects. A `host` that is a path is the directory of the server's Unix socket.
+    pub fn connect(host: &str, port: u16) -> Outcome<Wire> {
+        let socket = if Path::new(host).is_absolute() {
+            Socket::unix(&format!("{host}/.s.PGSQL.{port}"))?
+        } else {
+            Socket::tcp(host, port)?
+        };
+        Ok(Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false })
+    }
+
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.descriptor()
+    }
+
+    /// Fails when an earlier request has lost the server.
+    pub fn alive(&self) -> Outcome<()> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Sends what is in `out`; see [`Socket::send`].
+    pub fn send(&mut self) -> Outcome<bool> {
+        self.alive()?;
+        let heard = self.socket.send(&self.out);
+        self.out.clear();
+        Ok(heard)
+    }
+
+    /// Hands each message to `each` until the server waits for us; pending when the socket has nothing more, as
+    /// edge-triggered news asks for. A refusal is returned once the server is ready again.
+    pub fn answers(&mut self, mut each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Poll<Outcome<Ended>> {
+        loop {
+            match self.unread_messages(&mut each) {
+                Ok(Some(ended)) => return Poll::Ready(self.refused.take().map_or(Ok(ended), Err)),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(self.lose(error))),
+            }
+            if let Err(error) = ready!(self.socket.hear()) {
+                return Poll::Ready(Err(self.lose(error)));
+            }
+        }
+    }
+
+    /// Sends what is in `out` and waits for the answers; not for the measured path.
+    pub fn converse(&mut self, mut each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Ended> {
+        self.send()?;
+        loop {
+            match self.answers(&mut each) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => readable(self.descriptor()),
+            }
+        }
+    }
+
+    fn unread_messages(&mut self, each: &mut impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<Option<Ended>> {
+        let unread = self.socket.unread();
+        let (mut rest, whole) = (unread, unread.len());
+        let mut ended = None;
+        while ended.is_none() {
+            let Some((tag, body)) = message(rest)? else { break };
+            rest = &rest[HEAD + body.len()..];
+            match tag {
+                b'Z' => {
+                    self.open = *body.first().ok_or_else(garbled)? != b'I';
+                    ended = Some(Ended::Ready);
+                }
+                b'E' => {
+                    self.refused.get_or_insert_with(|| refusal(body));
+                }
+                b'G' => ended = Some(Ended::CopyIn),
+                tag => each(tag, body)?,
+            }
+        }
+        let read = whole - rest.len();
+        self.socket.read(read);
+        Ok(ended)
+    }
+
+    /// Nothing can be asked any more; what the server said last tells better why.
+    fn lose(&mut self, why: SessionError) -> SessionError {
+        let mut why = self.refused.take().unwrap_or(why);
+        if !why.class.is_final() {
+            why.class = Class::Connection;
+        }
+        self.lost.get_or_insert(why).clone()
+    }
+}

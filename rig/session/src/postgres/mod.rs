@@ -1,0 +1,278 @@
+//! PostgreSQL over its own protocol: binary prepared statements, one send and one receive a request.
+//!
+//! The measured path allocates nothing: what is constant of a statement's messages is written once, when it is prepared,
+//! and answers are read where they were received.
+
+mod connection;
+mod copy;
+mod login;
+
+use connection::{Ended, Wire};
+use copy::Copy;
+use protocol::Target;
+use std::os::fd::BorrowedFd;
+use std::task::Poll;
+use transaction::{
+    failed, garbled, Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value,
+};
+use wire_postgres::{affected, column_types, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
+
+pub struct Postgres {
+    wire: Wire,
+    /// Requests are queued where the protocol allows it, and sent with the next that needs its answer.
+    pipeline: bool,
+    statements: Vec<Prepared>,
+    /// The text of each.
+    texts: Vec<String>,
+    /// Statements written since the last answer, in their order.
+    asked: Vec<Asked>,
+    /// How many of them were answered.
+    answered: usize,
+    /// How often the server will yet say that it is ready, before the last time.
+    to_pass: usize,
+    changed: u64,
+    /// The first of the queued statements for one row that changed another number.
+    not_one: Option<u64>,
+    committed: bool,
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Copy)]
+struct Asked {
+    statement: Statement,
+    one: bool,
+}
+
+// Prepared first of all.
+const BEGIN: Statement = Statement(0);
+const COMMIT: Statement = Statement(1);
+const ROLLBACK: Statement = Statement(2);
+
+const SYNC: &[u8] = b"S\0\0\0\x04";
+const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
+impl Postgres {
+    pub fn open(target: &Target) -> Outcome<Postgres> {
+        let Target::Postgres { host, port, user, password, database, setup, pipeline } = target else {
+            unreachable!("session::open matches the target");
+        };
+        let mut wire = Wire::connect(host, *port)?;
+        login::log_in(&mut wire, database, user, password.as_deref())?;
+        let mut session = Postgres {
+            wire,
+            pipeline: *pipeline,
+            statements: Vec::new(),
+            texts: Vec::new(),
+            asked: Vec::new(),
+            answered: 0,
+            to_pass: 0,
+            changed: 0,
+            not_one: None,
+            committed: false,
+            values: Vec::new(),
+        };
+        for sql in setup {
+            session.batch(sql)?;
+        }
+        for (statement, sql) in [(BEGIN, "begin"), (COMMIT, "commit"), (ROLLBACK, "rollback")] {
+            assert_eq!(session.prepare(sql)?, statement);
+        }
+        Ok(session)
+    }
+
+    /// Writes Bind and Execute.
+    fn ask(&mut self, statement: Statement, parameters: &[Value], one: bool) -> Outcome<()> {
+        let prepared = &self.statements[statement.0];
+        let (wanted, found) = (prepared.parameters.len(), parameters.len());
+        if wanted != found {
+            return Err(failed(Class::Other, format!("{found} parameters for {wanted}: {}", self.texts[statement.0])));
+        }
+        if !prepared.put_integers(parameters, &mut self.wire.out) {
+            prepared.put(parameters, &mut self.wire.out)?;
+        }
+        self.asked.push(Asked { statement, one });
+        Ok(())
+    }
+
+    /// Waits until the server is ready for the next request.
+    fn converse(&mut self, each: impl FnMut(u8, &[u8]) -> Outcome<()>) -> Outcome<()> {
+        match self.wire.converse(each)? {
+            Ended::Ready => Ok(()),
+            Ended::CopyIn => Err(garbled()),
+        }
+    }
+
+    /// The types of a query's columns.
+    fn column_types(&mut self, sql: &str) -> Outcome<Vec<u32>> {
+        let statement = self.prepare(sql)?;
+        Ok(self.statements[statement.0].columns.clone())
+    }
+
+    /// What the answers to all that was asked come to.
+    fn verdict(&mut self, ended: Outcome<Ended>) -> Outcome<u64> {
+        let last = self.asked.last().map(|asked| asked.statement);
+        let not_one = self.not_one.take();
+        let committed = std::mem::take(&mut self.committed);
+        self.asked.clear();
+        self.answered = 0;
+        match ended? {
+            Ended::Ready => {}
+            Ended::CopyIn => return Err(garbled()),
+        }
+        match not_one {
+            Some(found) if committed => {
+                let SessionError { message, .. } = SessionError::not_one(found);
+                // It can neither be taken back nor tried again.
+                return Err(failed(Class::Other, format!("{message}, and was committed with its transaction")));
+            }
+            Some(found) if last != Some(ROLLBACK) => return Err(SessionError::not_one(found)),
+            _ => {}
+        }
+        if last == Some(COMMIT) && !committed {
+            // The answer to the commit of a transaction that has failed, and no error.
+            return Err(failed(Class::Other, "the commit was answered with a rollback".to_string()));
+        }
+        Ok(self.changed)
+    }
+}
+
+impl Session for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn engine_version(&mut self) -> Outcome<String> {
+        let rows = self.rows("show server_version")?;
+        let said = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
+        // Debian adds its own: "15.14 (Debian 15.14-0+deb12u1)".
+        Ok(said.split(' ').next().unwrap_or_default().to_string())
+    }
+
+    fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
+        if let Some(known) = self.texts.iter().position(|known| known == sql) {
+            return Ok(Statement(known));
+        }
+        let name = format!("s{}", self.statements.len());
+        put_prepare(&mut self.wire.out, &name, sql)?;
+        let (mut parameters, mut columns) = (Vec::new(), Vec::new());
+        self.converse(|tag, body| {
+            match tag {
+                b't' => parameters = parameter_types(body)?,
+                b'T' => columns = column_types(body)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        self.statements.push(Prepared::new(&name, parameters, columns)?);
+        self.texts.push(sql.to_string());
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
+        let nothing: &[Value] = &[];
+        let (statement, parameters, one) = match request {
+            Request::Begin | Request::BeginReading => (BEGIN, nothing, false),
+            Request::Commit => (COMMIT, nothing, false),
+            Request::Rollback if !self.wire.open && self.asked.is_empty() => {
+                return Poll::Ready(self.wire.alive().map(|()| 0))
+            }
+            Request::Rollback => (ROLLBACK, nothing, false),
+            Request::Run(statement, parameters) => (statement, parameters, false),
+            Request::One(statement, parameters) => (statement, parameters, true),
+        };
+        if statement == ROLLBACK && !self.asked.is_empty() {
+            // After an error the server passes over everything up to the next Sync: the rollback must not be in that.
+            self.wire.out.extend(SYNC);
+            self.to_pass += 1;
+        }
+        self.ask(statement, parameters, one)?;
+        if self.pipeline && (one || statement == BEGIN) {
+            return Poll::Ready(self.wire.alive().map(|()| 1));
+        }
+        self.wire.out.extend(SYNC);
+        if self.wire.send()? {
+            return self.resume(row);
+        }
+        Poll::Pending
+    }
+
+    fn resume(&mut self, row: Sink) -> Poll<Outcome<u64>> {
+        let Postgres { wire, statements, asked, values, answered, changed, not_one, committed, .. } = self;
+        let ended = wire.answers(|tag, body| {
+            match tag {
+                b'C' => {
+                    let Asked { statement, one } = *asked.get(*answered).ok_or_else(garbled)?;
+                    *changed = affected(body);
+                    *answered += 1;
+                    *committed |= statement == COMMIT && body.starts_with(b"COMMIT");
+                    if one && *changed != 1 && *answered < asked.len() {
+                        not_one.get_or_insert(*changed);
+                    }
+                }
+                // A queued statement's rows have nobody left who waits for them.
+                b'D' if *answered + 1 == asked.len() => {
+                    let columns = &statements[asked[*answered].statement.0].columns;
+                    read_row(body, columns, values)?;
+                    row(values);
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        match ended {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(ended) if self.to_pass > 0 => {
+                self.to_pass -= 1;
+                // Whatever was refused is taken back now.
+                match ended {
+                    Err(error) if self.wire.alive().is_err() => Poll::Ready(Err(error)),
+                    _ => {
+                        self.answered = self.asked.len() - 1;
+                        self.resume(row)
+                    }
+                }
+            }
+            Poll::Ready(ended) => Poll::Ready(self.verdict(ended)),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.wire.descriptor())
+    }
+
+    fn batch(&mut self, sql: &str) -> Outcome<()> {
+        put_query(&mut self.wire.out, sql)?;
+        self.converse(|_, _| Ok(()))
+    }
+
+    fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
+        put_query(&mut self.wire.out, sql)?;
+        let (mut columns, mut found) = (Vec::new(), Vec::new());
+        self.converse(|tag, body| {
+            match tag {
+                // The simple protocol answers everything as text.
+                b'T' => columns = vec![TEXT; column_types(body)?.len()],
+                b'D' => {
+                    let mut values = Vec::new();
+                    read_row(body, &columns, &mut values)?;
+                    found.push(values);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
+        Ok(Box::new(Copy::begin(self, table, columns)?))
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.wire.out.clear();
+        self.wire.out.extend(TERMINATE);
+        self.wire.send().ok();
+    }
+}

@@ -1,0 +1,175 @@
+//! Terminals submit transactions, each on a session of its own; here is how they are driven and what they measure.
+//!
+//! An embedded engine works inside the calling thread, so each of its terminals has one. Terminals of a server are futures
+//! that share a few threads (see [`drive`]): what a client costs is mostly the switching between threads.
+//!
+//! What belongs to the measurement:
+//! - closed loop by duration: every transaction that ends after the warm-up. Terminals start none after the planned end;
+//!   the measurement lasts until the last one in flight has ended, so that a stall at the end is not hidden.
+//! - open loop: every arrival whose scheduled time lies inside the measurement, whenever it is served. Those that no
+//!   terminal could start before the planned end are counted as unfinished.
+//! - by count: after the warm-up, exactly that many commits.
+
+mod acknowledgements;
+mod drive;
+mod monitor;
+mod pacing;
+mod record;
+mod series;
+mod shared;
+mod terminal;
+
+use acknowledgements::Acknowledgements;
+use drive::Task;
+use measure::{clock_read_ns, process_s, Noted};
+use monitor::RunMonitor;
+use pacing::Schedule;
+use protocol::{Extent, Pacing, PhaseName, RunPlan, RunResult};
+use rand::SeedableRng;
+use record::{summarise, Record};
+use series::Part;
+use shared::Shared;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Barrier, Mutex};
+use std::time::Instant;
+use terminal::Terminal;
+use transaction::{Acknowledged, KindSpec, Rng, Script, Session};
+
+/// A terminal ready to start.
+pub struct Ready {
+    pub session: Box<dyn Session>,
+    pub script: Box<dyn Script>,
+    /// Works off what terminals have queued, instead of submitting transactions of its own.
+    pub worker: bool,
+}
+
+/// News of a run, for people.
+pub struct News {
+    pub phase: PhaseName,
+    pub fraction: Option<f64>,
+    pub elapsed_s: f64,
+    pub committed: u64,
+    pub rate_per_s: f64,
+}
+
+/// Why a run could not go on.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub String);
+
+/// How many threads drive the terminals. One each where a call keeps its thread busy or waiting until it is answered.
+fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {
+    if terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
+        return terminals.len();
+    }
+    let wanted = plan.threads.map_or_else(default_threads, |threads| threads as usize);
+    wanted.min(plan.terminals as usize)
+}
+
+/// Half of the processors: the server, which does the greater part of the work, may well have the same ones.
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |many| many.get().div_ceil(2))
+}
+
+/// Runs `plan` over the terminals. `news` is called from the calling thread about once a second, and when the measurement
+/// begins and, by its duration, ends: then its fraction is 1 for the first time.
+///
+/// Answers the result and what the engine acknowledged, warm-up included.
+pub fn run(
+    plan: &RunPlan,
+    seed: u64,
+    kinds: &[KindSpec],
+    terminals: Vec<Ready>,
+    noted: Option<&Mutex<Vec<Noted>>>,
+    news: &mut dyn FnMut(News),
+) -> Result<(RunResult, Acknowledged), Stopped> {
+    let warmup_ns = (plan.warmup_s * 1e9) as u64;
+    let (end_ns, tickets) = match plan.extent {
+        Extent::Duration { seconds } => (warmup_ns + (seconds * 1e9) as u64, 0),
+        Extent::Count { transactions } => (u64::MAX, transactions as i64),
+    };
+    let schedule = match plan.pacing {
+        Pacing::Closed { .. } => None,
+        Pacing::Open { rate_per_s, arrivals } => Some(Mutex::new(Schedule::new(rate_per_s, arrivals, seed))),
+    };
+    let open = schedule.is_some();
+    let acknowledgements = match &plan.acknowledge_to {
+        None => None,
+        Some(path) => {
+            Some(Acknowledgements::open(Path::new(path)).map_err(|error| Stopped(format!("{path}: {error}")))?)
+        }
+    };
+    let clock_read_ns = clock_read_ns();
+    let shared = Shared {
+        plan,
+        began: Instant::now(),
+        warmup_ns,
+        end_ns,
+        tickets: AtomicI64::new(tickets),
+        schedule,
+        acknowledgements,
+        committed: AtomicU64::new(0),
+        at_work: AtomicU64::new(plan.terminals.into()),
+        stop: AtomicBool::new(false),
+        stopped: Mutex::new(None),
+        noted,
+    };
+    let threads = threads(plan, &terminals);
+    let mut shares: Vec<Vec<(usize, Ready)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, ready) in terminals.into_iter().enumerate() {
+        shares[index % threads].push((index, ready));
+    }
+    let (parts, arriving) = mpsc::channel();
+    let seat = |share: Vec<(usize, Ready)>, parts: Sender<Part>| -> Vec<Terminal> {
+        let terminals = share.into_iter().map(|(index, ready)| {
+            let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            Terminal::new(&shared, index, kinds.len(), ready, rng, clock_read_ns, parts.clone())
+        });
+        terminals.collect()
+    };
+    let mut monitor = RunMonitor::new(&shared, tickets, news, arriving);
+    let records: Vec<Record> = if threads == 1 && shares[0].len() > 1 {
+        // On this thread: in a process of one thread each system call is cheaper.
+        let terminals = seat(shares.remove(0), parts);
+        let records = drive_share(&shared, terminals, Some(&mut || monitor.look()));
+        monitor.attend();
+        records
+    } else {
+        let barrier = Barrier::new(threads);
+        std::thread::scope(|scope| {
+            let start = |share| {
+                let (shared, barrier, seat, parts) = (&shared, &barrier, &seat, parts.clone());
+                scope.spawn(move || {
+                    let terminals = seat(share, parts);
+                    barrier.wait();
+                    drive_share(shared, terminals, None)
+                })
+            };
+            let handles: Vec<_> = shares.into_iter().map(start).collect();
+            drop(parts);
+            monitor.attend();
+            handles.into_iter().flat_map(|handle| handle.join().expect("a terminal does not panic")).collect()
+        })
+    };
+    let RunMonitor { series, cpu_before, .. } = monitor;
+    let cpu_after = process_s();
+    if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
+        return Err(stopped);
+    }
+    Ok(summarise(plan, threads, kinds, warmup_ns, open, clock_read_ns, records, series, cpu_before, cpu_after))
+}
+
+/// Drives one thread's terminals to their end and brings back their records.
+fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::Chore>) -> Vec<Record> {
+    let mut records: Vec<Option<Record>> = terminals.iter().map(|_| None).collect();
+    let tasks = terminals.into_iter().zip(&mut records).map(|(terminal, record)| Task {
+        socket: terminal.socket,
+        future: Box::pin(async move { *record = Some(terminal.run().await) }),
+    });
+    if let Err(error) = drive::drive(tasks.collect(), chore) {
+        shared.stop(Stopped(format!("waiting for sessions: {error}")));
+    }
+    records.into_iter().flatten().collect()
+}

@@ -1,0 +1,370 @@
+//! One terminal: what is due when, its transactions with their retries, and what is recorded of each.
+
+use crate::acknowledgements::Acknowledgements;
+use crate::record::Record;
+use crate::series::{Collector, Happened, Part};
+use crate::shared::Shared;
+use crate::{Ready, Stopped};
+use measure::{monotonic_ns, Noted};
+use protocol::Pacing;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+use transaction::{sleep_until, Client, Drawn, Ended, Outcome, Refused, Rng, Script};
+
+/// One transaction in so many has its processor time sampled.
+const SAMPLE_EVERY: u64 = 64;
+/// An arrival taken later than this was late.
+const LATE_NS: u64 = 1_000_000;
+/// A terminal that fails so often in a row without a commit will not succeed any more.
+const HOPELESS: u64 = 100;
+
+/// So many of a terminal's transactions are noted while system calls are watched; the calls of more are not kept either.
+const NOTED_MAX: usize = 1 << 18;
+
+/// How long a worker that found nothing to do waits before it looks again.
+const IDLE: Duration = Duration::from_millis(1);
+
+/// Submits transactions, or works off what others have queued, on a session of its own.
+pub struct Terminal<'a> {
+    shared: &'a Shared<'a>,
+    number: u32,
+    /// What its session may wait for.
+    pub socket: Option<RawFd>,
+    client: Client,
+    script: Box<dyn Script>,
+    worker: bool,
+    acknowledgements: Option<Acknowledgements<'a>>,
+    rng: Rng,
+    parts: Sender<Part>,
+    collector: Collector,
+    record: Record,
+    in_vain: u64,
+}
+
+/// When a transaction was due and whether it belongs to the measurement for that.
+struct Due {
+    scheduled_ns: Option<u64>,
+    ticket: bool,
+}
+
+impl<'a> Terminal<'a> {
+    pub fn new(
+        shared: &'a Shared<'a>,
+        index: usize,
+        kinds: usize,
+        ready: Ready,
+        rng: Rng,
+        clock_read_ns: f64,
+        parts: Sender<Part>,
+    ) -> Terminal<'a> {
+        Terminal {
+            shared,
+            number: index as u32,
+            socket: ready.session.descriptor().map(|socket| socket.as_raw_fd()),
+            client: Client::new(ready.session, clock_read_ns, shared.noted.is_some()),
+            script: ready.script,
+            worker: ready.worker,
+            acknowledgements: shared.acknowledgements.as_ref().map(|file| Acknowledgements::new(file, index)),
+            rng,
+            parts,
+            collector: Collector::new(),
+            record: Record::new(kinds),
+            in_vain: 0,
+        }
+    }
+
+    /// Goes on until the run's end.
+    pub async fn run(mut self) -> Record {
+        if self.worker {
+            self.work_off().await;
+        } else {
+            self.submit().await;
+            self.shared.at_work.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(part) = self.collector.take() {
+            self.hand_on(part);
+        }
+        self.record.sampled = self.client.sampled;
+        if let Some(noted) = self.shared.noted {
+            noted.lock().expect("no panic under this lock").append(&mut self.record.noted);
+        }
+        self.record
+    }
+
+    async fn submit(&mut self) {
+        let think = match self.shared.plan.pacing {
+            Pacing::Closed { think_ms } => Duration::from_secs_f64(think_ms / 1e3),
+            Pacing::Open { .. } => Duration::ZERO,
+        };
+        let mut number = 0u64;
+        while let Some(due) = self.next().await {
+            let Some(drawn) = self.script.draw(&mut self.rng) else {
+                self.give_back(&due);
+                return;
+            };
+            if !self.pause(drawn.keying).await {
+                self.give_back(&due);
+                continue;
+            }
+            self.sampled_transaction(&due, drawn, number).await;
+            number += 1;
+            self.pause(think + drawn.think).await;
+        }
+    }
+
+    /// Works off what terminals have queued, until they have ended.
+    async fn work_off(&mut self) {
+        let shared = self.shared;
+        let mut number = 0u64;
+        while !shared.stop.load(Ordering::Relaxed)
+            && shared.at_work.load(Ordering::Relaxed) > 0
+            && shared.now_ns() < shared.end_ns
+        {
+            match self.script.draw(&mut self.rng) {
+                Some(drawn) => {
+                    let ticket = shared.end_ns == u64::MAX && shared.now_ns() >= shared.warmup_ns;
+                    // Counted, but no transaction of a terminal: it takes none of a run's tickets.
+                    let due = Due { scheduled_ns: None, ticket };
+                    self.sampled_transaction(&due, drawn, number).await;
+                    number += 1;
+                }
+                None => sleep_until(Instant::now() + IDLE).await,
+            }
+        }
+    }
+
+    /// Waits, but not past the end; answers whether the end has not come.
+    async fn pause(&self, length: Duration) -> bool {
+        let shared = self.shared;
+        if !length.is_zero() {
+            let until_ns = shared.now_ns().saturating_add(length.as_nanos() as u64);
+            sleep_until(shared.at(until_ns.min(shared.end_ns))).await;
+            return shared.now_ns() < shared.end_ns && !shared.stop.load(Ordering::Relaxed);
+        }
+        true
+    }
+
+    async fn sampled_transaction(&mut self, due: &Due, drawn: Drawn, number: u64) {
+        if number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns {
+            self.client.begin_sample();
+        }
+        self.transaction(due, drawn).await;
+        self.client.end_sample();
+    }
+
+    /// Waits for the next transaction to be due; `None` when there is none any more.
+    async fn next(&mut self) -> Option<Due> {
+        let shared = self.shared;
+        if shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut late = false;
+        let scheduled_ns = match &shared.schedule {
+            None => None,
+            Some(schedule) => {
+                let time_ns = schedule.lock().expect("no panic under this lock").take();
+                if time_ns >= shared.end_ns {
+                    return None;
+                }
+                late = self.await_arrival(time_ns).await?;
+                Some(time_ns)
+            }
+        };
+        let now_ns = shared.now_ns();
+        if scheduled_ns.is_none() && now_ns >= shared.end_ns {
+            return None;
+        }
+        let ticket = shared.end_ns == u64::MAX && now_ns >= shared.warmup_ns;
+        if ticket && shared.tickets.fetch_sub(1, Ordering::Relaxed) <= 0 {
+            shared.tickets.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        if let Some(time_ns) = scheduled_ns {
+            // A run by count measures the transactions that have a ticket, whenever they were due.
+            let measured = if shared.end_ns == u64::MAX { ticket } else { time_ns >= shared.warmup_ns };
+            self.record.arrivals.scheduled += u64::from(measured);
+            self.record.arrivals.late += u64::from(measured && late);
+        }
+        Some(Due { scheduled_ns, ticket })
+    }
+
+    /// Sleeps until an arrival is due; answers whether it was taken late, `None` if only after the end: it is unfinished.
+    async fn await_arrival(&mut self, time_ns: u64) -> Option<bool> {
+        let shared = self.shared;
+        let now_ns = shared.now_ns();
+        if now_ns < time_ns {
+            sleep_until(shared.at(time_ns)).await;
+            return Some(false);
+        }
+        if now_ns >= shared.end_ns {
+            self.leave_unfinished(time_ns);
+            return None;
+        }
+        Some(now_ns - time_ns > LATE_NS)
+    }
+
+    /// This arrival, and every further one of the schedule before the end, was never started.
+    fn leave_unfinished(&mut self, first_ns: u64) {
+        let shared = self.shared;
+        let mut time_ns = first_ns;
+        loop {
+            if time_ns >= shared.warmup_ns {
+                self.record.arrivals.scheduled += 1;
+                self.record.arrivals.unfinished += 1;
+                let waited_ms = (shared.end_ns - time_ns) as f64 / 1e6;
+                let longest = &mut self.record.arrivals.unfinished_wait_ms_max;
+                *longest = longest.max(waited_ms);
+            }
+            let Some(schedule) = &shared.schedule else { return };
+            time_ns = schedule.lock().expect("no panic under this lock").take();
+            if time_ns >= shared.end_ns {
+                return;
+            }
+        }
+    }
+
+    /// One transaction with its retries.
+    async fn transaction(&mut self, due: &Due, drawn: Drawn) {
+        let shared = self.shared;
+        let started_ns = shared.now_ns();
+        let noting_ns = shared.noted.map(|_| monotonic_ns());
+        let mut tries_left = shared.plan.retries;
+        loop {
+            let began_ns = self.acknowledgements.as_ref().map(|_| monotonic_ns());
+            let outcome = self.script.attempt(&mut self.client).await;
+            let ended_ns = shared.now_ns();
+            match outcome {
+                Ok(Ended::Committed) => {
+                    if let (Some(acknowledgements), Some(began_ns)) = (&mut self.acknowledgements, began_ns) {
+                        if let Err(error) = acknowledgements.write(drawn.kind, drawn.number, began_ns) {
+                            shared.stop(Stopped(format!("writing acknowledgements: {error}")));
+                        }
+                    }
+                    self.in_vain = 0;
+                    if let Some(begin_ns) = noting_ns.filter(|_| self.record.noted.len() < NOTED_MAX) {
+                        let (tid, commit_ns) =
+                            (rustix::thread::gettid().as_raw_pid() as u32, self.client.commit_ns.take());
+                        let end_ns = monotonic_ns();
+                        self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
+                    }
+                    self.record.acknowledged.commit(drawn.kind);
+                    shared.committed.fetch_add(1, Ordering::Relaxed);
+                    let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
+                    let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
+                    if self.belongs(due, ended_ns) {
+                        self.record.counts.committed += 1;
+                        self.record.latency.record(latency_ns);
+                        self.record.service.record(ended_ns - started_ns);
+                        self.record.last_end_ns = ended_ns;
+                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                            kind.committed += 1;
+                            kind.latency.record(latency_ns);
+                        }
+                    }
+                    self.note(ended_ns, &Happened::Committed { latency_ns });
+                    return;
+                }
+                Ok(Ended::RolledBack) => {
+                    self.in_vain = 0;
+                    if self.belongs(due, ended_ns) {
+                        self.record.counts.rolled_back += 1;
+                        self.record.last_end_ns = ended_ns;
+                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                            kind.rolled_back += 1;
+                        }
+                    }
+                    self.give_back(due);
+                    return;
+                }
+                Ok(Ended::Queued) => {
+                    self.give_back(due);
+                    return;
+                }
+                Err(refused) => {
+                    let rolled_back = self.client.rollback().await;
+                    let again = self.refused(due, drawn.kind, &refused, rolled_back, tries_left > 0);
+                    if !again {
+                        self.give_back(due);
+                        return;
+                    }
+                    tries_left -= 1;
+                }
+            }
+        }
+    }
+
+    /// Books a refusal; answers whether the transaction is to be tried again.
+    fn refused(
+        &mut self,
+        due: &Due,
+        kind: usize,
+        refused: &Refused,
+        rolled_back: Outcome<()>,
+        may_retry: bool,
+    ) -> bool {
+        let shared = self.shared;
+        let ended_ns = shared.now_ns();
+        let class = refused.error.class;
+        let conflict = class.is_conflict();
+        if refused.at_commit && !conflict {
+            self.record.acknowledged.unknown += 1;
+        }
+        let stopping = shared.stop.load(Ordering::Relaxed);
+        let past_end = ended_ns >= shared.end_ns && due.scheduled_ns.is_none();
+        let again = conflict && may_retry && !stopping && !past_end;
+        if self.belongs(due, ended_ns) {
+            *self.record.classes.entry(class).or_default() += 1;
+            let counts = &mut self.record.counts;
+            if conflict {
+                counts.conflicts += 1;
+                counts.retries += u64::from(again);
+                counts.given_up += u64::from(!again);
+            } else {
+                counts.errors += 1;
+            }
+            if let Some(of_kind) = self.record.kinds.get_mut(kind) {
+                of_kind.conflicts += u64::from(conflict);
+                of_kind.given_up += u64::from(conflict && !again);
+                of_kind.errors += u64::from(!conflict);
+            }
+            self.record.last_end_ns = ended_ns;
+        }
+        self.record.samples.entry(class).or_insert_with(|| refused.error.message.clone());
+        self.note(ended_ns, if conflict { &Happened::Conflict } else { &Happened::Error });
+        self.in_vain += 1;
+        if class.is_final() || (!conflict && self.in_vain >= HOPELESS) {
+            shared.stop(Stopped(refused.error.message.clone()));
+        } else if let Err(error) = rolled_back {
+            shared.stop(Stopped(format!("rolling back: {}", error.message)));
+        }
+        again
+    }
+
+    fn belongs(&self, due: &Due, ended_ns: u64) -> bool {
+        match due.scheduled_ns {
+            Some(time_ns) if self.shared.end_ns != u64::MAX => time_ns >= self.shared.warmup_ns,
+            _ if self.shared.end_ns == u64::MAX => due.ticket,
+            _ => ended_ns >= self.shared.warmup_ns,
+        }
+    }
+
+    /// A ticket that did not become a commit goes back, so that the run ends with the number asked for.
+    fn give_back(&self, due: &Due) {
+        if due.ticket && !self.worker {
+            self.shared.tickets.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn note(&mut self, at_ns: u64, what: &Happened) {
+        if let Some(part) = self.collector.note(at_ns as i64 - self.shared.warmup_ns as i64, what) {
+            self.hand_on(part);
+        }
+    }
+
+    fn hand_on(&self, part: Part) {
+        // The receiver lives until every terminal has ended.
+        self.parts.send(part).ok();
+    }
+}

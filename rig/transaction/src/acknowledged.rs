@@ -1,0 +1,62 @@
+//! What an engine has acknowledged, to hold against what is there.
+
+pub const KINDS_MAX: usize = 8;
+
+/// More than can have been acknowledged to anybody else.
+const MANY: u64 = 1 << 40;
+
+/// What this process has been told by the engine, over all its runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Acknowledged {
+    pub committed: u64,
+    /// The commit call itself failed: it may or may not have taken place.
+    pub unknown: u64,
+    /// Commits by kind of transaction, in the order of [`Workload::kinds`].
+    pub kinds: [u64; KINDS_MAX],
+}
+
+impl Acknowledged {
+    /// Whether `found` transactions in the database agree with what was acknowledged.
+    pub fn agrees(&self, found: i64) -> bool {
+        self.allows(self.committed, found)
+    }
+
+    /// The same of one kind of transaction; those unknown may all be of that kind.
+    pub fn agrees_of(&self, kind: usize, found: i64) -> bool {
+        self.allows(self.kinds[kind], found)
+    }
+
+    /// What was acknowledged, `committed` of it in question, for people.
+    pub fn shown(&self, committed: u64) -> String {
+        match self.unknown {
+            MANY => format!("at least {committed} commits acknowledged"),
+            unknown => format!("{committed} commits acknowledged, {unknown} unknown"),
+        }
+    }
+
+    fn allows(&self, committed: u64, found: i64) -> bool {
+        u64::try_from(found).is_ok_and(|n| (committed..=committed + self.unknown).contains(&n))
+    }
+
+    pub fn commit(&mut self, kind: usize) {
+        self.committed += 1;
+        self.kinds[kind] += 1;
+    }
+
+    /// What another process was told, commits of each kind: more may be there.
+    pub fn at_least(kinds: &[u64]) -> Acknowledged {
+        let mut told = Acknowledged { committed: kinds.iter().sum(), unknown: MANY, ..Acknowledged::default() };
+        for (sum, kind) in told.kinds.iter_mut().zip(kinds) {
+            *sum = *kind;
+        }
+        told
+    }
+
+    pub fn add(&mut self, other: &Acknowledged) {
+        self.committed += other.committed;
+        self.unknown += other.unknown;
+        for (sum, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            *sum += kind;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
+
+use crate::{wait_for_socket, Class, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use measure::{monotonic_ns, thread_ns};
+use std::future::poll_fn;
+
+pub struct Client {
+    session: Box<dyn Session>,
+    clock_read_ns: f64,
+    meter: Option<Meter>,
+    pub sampled: Sampled,
+    /// Whether it is noted when a commit is asked for.
+    noting: bool,
+    /// When that was, of the last one.
+    pub commit_ns: Option<u64>,
+}
+
+/// The thread's processor time over one transaction. The thread may drive others in between: what passes while an answer
+/// is pending is left out.
+struct Meter {
+    /// When this transaction last got the thread.
+    since_ns: u64,
+    whole_ns: u64,
+    inside_ns: u64,
+    calls: u64,
+}
+
+impl Client {
+    pub fn new(session: Box<dyn Session>, clock_read_ns: f64, noting: bool) -> Client {
+        Client { session, clock_read_ns, meter: None, sampled: Sampled::default(), noting, commit_ns: None }
+    }
+
+    pub async fn begin(&mut self) -> Outcome<()> {
+        self.ask(Request::Begin, &mut |_| {}).await.map(|_| ())
+    }
+
+    /// As [`Client::begin`], for a transaction that writes nothing.
+    pub async fn begin_reading(&mut self) -> Outcome<()> {
+        self.ask(Request::BeginReading, &mut |_| {}).await.map(|_| ())
+    }
+
+    pub async fn commit(&mut self) -> Outcome<()> {
+        self.ask(Request::Commit, &mut |_| {}).await.map(|_| ())
+    }
+
+    /// Safe to call when no transaction is open.
+    pub async fn rollback(&mut self) -> Outcome<()> {
+        self.ask(Request::Rollback, &mut |_| {}).await.map(|_| ())
+    }
+
+    /// Runs a statement that answers no rows; answers how many it changed.
+    pub async fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
+        self.ask(Request::Run(statement, parameters), &mut |_| {}).await
+    }
+
+    /// Runs a statement that must change exactly one row. An engine may, at weak isolation, pass over a row that another
+    /// transaction is changing: that is a refusal, not a success.
+    pub async fn change_one(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+        match self.ask(Request::One(statement, parameters), &mut |_| {}).await? {
+            1 => Ok(()),
+            found => Err(SessionError::not_one(found)),
+        }
+    }
+
+    /// Runs a query and hands each row to `row`.
+    pub async fn query(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value],
+        mut row: impl FnMut(&[Value]),
+    ) -> Outcome<()> {
+        self.ask(Request::Run(statement, parameters), &mut row).await.map(|_| ())
+    }
+
+    /// Runs a query that must answer exactly one row, whose values `row` takes.
+    pub async fn query_one(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value],
+        mut row: impl FnMut(&[Value]),
+    ) -> Outcome<()> {
+        let mut found = 0;
+        self.query(statement, parameters, |values| {
+            found += 1;
+            row(values);
+        })
+        .await?;
+        match found {
+            1 => Ok(()),
+            0 => Err(SessionError { class: Class::RowMissed, message: "a row to be read was not found".to_string() }),
+            _ => Err(SessionError { class: Class::Other, message: format!("a query for one row found {found}") }),
+        }
+    }
+
+    async fn ask(&mut self, request: Request<'_>, row: Sink<'_>) -> Outcome<u64> {
+        if self.noting && matches!(request, Request::Commit) {
+            self.commit_ns = Some(monotonic_ns());
+        }
+        let mut request = Some(request);
+        poll_fn(|_| {
+            let began_ns = self.meter.as_ref().map(|_| thread_ns());
+            let first = request.take();
+            if let (Some(meter), None, Some(now_ns)) = (&mut self.meter, &first, began_ns) {
+                meter.since_ns = now_ns;
+            }
+            let answer = match first {
+                Some(request) => self.session.call(request, row),
+                None => self.session.resume(row),
+            };
+            if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
+                let now_ns = thread_ns();
+                meter.inside_ns += now_ns - began_ns;
+                meter.calls += 1;
+                if answer.is_pending() {
+                    meter.whole_ns += now_ns - meter.since_ns;
+                }
+            }
+            if answer.is_pending() {
+                wait_for_socket();
+            }
+            answer
+        })
+        .await
+    }
+
+    /// From here to [`Client::end_sample`] calls are clocked.
+    pub fn begin_sample(&mut self) {
+        self.meter = Some(Meter { since_ns: thread_ns(), whole_ns: 0, inside_ns: 0, calls: 0 });
+    }
+
+    /// Adds the transaction to the sample. Between any two readings lies one reading's cost: with `n` calls there are
+    /// `n` gaps inside calls and at most `n + 1` outside.
+    pub fn end_sample(&mut self) {
+        let Some(meter) = self.meter.take() else { return };
+        let whole = (meter.whole_ns + thread_ns() - meter.since_ns) as f64;
+        let calls = meter.calls as f64;
+        let outside = whole - meter.inside_ns as f64 - (calls + 1.0) * self.clock_read_ns;
+        self.sampled.transactions += 1;
+        self.sampled.session_ns += (meter.inside_ns as f64 - calls * self.clock_read_ns).max(0.0);
+        self.sampled.generator_ns += outside.max(0.0);
+    }
+}
+
+/// Sums over the sampled transactions of one terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sampled {
+    pub transactions: u64,
+    pub generator_ns: f64,
+    pub session_ns: f64,
+}
+
+impl Sampled {
+    pub fn add(&mut self, other: Sampled) {
+        self.transactions += other.transactions;
+        self.generator_ns += other.generator_ns;
+        self.session_ns += other.session_ns;
+    }
+}

@@ -1,0 +1,149 @@
+//! What a load has to work with: sessions that fill tables side by side, and the count of what is written.
+
+use crate::{Class, Dialect, OneByOne, Outcome, Session, SessionError, Value};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Mutex;
+
+/// Opens a session of the database that is loaded.
+pub type Open<'a> = &'a (dyn Fn() -> Outcome<Box<dyn Session>> + Sync);
+
+pub struct LoadContext<'a> {
+    open: Open<'a>,
+    dialect: Dialect,
+    seed: u64,
+    sessions: usize,
+    one_by_one: bool,
+    from_warehouses: u32,
+    expected: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl<'a> LoadContext<'a> {
+    pub fn new(
+        open: Open<'a>,
+        dialect: Dialect,
+        seed: u64,
+        sessions: u32,
+        one_by_one: bool,
+        from_warehouses: u32,
+    ) -> LoadContext<'a> {
+        // SQLite admits one writer.
+        let sessions = if dialect == Dialect::Sqlite { 1 } else { sessions as usize };
+        let (expected, rows, bytes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        LoadContext { open, dialect, seed, sessions, one_by_one, from_warehouses, expected, rows, bytes }
+    }
+
+    /// Seed of every random value that is loaded.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many are loaded already.
+    pub fn warehouses_there(&self) -> i64 {
+        self.from_warehouses.into()
+    }
+
+    pub fn sessions(&self) -> usize {
+        self.sessions
+    }
+
+    pub fn session(&self) -> Outcome<Box<dyn Session>> {
+        (self.open)()
+    }
+
+    /// How many rows the load will write, for those who watch it.
+    pub fn expect(&self, rows: u64) {
+        self.expected.store(rows, Ordering::Relaxed);
+    }
+
+    pub fn expected(&self) -> u64 {
+        self.expected.load(Ordering::Relaxed)
+    }
+
+    /// Rows and bytes written so far.
+    pub fn written(&self) -> (u64, u64) {
+        (self.rows.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    pub fn wrote(&self, rows: u64, bytes: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Works off `tasks` over the context's sessions. The first error ends the work.
+    pub fn each<T: Send>(
+        &self,
+        tasks: Vec<T>,
+        work: impl Fn(&mut dyn Session, T) -> Outcome<()> + Sync,
+    ) -> Outcome<()> {
+        let width = self.sessions.min(tasks.len());
+        let tasks = Mutex::new(VecDeque::from(tasks));
+        let stop = AtomicBool::new(false);
+        let next = || {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            tasks.lock().expect("no panic under this lock").pop_front()
+        };
+        let one = || -> Outcome<()> {
+            let mut session = self.session()?;
+            while let Some(task) = next() {
+                work(session.as_mut(), task)?;
+            }
+            Ok(())
+        };
+        let worker = || one().inspect_err(|_| stop.store(true, Ordering::Relaxed));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..width).map(|_| scope.spawn(worker)).collect();
+            let ended = workers.into_iter().map(|worker| worker.join().expect("a loader does not panic"));
+            ended.collect::<Vec<Outcome<()>>>().into_iter().collect()
+        })
+    }
+
+    /// Writes rows into a table. `next` fills in one row's values and answers whether there was one.
+    pub fn fill(
+        &self,
+        session: &mut dyn Session,
+        table: &str,
+        columns: &[&str],
+        mut next: impl FnMut(&mut Vec<Value>) -> bool,
+    ) -> Outcome<u64> {
+        let mut bulk = if self.one_by_one {
+            Box::new(OneByOne::begin(session, table, columns)?)
+        } else {
+            session.bulk(table, columns)?
+        };
+        let mut values = Vec::with_capacity(columns.len());
+        let (mut written, mut rows, mut bytes) = (0, 0, 0);
+        while next(&mut values) {
+            bytes += bulk.row(&values)?;
+            rows += 1;
+            if rows == 1000 {
+                self.wrote(rows, bytes);
+                written += rows;
+                (rows, bytes) = (0, 0);
+            }
+        }
+        self.wrote(rows, bytes);
+        written += rows;
+        match bulk.finish()? {
+            taken if taken == written => Ok(taken),
+            taken => Err(SessionError {
+                class: Class::Other,
+                message: format!("{table}: {written} rows were sent and {taken} taken"),
+            }),
+        }
+    }
+
+    /// Runs statements one after another on a session of their own.
+    pub fn statements<S: AsRef<str>>(&self, statements: impl IntoIterator<Item = S>) -> Outcome<()> {
+        let mut session = self.session()?;
+        statements.into_iter().try_for_each(|sql| session.batch(sql.as_ref()))
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}

@@ -1,0 +1,61 @@
+//! The transactions of one terminal or one worker.
+
+use crate::{Client, SessionError};
+use rand_chacha::ChaCha8Rng;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+pub type Rng = ChaCha8Rng;
+
+/// How an attempt at a transaction ended, when it did not end in an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Committed,
+    /// As the workload itself wanted it.
+    RolledBack,
+    /// Left to a worker; the database has not been asked anything.
+    Queued,
+}
+
+/// The transaction drawn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Drawn {
+    /// Its place in [`Workload::kinds`](crate::Workload::kinds); 0 where there is but one.
+    pub kind: usize,
+    /// Pause before it is submitted, which is when its latency begins.
+    pub keying: Duration,
+    /// Pause after it, beside the run's own.
+    pub think: Duration,
+    /// When a terminal queued it: its latency began then.
+    pub queued: Option<Instant>,
+    /// Its number among those of its terminal, where the workload writes it into the database.
+    pub number: u64,
+}
+
+/// An attempt under way.
+pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Ended, Refused>> + 'a>>;
+
+/// One terminal's transactions, or one worker's.
+pub trait Script: Send {
+    /// Chooses the next transaction's inputs. `None` from a worker: nothing is queued; from a terminal: it has nothing
+    /// more to do.
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn>;
+
+    /// One attempt at the transaction last drawn, from begin to commit. After an error the caller rolls back and may
+    /// call again: the inputs stay the same.
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a>;
+}
+
+/// An attempt that failed, and whether it was the commit itself that did.
+#[derive(Debug)]
+pub struct Refused {
+    pub error: SessionError,
+    pub at_commit: bool,
+}
+
+impl From<SessionError> for Refused {
+    fn from(error: SessionError) -> Self {
+        Refused { error, at_commit: false }
+    }
+}

@@ -1,0 +1,41 @@
+//! A value of a statement or a row, in the same few kinds for every engine.
+
+/// A value that goes into a statement or comes out of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+impl Value {
+    /// As an integer; sums arrive as whole reals from some engines.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(n) => Some(*n),
+            Value::Real(x) if x.fract() == 0.0 => Some(*x as i64),
+            Value::Text(s) => s.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the value itself.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Value::Null => 0,
+            Value::Int(_) | Value::Real(_) => 8,
+            Value::Text(s) => s.len() as u64,
+        }
+    }
+
+    /// As a person reads it; `None` for NULL.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Value::Null => None,
+            Value::Int(n) => Some(n.to_string()),
+            Value::Real(x) => Some(x.to_string()),
+            Value::Text(s) => Some(s.trim_end().to_string()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `commits`: one row inserted, one commit, over and over: what a commit costs and nothing else.
+//!
+//! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
+
+use super::{commit, condition, number, LETTERS};
+use protocol::Condition;
+use rand::Rng as _;
+use transaction::{
+    Acknowledged, Attempt, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value,
+    Workload,
+};
+
+pub struct Commits {
+    pub row_bytes: u32,
+}
+
+impl Workload for Commits {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        let id = match context.dialect() {
+            // SQLite's rowid: "bigint" would add an index of its own beside it.
+            Dialect::Sqlite => "integer primary key",
+            _ => "bigint not null primary key",
+        };
+        let width = self.row_bytes.max(1);
+        context.statements([format!("create table commits (id {id}, terminal integer, payload varchar({width}))")])
+    }
+
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let rows = number(session, "select count(*) from commits")?;
+        let length = match session.dialect() {
+            Dialect::Sqlite => "length",
+            _ => "char_length",
+        };
+        let sql = format!("select count(*) from commits where {length}(payload) <> {}", self.row_bytes);
+        let short = number(session, &sql)?;
+        Ok(vec![
+            condition(
+                "rows_match_acknowledged",
+                acknowledged.agrees(rows),
+                format!("{rows} rows, {}", acknowledged.shown(acknowledged.committed)),
+            ),
+            condition(
+                "payloads_are_whole",
+                short == 0,
+                format!("{short} rows of another length than {}", self.row_bytes),
+            ),
+        ])
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        let insert = session.prepare("insert into commits (id, terminal, payload) values (?, ?, ?)")?;
+        Ok(Box::new(Insert {
+            insert,
+            // Ids of different runs and terminals never meet, and rise together.
+            next_id: (seat.run << 40) as i64 + 1 + seat.terminal as i64,
+            step: seat.terminals as i64,
+            row: [Value::Int(0), Value::Int(seat.terminal as i64), Value::Text("x".repeat(self.row_bytes as usize))],
+        }))
+    }
+}
+
+struct Insert {
+    insert: Statement,
+    next_id: i64,
+    step: i64,
+    row: [Value; 3],
+}
+
+impl Script for Insert {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
+        self.row[0] = Value::Int(self.next_id);
+        self.next_id += self.step;
+        let Value::Text(payload) = &mut self.row[2] else { unreachable!("made as text") };
+        let mut bytes = std::mem::take(payload).into_bytes();
+        for chunk in bytes.chunks_mut(10) {
+            let mut bits = rng.next_u64();
+            for byte in chunk {
+                *byte = LETTERS[(bits & 63) as usize];
+                bits >>= 6;
+            }
+        }
+        *payload = String::from_utf8(bytes).expect("letters only");
+        Some(Drawn::default())
+    }
+
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            client.begin().await?;
+            client.change_one(self.insert, &self.row).await?;
+            commit(client).await
+        })
+    }
+}

@@ -1,0 +1,283 @@
+//! `tpcb`: TPC-B-like, after TPC Benchmark B revision 2.0. Results are not comparable with published TPC results.
+//!
+//! A bank of `scale` branches, each with 10 tellers and 100,000 accounts (clause 4.2.2). A transaction changes one
+//! account, its teller and its branch by the same amount and writes history (clause 1.2). The teller is drawn uniformly;
+//! the account belongs to the teller's branch in 85 of 100 transactions, to another otherwise (clause 5.3.5).
+
+use super::{commit, condition, number, FILLER};
+use protocol::Condition;
+use rand::RngExt as _;
+use transaction::{
+    Acknowledged, Attempt, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value,
+    Workload,
+};
+
+pub const TELLERS: i64 = 10;
+pub const ACCOUNTS: i64 = 100_000;
+const DELTA_MAX: i64 = 999_999;
+const CHUNK: i64 = 25_000;
+
+pub struct Tpcb {
+    pub scale: i64,
+}
+
+/// Names of a table, its number of rows a branch, its row's columns after the key.
+struct Table {
+    name: &'static str,
+    key: &'static str,
+    per_branch: i64,
+    columns: &'static str,
+    names: &'static [&'static str],
+    /// Rows that belong to one of their parent's, 0 where there is no parent.
+    per_parent: i64,
+    /// The length of the text that brings the row to 100 bytes (clause 3.2).
+    filler: usize,
+}
+
+const TABLES: [Table; 3] = [
+    Table {
+        name: "branches",
+        key: "bid",
+        per_branch: 1,
+        columns: "bbalance bigint not null, filler char(88)",
+        names: &["bid", "bbalance", "filler"],
+        per_parent: 0,
+        filler: 88,
+    },
+    Table {
+        name: "tellers",
+        key: "tid",
+        per_branch: TELLERS,
+        columns: "bid integer not null, tbalance bigint not null, filler char(84)",
+        names: &["tid", "bid", "tbalance", "filler"],
+        per_parent: TELLERS,
+        filler: 84,
+    },
+    Table {
+        name: "accounts",
+        key: "aid",
+        per_branch: ACCOUNTS,
+        columns: "bid integer not null, abalance bigint not null, filler char(84)",
+        names: &["aid", "bid", "abalance", "filler"],
+        per_parent: ACCOUNTS,
+        filler: 84,
+    },
+];
+
+const HISTORY: &str = "create table history (tid integer not null, bid integer not null, aid bigint not null, \
+                       delta bigint not null, mtime timestamp, filler char(22))";
+
+impl Workload for Tpcb {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        let dialect = context.dialect();
+        // SQLite's rowid is the key itself, and InnoDB keeps a table in the order of its key; elsewhere the index is built
+        // once over all rows.
+        let (kind, key_after) = match dialect {
+            Dialect::Sqlite => ("integer primary key", false),
+            Dialect::Mysql => ("bigint not null primary key", false),
+            Dialect::Firebird | Dialect::Postgres => ("bigint not null", true),
+        };
+        let create =
+            TABLES.iter().map(|table| format!("create table {} ({} {kind}, {})", table.name, table.key, table.columns));
+        context.statements(std::iter::once(HISTORY.to_string()).chain(create))?;
+        let mut chunks = Vec::new();
+        for table in &TABLES {
+            let rows = self.scale * table.per_branch;
+            chunks
+                .extend((0..rows).step_by(CHUNK as usize).map(|before| (table, before + 1, rows.min(before + CHUNK))));
+        }
+        context.expect(TABLES.iter().map(|table| self.scale * table.per_branch).sum::<i64>() as u64);
+        context.each(chunks, |session, (table, first, last)| {
+            let mut next = first;
+            let filler = Value::Text(FILLER[..table.filler].to_string());
+            context
+                .fill(session, table.name, table.names, |row| {
+                    row.clear();
+                    row.push(Value::Int(next));
+                    if table.per_parent > 0 {
+                        row.push(Value::Int((next - 1) / table.per_parent + 1));
+                    }
+                    row.push(Value::Int(0));
+                    row.push(filler.clone());
+                    next += 1;
+                    next <= last + 1
+                })
+                .map(|_| ())
+        })?;
+        let keys = TABLES.iter().filter(|_| key_after).map(|table| {
+            let Table { name, key, .. } = table;
+            format!("alter table {name} add constraint pk_{name} primary key ({key})")
+        });
+        context.statements(keys)
+    }
+
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let mut found = Vec::new();
+        for table in &TABLES {
+            let rows = number(session, &format!("select count(*) from {}", table.name))?;
+            let right = self.scale * table.per_branch;
+            found.push(condition(
+                &format!("{}_cardinality", table.name),
+                rows == right,
+                format!("{rows} rows, {right} wanted"),
+            ));
+        }
+        let history = number(session, "select count(*) from history")?;
+        found.push(condition(
+            "history_matches_acknowledged",
+            acknowledged.agrees(history),
+            format!("{history} rows, {}", acknowledged.shown(acknowledged.committed)),
+        ));
+        // Clause 2.3.2: a branch's balance is the sum of its tellers', and of the history written for it.
+        for (name, sql) in [
+            (
+                "each_branch_equals_its_tellers",
+                "select count(*) from branches b join (select bid, sum(tbalance) s from tellers group by bid) t \
+                 on t.bid = b.bid where b.bbalance <> t.s",
+            ),
+            (
+                "each_branch_equals_its_history",
+                "select count(*) from branches b join (select bid, sum(delta) s from history group by bid) h \
+                 on h.bid = b.bid where b.bbalance <> h.s",
+            ),
+            (
+                "each_account_equals_its_history",
+                "select count(*) from (select aid, sum(delta) s from history group by aid) h join accounts a \
+                 on a.aid = h.aid where a.abalance <> h.s",
+            ),
+        ] {
+            let wrong = number(session, sql)?;
+            found.push(condition(name, wrong == 0, format!("{wrong} differ")));
+        }
+        // The sums also cover what has no history.
+        let deltas = number(session, "select sum(delta) from history")?;
+        for (name, sql) in [
+            ("branches_sum_equals_history", "select sum(bbalance) from branches"),
+            ("tellers_sum_equals_history", "select sum(tbalance) from tellers"),
+            ("accounts_sum_equals_history", "select sum(abalance) from accounts"),
+        ] {
+            let sum = number(session, sql)?;
+            found.push(condition(name, sum == deltas, format!("{sum} and {deltas}")));
+        }
+        Ok(found)
+    }
+
+    fn script(&self, session: &mut dyn Session, _: Seat) -> Outcome<Box<dyn Script>> {
+        Ok(Box::new(Transfer {
+            scale: self.scale,
+            update_account: session.prepare("update accounts set abalance = abalance + ? where aid = ?")?,
+            read_account: session.prepare("select abalance from accounts where aid = ?")?,
+            update_teller: session.prepare("update tellers set tbalance = tbalance + ? where tid = ?")?,
+            update_branch: session.prepare("update branches set bbalance = bbalance + ? where bid = ?")?,
+            write_history: session.prepare(&format!(
+                "insert into history (tid, bid, aid, delta, mtime, filler) values (?, ?, ?, ?, current_timestamp, '{}')",
+                &FILLER[..22]
+            ))?,
+            inputs: Inputs::default(),
+            balance: 0,
+        }))
+    }
+}
+
+/// What one transaction is asked to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Inputs {
+    pub account: i64,
+    pub teller: i64,
+    pub branch: i64,
+    pub delta: i64,
+}
+
+impl Inputs {
+    pub fn draw(scale: i64, rng: &mut Rng) -> Inputs {
+        let teller = rng.random_range(1..=scale * TELLERS);
+        let branch = (teller - 1) / TELLERS + 1;
+        let home = if scale > 1 && rng.random_range(0..100) < 15 {
+            // Uniformly one of the other branches.
+            let other = rng.random_range(1..scale);
+            if other < branch {
+                other
+            } else {
+                other + 1
+            }
+        } else {
+            branch
+        };
+        Inputs {
+            account: (home - 1) * ACCOUNTS + rng.random_range(1..=ACCOUNTS),
+            teller,
+            branch,
+            delta: rng.random_range(-DELTA_MAX..=DELTA_MAX),
+        }
+    }
+}
+
+struct Transfer {
+    scale: i64,
+    update_account: Statement,
+    read_account: Statement,
+    update_teller: Statement,
+    update_branch: Statement,
+    write_history: Statement,
+    inputs: Inputs,
+    balance: i64,
+}
+
+impl Script for Transfer {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
+        self.inputs = Inputs::draw(self.scale, rng);
+        Some(Drawn::default())
+    }
+
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            let Inputs { account, teller, branch, delta } = self.inputs;
+            let [account, teller, branch, delta] = [account, teller, branch, delta].map(Value::Int);
+            client.begin().await?;
+            client.change_one(self.update_account, &[delta.clone(), account.clone()]).await?;
+            // The client receives the balance (clause 1.2); an account that is not there would go unnoticed without this.
+            let mut read = None;
+            client.query_one(self.read_account, std::slice::from_ref(&account), |row| read = row[0].as_i64()).await?;
+            client.change_one(self.update_teller, &[delta.clone(), teller.clone()]).await?;
+            client.change_one(self.update_branch, &[delta.clone(), branch.clone()]).await?;
+            client.change_one(self.write_history, &[teller, branch, account, delta]).await?;
+            self.balance = read.unwrap_or_default();
+            commit(client).await
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    fn drawn(scale: i64, many: usize) -> Vec<Inputs> {
+        let mut rng = Rng::seed_from_u64(7);
+        (0..many).map(|_| Inputs::draw(scale, &mut rng)).collect()
+    }
+
+    #[test]
+    fn fifteen_in_a_hundred_accounts_are_of_another_branch() {
+        let all = drawn(7, 200_000);
+        let remote = all.iter().filter(|t| (t.account - 1) / ACCOUNTS + 1 != t.branch).count();
+        let share = remote as f64 / all.len() as f64;
+        assert!((0.145..0.155).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn everything_drawn_exists_and_every_branch_is_drawn() {
+        for scale in [1, 2, 5] {
+            let all = drawn(scale, 20_000);
+            for t in &all {
+                assert!((1..=scale * ACCOUNTS).contains(&t.account));
+                assert!((1..=scale * TELLERS).contains(&t.teller));
+                assert_eq!((t.teller - 1) / TELLERS + 1, t.branch);
+                assert!(t.delta.abs() <= DELTA_MAX);
+            }
+            for branch in 1..=scale {
+                assert!(all.iter().any(|t| (t.account - 1) / ACCOUNTS + 1 == branch));
+            }
+        }
+    }
+}

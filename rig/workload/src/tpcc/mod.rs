@@ -1,0 +1,160 @@
+//! `tpcc`: TPC-C-like, after TPC Benchmark C revision 5.11, whose clauses are named beside what follows them. Results
+//! are not comparable with published TPC results; docs/WORKLOADS.md says where the workload departs from the benchmark.
+
+mod conditions;
+mod grown;
+mod inputs;
+mod load;
+mod procedures;
+mod queue;
+mod random;
+mod schema;
+mod script;
+
+use inputs::Desk;
+use load::Rows;
+use protocol::Condition;
+use queue::Queue;
+use random::{Constants, Texts};
+use schema::Table;
+use script::{Deliverer, Means, Terminal};
+use std::sync::Arc;
+use transaction::{Acknowledged, KindSpec, LoadContext, Outcome, Script, Seat, Session, Workload};
+
+/// Districts of a warehouse.
+const DISTRICTS: i64 = 10;
+/// Of an amount's unit.
+const CENTS: i64 = 100;
+
+/// The rows of a warehouse: TPC-C's (clause 1.2.1), or so many percent of them. A warehouse has its ten districts always.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scale {
+    percent: i64,
+}
+
+impl Scale {
+    #[cfg(test)]
+    const WHOLE: Scale = Scale { percent: 100 };
+
+    /// Of the database, and stock rows of a warehouse.
+    fn items(self) -> i64 {
+        1_000 * self.percent
+    }
+
+    /// Of a district.
+    fn customers(self) -> i64 {
+        30 * self.percent
+    }
+
+    /// Last names that customers have.
+    fn names(self) -> i64 {
+        10 * self.percent
+    }
+
+    /// Of a district after the load.
+    fn orders(self) -> i64 {
+        30 * self.percent
+    }
+
+    /// The first order of a district that the load leaves to be delivered.
+    fn first_open(self) -> i64 {
+        21 * self.percent + 1
+    }
+}
+
+// Places in KINDS.
+const NEW_ORDER: usize = 0;
+const PAYMENT: usize = 1;
+const ORDER_STATUS: usize = 2;
+const DELIVERY: usize = 3;
+const STOCK_LEVEL: usize = 4;
+
+/// With the limits of clause 5.2.5.7; that of deliveries counts from their being queued (clause 2.7.2.2).
+const KINDS: [KindSpec; 5] = [
+    KindSpec { name: "new_order", limit_ms: Some(5_000.0) },
+    KindSpec { name: "payment", limit_ms: Some(5_000.0) },
+    KindSpec { name: "order_status", limit_ms: Some(5_000.0) },
+    KindSpec { name: "delivery", limit_ms: Some(80_000.0) },
+    KindSpec { name: "stock_level", limit_ms: Some(20_000.0) },
+];
+
+/// Terminals that one worker delivers for.
+const TERMINALS_PER_WORKER: u32 = 10;
+
+pub struct Tpcc {
+    warehouses: i64,
+    scale: Scale,
+    procedures: bool,
+    keying: bool,
+    roaming: bool,
+    constants: Constants,
+    queue: Arc<Queue>,
+}
+
+impl Tpcc {
+    pub fn new(warehouses: u32, percent: u32, procedures: bool, keying: bool, roaming: bool, seed: u64) -> Tpcc {
+        let scale = Scale { percent: percent.into() };
+        Tpcc {
+            warehouses: warehouses.into(),
+            scale,
+            procedures,
+            keying,
+            roaming,
+            constants: Constants::of_run(scale, seed),
+            queue: Arc::default(),
+        }
+    }
+}
+
+impl Workload for Tpcc {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        let dialect = context.dialect();
+        let from = context.warehouses_there();
+        let procedures = if self.procedures && from == 0 { procedures::create(dialect)? } else { Vec::new() };
+        if from == 0 {
+            context.statements(schema::tables(dialect))?;
+        } else {
+            grown::holds(context.session()?.as_mut(), from, self.scale)?;
+        }
+        context.expect(load::rows(from, self.warehouses, self.scale) as u64);
+        // A warehouse's own row comes last where it is added: until then the database has no more than before.
+        let (rest, last) = load::chunks(from, self.warehouses)
+            .into_iter()
+            .partition(|chunk| from == 0 || chunk.table != Table::Warehouse);
+        let texts = Texts::new(context.seed());
+        for chunks in [rest, last] {
+            context.each(chunks, |session, chunk| {
+                let mut rows = Rows::new(chunk, self.scale, context.seed(), &texts);
+                context.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
+            })?;
+        }
+        let after = if from == 0 { schema::after(dialect) } else { schema::after_more(dialect) };
+        context.each(after, |session, statements| statements.iter().try_for_each(|sql| session.batch(sql)))?;
+        context.statements(procedures)
+    }
+
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let mut found = conditions::check(session, self.warehouses, self.scale, acknowledged)?;
+        found.push(self.queue.condition());
+        Ok(found)
+    }
+
+    fn kinds(&self) -> &'static [KindSpec] {
+        &KINDS
+    }
+
+    fn workers(&self, terminals: u32) -> u32 {
+        terminals.div_ceil(TERMINALS_PER_WORKER)
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        self.queue.begin(seat.run);
+        let queue = Arc::clone(&self.queue);
+        let means = Means::prepare(session, self.procedures, self.scale)?;
+        if seat.worker {
+            return Ok(Box::new(Deliverer::new(means, queue)));
+        }
+        let desk = Desk::new(seat, self);
+        Ok(Box::new(Terminal::new(means, desk, queue)))
+    }
+}

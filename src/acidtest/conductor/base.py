@@ -1,0 +1,69 @@
+"""The contract of conductors: how the cells of a plan become recordings.
+
+``conduct.py`` drives every conductor the same way: it calls ``admit`` and ``needed_bytes`` before anything is made,
+takes what ``run`` yields into the journal, and asks for ``left_s`` meanwhile. A conductor knows nothing of journals, of
+runs that go on where others ended, or of what a full disk means.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.conductor.context import RunContext
+from acidtest.engine import Engine
+from acidtest.journal.models import Recording
+from acidtest.plan import Cell
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A cell is at work from now on."""
+
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A cell has ended, whatever became of it."""
+
+    cell: Cell
+    recordings: Sequence[Recording]  # its own comes last, after those of earlier cells that it has revised
+
+
+Steps = Generator[Begun | Ended]
+
+
+class Conductor(ABC):
+    """Takes cells to recordings; one object conducts one run."""
+
+    def admit(  # noqa: B027 - most refuse nothing more
+        self, cells: Sequence[Cell], engines: Mapping[str, Engine], where: Path
+    ) -> None:
+        """Refuse what this conductor cannot run, beside what ``admission.py`` refuses for all of them.
+
+        Nothing is made yet, and engines may be missing. ``where`` is the experiment's file, named in errors. Raises
+        BadInput and MachineLacks.
+        """
+
+    @abstractmethod
+    def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
+        """Bytes that ``cells``, at least one, take at most in the run's own place, which will lie in ``parent``.
+
+        Raises BadInput where a place apart from it is too small.
+        """
+
+    @abstractmethod
+    def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
+        """Run ``cells``: for each a ``Begun`` and later its ``Ended``, in whatever order the cells end.
+
+        What has been yielded as ended is on the drive when the generator is resumed. Closing it ends the run: all that
+        the conductor has made is released then, also in mid-run. A cell that cannot run is a recording with status
+        ``failed``; DiskFull and OSError are raised where no further cell could run.
+        """
+
+    @abstractmethod
+    def left_s(self, cells: Sequence[Cell]) -> float:
+        """Seconds that ``cells``, those of the run that have not ended, will take; 0 for none."""

@@ -1,0 +1,115 @@
+"""Drives a conductor: what is refused, what is left to run, and every recording on the drive before the next."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.conductor import admission
+from acidtest.conductor.admission import Devices
+from acidtest.conductor.base import Begun, Conductor
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.output import Output, make_directory
+from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.template import Templates
+from acidtest.conductor.watcher import Watcher
+from acidtest.engine import Engine
+from acidtest.errors import AcidtestError, BadInput
+from acidtest.journal.models import Journal
+from acidtest.journal.writer import JournalWriter
+from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
+from acidtest.place.trees import is_full
+from acidtest.plan import Cell, Plan
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """What a run left in the journal."""
+
+    journal: Journal
+    ran: int  # cells run now
+
+
+def conduct(
+    plan: Plan,
+    conductor: Conductor,
+    output: Output,
+    where: Path,
+    watcher: Watcher,
+    devices: Devices = Devices(),
+) -> RunOutcome:
+    """Have ``conductor`` run the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file.
+
+    Each recording is on the drive before the conductor goes on. Raises BadInput (an experiment that cannot run, a bad
+    output directory, another experiment's journal, no space), MachineLacks (an engine is missing), and AcidtestError
+    for what could not be released. A cell that cannot run is a recording with status ``failed``.
+    """
+    engines = admission.admit(plan, conductor, where, devices, watcher)
+    if released := release_leftovers():
+        watcher.released(released)
+    admission.admit_servers(engines, where)
+    make_directory(output.directory)
+    try:
+        with JournalWriter(output.directory, output.header, output.journal) as writer:
+            remaining = output.remaining(plan, writer.journal)
+            parent = Path(plan.experiment.place.path or output.directory)
+            watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
+            needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
+            if remaining:
+                _run(conductor, remaining, engines, parent, needed, writer, watcher)
+            return RunOutcome(writer.journal, len(remaining))
+    except DiskFull as error:
+        raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
+    except OSError as error:
+        if is_full(error):
+            raise BadInput(
+                f"{error.filename or output.directory}: the disk is full",
+                "free some space and run the same command again",
+            ) from None
+        if error.errno == errno.EBUSY:
+            raise AcidtestError(
+                f"{error.filename}: could not be released: {error.strerror}",
+                "end what uses it, run acidtest clean, then the same command again",
+            ) from None
+        raise
+
+
+def _run(
+    conductor: Conductor,
+    cells: Sequence[Cell],
+    engines: Mapping[str, Engine],
+    parent: Path,
+    needed_bytes: int,
+    writer: JournalWriter,
+    watcher: Watcher,
+) -> None:
+    left = list(cells)
+    with ExitStack() as held:
+        ledger = held.enter_context(closing(Ledger()))
+        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes)
+        held.callback(place.release)
+        guests = Guests(ledger)
+        held.callback(guests.end)
+        context = RunContext(
+            out=writer.path.parent,
+            place=place,
+            place_facts=place_facts(place.path),
+            ledger=ledger,
+            machine=machine_facts(),
+            engines=engines,
+            templates=Templates(place, ledger),
+            guests=guests,
+            watcher=watcher,
+        )
+        for step in held.enter_context(closing(conductor.run(cells, context))):
+            if isinstance(step, Begun):
+                watcher.cell_begins(step.cell, conductor.left_s(left))
+                continue
+            for recording in step.recordings:
+                writer.append(recording)
+            left.remove(step.cell)
+            watcher.cell_ended(step.cell, step.recordings[-1], conductor.left_s(left))
+        assert not left, "a conductor ends every cell that it is given"

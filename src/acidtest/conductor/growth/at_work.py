@@ -1,0 +1,53 @@
+"""The engine at work on the database of a series outside of measurements: what is loaded, checked and asked there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.growth.database import SeriesDatabase, growing
+from acidtest.conductor.jobs import job_for
+from acidtest.conductor.rig import SILENCE_S, Standing, Start, answered, converse
+from acidtest.engine import Instance
+from acidtest.engine.base import Launcher
+from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Phase, Progress
+from acidtest.plan import Cell, size_bytes
+
+SLOW_BYTES_PER_S = 1e6  # no reading of a whole database is slower
+
+
+@dataclass(frozen=True)
+class EngineAtWork:
+    """A started instance over ``database``, for ``cell``; ``launcher`` starts the rigs that talk to it."""
+
+    cell: Cell
+    context: RunContext
+    database: SeriesDatabase
+    instance: Instance
+    launcher: Launcher
+
+    def converse(self, phase: Phase, units: int, start: Start | None = None) -> Iterator[Event]:
+        """Run one rig over ``phase``, of a database with so many ``units`` of size. Raises CellFailed."""
+        job = job_for(self.cell, self.instance, [phase], workload=growing(self.cell).with_units(units))
+        environment = self.instance.environment()
+        yield from converse(job, self.launcher, environment, start, silence_s=self._silence_s())
+
+    def check(self) -> Checked | None:
+        """Whether the conditions hold, and at least as many commits are there as were acknowledged in all."""
+        checked = None
+        for event in self.converse(CheckPhase(at_least=self.database.acknowledged), self.database.units):
+            if isinstance(event, Checked):
+                checked = event
+            elif isinstance(event, Progress):
+                self.context.watcher.progress(self.cell, event)
+        return checked
+
+    def ask(self, standing: Standing, question: str) -> list[list[str | None]]:
+        """The rows that answer a question in the engine's SQL."""
+        return answered(self.converse(AskPhase(questions=[question]), self.database.units, standing))
+
+    def _silence_s(self) -> float:
+        """How long one call may take without news: to build an index, or to count, it reads all there is."""
+        family = self.context.engine(self.cell).family
+        return SILENCE_S + size_bytes(self.cell, family) / SLOW_BYTES_PER_S

@@ -1,0 +1,66 @@
+"""The directory that a run writes to: its journal, and which cells are in it already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from acidtest import __version__
+from acidtest.errors import BadInput
+from acidtest.journal.models import Header, Journal, Recording
+from acidtest.journal.reader import CUTS, NAME
+from acidtest.place.trees import is_full
+from acidtest.plan import Cell, Plan
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where recordings go, and which of those that are there already do not count."""
+
+    directory: Path
+    header: Header
+    journal: str = NAME  # its file's name
+    runs_again: Callable[[Recording], bool] = lambda recording: False
+
+    def remaining(self, plan: Plan, journal: Journal) -> list[Cell]:
+        """The cells of ``plan`` that ``journal`` does not hold, in their order."""
+        held = {recording.cell for recording in journal.recordings if not self.runs_again(recording)}
+        return [cell for cell in plan.cells if cell.id not in held]
+
+
+def header(plan: Plan) -> Header:
+    """The first line of a new journal of ``plan``."""
+    experiment = plan.experiment
+    return Header(
+        acidtest_version=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        experiment=experiment.model_dump(mode="json"),
+        digest=experiment.digest(),
+        factors={factor: [level.name for level in levels] for factor, levels in experiment.factors.items()},
+        base=experiment.base,
+        cells=len(plan.cells),
+    )
+
+
+def make_directory(out: Path) -> None:
+    """Make ``out`` unless it is there. Raises BadInput where it cannot be written to, or holds what is not ours."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".acidtest-can-write"
+        probe.write_bytes(b"1")
+        probe.unlink()
+    except FileExistsError:
+        raise BadInput(f"{out}: is a file, not a directory", "give another --out") from None
+    except OSError as error:
+        if is_full(error):
+            raise BadInput(f"{out}: the disk is full", "free some space, or give another --out") from None
+        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+    stranger = next((p for p in out.iterdir() if not _is_ours(p)), None)
+    if stranger and not any((out / name).exists() for name in (NAME, CUTS)):
+        raise BadInput(f"{out}: holds files that are not acidtest's ({stranger.name})", "give a new or empty --out")
+
+
+def _is_ours(path: Path) -> bool:
+    return path.name in (NAME, CUTS, "report.html", "lost+found") or path.name.startswith("acidtest-")

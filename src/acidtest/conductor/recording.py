@@ -1,0 +1,113 @@
+"""Puts the recording of a cell together, for every conductor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from acidtest import __version__
+from acidtest.engine import Engine
+from acidtest.journal.models import (
+    Cut,
+    DatabaseSize,
+    DeviceWork,
+    Machine,
+    Memory,
+    PlaceFacts,
+    Recording,
+    SettingInForce,
+    Warning,
+)
+from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
+from acidtest.place.facts import unseen
+from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
+
+Status = Literal["done", "invalid", "failed"]
+
+
+@dataclass
+class CellOutcome:
+    """What became of a cell, as far as it came: all in its recording that the plan did not know before."""
+
+    engine_version: str = ""  # as the rig has heard it; "" where it has not
+    settings: list[SettingInForce] = field(default_factory=list)  # of the engine
+    place: PlaceFacts | None = None
+    place_settings: list[SettingInForce] = field(default_factory=list)
+    memory: Memory | None = None
+    memory_settings: list[SettingInForce] = field(default_factory=list)
+    machine: Machine | None = None  # where it is not this one
+    workload: WorkloadSpec | None = None  # in force, where it is not the cell's
+    database_bytes: int = 0
+    load: Loaded | None = None
+    database_size: DatabaseSize | None = None
+    checks_before: Checked | None = None
+    checks_after: Checked | None = None
+    result: RunResult | None = None
+    calls: ObservedCalls | None = None
+    device: DeviceWork | None = None
+    cut: Cut | None = None
+    warnings: list[Warning] = field(default_factory=list)
+    engine_log: str = ""
+    log_findings: list[str] = field(default_factory=list)  # what a reader of the numbers must know of that log
+    # Of a cell that measures, what its status follows from beside the above.
+    needs_checks: bool = True  # both checks belong to it
+    died: str | None = None  # how the server ended by itself
+    out_of_memory: str | None = None  # what the kernel killed for the memory limit
+    wrong: str | None = None  # any other reason why its numbers must not be used
+
+    def all_settings(self) -> list[SettingInForce]:
+        """The engine's, then the place's and the memory's."""
+        return [*self.settings, *self.place_settings, *self.memory_settings]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True)
+class RecordingBuilder:
+    """Made when the cell begins; ``build`` when it has ended."""
+
+    cell: Cell
+    engine: Engine
+    machine: Machine
+    started_at: str = field(default_factory=_now)
+
+    def build(self, outcome: CellOutcome, status: Status, reason: str | None = None) -> Recording:
+        """The recording; ``reason`` says why the cell is invalid or failed."""
+        cell, engine, facts = self.cell, self.engine, self.engine.facts()
+        workload = outcome.workload or cell.workload
+        version = {"version": outcome.engine_version or facts.version, "mode": engine.mode(cell.settings)}
+        return Recording(
+            cell=cell.id,
+            levels=dict(cell.levels),
+            repetition=cell.repetition,
+            order=cell.order,
+            seed=cell.seed,
+            status=status,
+            reason=reason,
+            started_at=self.started_at,
+            ended_at=_now(),
+            acidtest_version=__version__,
+            workload={"name": cell.workload_name, **workload.model_dump()},
+            durability=cell.durability,
+            durability_means=engine.durability(cell.durability, cell.settings).means,
+            engine=facts.model_copy(update=version),
+            settings=outcome.all_settings(),
+            machine=outcome.machine or self.machine,
+            place=outcome.place or unseen(cell.place.kind, cell.place.device or cell.place.path or ""),
+            database_bytes=outcome.database_bytes,
+            checks_before=outcome.checks_before,
+            checks_after=outcome.checks_after,
+            load=outcome.load,
+            memory=outcome.memory,
+            database_size=outcome.database_size,
+            device=outcome.device,
+            result=outcome.result,
+            cut=outcome.cut,
+            calls=outcome.calls,
+            warnings=outcome.warnings,
+            engine_log=outcome.engine_log,
+        )

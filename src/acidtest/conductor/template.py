@@ -1,0 +1,78 @@
+"""Loaded databases that cells start from: each is loaded once, checked, sealed, and copied as often as needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acidtest.conductor.jobs import job_for, load_phase
+from acidtest.conductor.rig import converse
+from acidtest.engine import Engine
+from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Progress
+from acidtest.place import Ledger, Place
+from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A sealed database and how its load went."""
+
+    paths: list[Path]
+    loaded: Loaded | None
+    checked: Checked | None  # right after the load
+
+
+@dataclass
+class Templates:
+    """Loaded databases, one for each engine, file-shaping setting and size; made when first needed."""
+
+    place: Place
+    ledger: Ledger
+    _made: dict[str, Template] = field(default_factory=dict)
+
+    def get(self, cell: Cell, engine: Engine, watch: Watch) -> Template:
+        """The sealed database that ``cell`` starts from. Raises CellFailed where it cannot be loaded."""
+        key = template_key(cell, engine)
+        if key not in self._made:
+            directory = self.place.subdirectory("template")
+            try:
+                made = self._load(cell, engine, directory, watch)
+            except BaseException:
+                self.place.remove(directory)
+                raise
+            kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
+            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded, made.checked)
+        return self._made[key]
+
+    def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
+        instance = engine.create(directory, cell.settings)
+        try:
+            instance.start(self.ledger)
+            job = job_for(cell, instance, [load_phase(), CheckPhase()])
+            loaded = checked = None
+            for event in converse(job, self.ledger, instance.environment()):
+                if isinstance(event, Progress):
+                    watch(event)
+                elif isinstance(event, Loaded):
+                    loaded = event
+                elif isinstance(event, Checked):
+                    checked = event
+            instance.seal()
+            return Template([directory / path.name for path in instance.database_files()], loaded, checked)
+        finally:
+            instance.release()
+
+
+def template_key(cell: Cell, engine: Engine) -> str:
+    """Cells with the same key start from the same loaded database."""
+    shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
+    return f"{engine.id} {sorted(shaping.items())} {cell.workload.database()}"
+
+
+def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:
+    """About how large a loaded database of this workload gets, on the generous side, for the free-space check."""
+    return engine.empty_bytes + spec.loaded_bytes() + spec.history_bytes()

@@ -1,0 +1,66 @@
+"""Whether the numbers of a cell that has run may be used, and what their readers must know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidtest.conductor import watching
+from acidtest.conductor.recording import CellOutcome
+from acidtest.engine import Engine
+from acidtest.journal.models import SettingInForce, Warning
+from acidtest.journal.protocol import Checked
+from acidtest.plan import Cell
+from acidtest.workload import WorkloadSpec
+
+
+def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
+    """Why the numbers of a cell that came to its end must not be used, or None."""
+    if outcome.wrong:
+        return outcome.wrong
+    disagreeing = [setting for setting in outcome.all_settings() if setting.is_wrong]
+    if not outcome.settings and not disagreeing:
+        return "the engine did not answer which settings are in force"
+    if disagreeing:
+        first = disagreeing[0]
+        more = f" (and {len(disagreeing) - 1} more)" if len(disagreeing) > 1 else ""
+        return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
+    for when, checked in (("before", outcome.checks_before), ("after", outcome.checks_after)):
+        if checked and (broken := broken_in(checked) or unchecked_in(checked, workload)):
+            return f"consistency {when} the run: {broken}"
+    unchecked = outcome.needs_checks and not (outcome.checks_before and outcome.checks_after)
+    if outcome.result is None or unchecked:
+        return "the rig ended without a result or a consistency check"
+    if outcome.result.counts.committed == 0:
+        return "no transaction was committed"
+    return None
+
+
+def broken_in(checked: Checked) -> str | None:
+    """The first condition that does not hold, with its detail, or None."""
+    broken = next((condition for condition in checked.conditions if not condition.holds), None)
+    return f"{broken.name} does not hold: {broken.detail}" if broken else None
+
+
+def unchecked_in(checked: Checked, workload: WorkloadSpec) -> str | None:
+    """The first condition of the workload that ``checked`` does not report, or None."""
+    reported = {condition.name for condition in checked.conditions}
+    missing = next((name for name in workload.conditions() if name not in reported), None)
+    return f"{missing} was not checked" if missing else None
+
+
+def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
+    """What a reader of the cell's numbers must know of how they were had."""
+    code = "engine-log" if engine.private else "not-verified"
+    return [
+        *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
+        *watching.doubts(outcome.calls),
+        *_unverified(outcome.settings),
+        *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
+    ]
+
+
+def _unverified(settings: Sequence[SettingInForce]) -> list[Warning]:
+    """One warning of all the settings that were asked for and that nothing shows."""
+    names = ", ".join(setting.name for setting in settings if not setting.is_verifiable)
+    text = f"Nothing shows whether these settings are in force, for this version cannot be asked: {names}."
+    return [Warning(code="not-verifiable", about="settings", text=text)] if names else []

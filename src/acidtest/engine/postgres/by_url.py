@@ -1,0 +1,94 @@
+"""A PostgreSQL server by URL: its schema for our tables, and its settings held against what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from acidtest.engine.base import SettingSpec
+from acidtest.engine.foreign import MARK, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.postgres import durability as levels
+from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.versions import PARAMETERS, READ_BACK, RECORDED, VERSIONS, in_our_words, specs_of
+from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings
+
+
+class PostgresByUrl(ForeignServer):
+    family = "postgresql"
+
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return specs_of(VERSIONS[-1])
+
+    def demands(self, level: str) -> dict[str, Scalar]:
+        return levels.settings_of(level)
+
+    def adopt(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> ForeignInstance:
+        return PostgresByUrlInstance(self, directory, settings, durability)
+
+
+class PostgresByUrlInstance(ForeignInstance):
+    @property
+    def schema(self) -> str:
+        return self.engine.address.schema or "acidtest"
+
+    def bare_target(self, statements: Sequence[str] = ()) -> PostgresTarget:
+        at = self.engine.address
+        return PostgresTarget(
+            host=at.host,
+            port=at.port,
+            user=at.user,
+            password=at.password,
+            database=at.database,
+            setup=list(statements),
+            pipeline=bool(self.session["pipeline"]),
+        )
+
+    def target(self) -> PostgresTarget:
+        isolation = str(self.session["isolation"]).replace("_", " ")
+        return self.bare_target(
+            [f"set search_path = {self.schema}", f"set default_transaction_isolation = '{isolation}'"]
+        )
+
+    def holdings(self) -> list[Inspection]:
+        ours = f"'{self.schema}'"
+        return [
+            Inspection(
+                name="schema",
+                sql="select coalesce(obj_description(oid, 'pg_namespace'), '') from pg_namespace "  # noqa: S608
+                f"where nspname = {ours}",
+            ),
+            Inspection(
+                name="others",
+                sql="select string_agg(schemaname || '.' || tablename, ',') from pg_tables where schemaname not in "  # noqa: S608
+                f"('pg_catalog', 'information_schema', {ours})",
+            ),
+        ]
+
+    def refusal(self, held: Mapping[str, str | None]) -> str | None:
+        if (mark := held.get("schema")) is not None and mark != MARK:
+            return f"schema {self.schema} is there and was not made by acidtest: name another one"
+        if self.engine.address.schema is None and (there := held.get("others")):
+            return f"the database holds other tables ({others(there)}): name the schema to load into"
+        return None
+
+    def clearing(self, held: Mapping[str, str | None], *, for_good: bool) -> list[str]:
+        drop = [f"drop schema if exists {self.schema} cascade"]
+        make = [f"create schema {self.schema}", f"comment on schema {self.schema} is '{MARK}'"]
+        return drop if for_good else drop + make
+
+    def inspections(self) -> list[Inspection]:
+        names = (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED)
+        listed = ", ".join(f"'{name}'" for name in names)
+        sql = f"select name, setting || coalesce(' ' || unit, '') from pg_settings where name in ({listed})"  # noqa: S608
+        return [Inspection(name="", sql=sql)]
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        specs = self.engine.setting_specs()
+        variables = {
+            name: (answer, partial(in_our_words, specs[name]))
+            for name, answer in {**PARAMETERS, **READ_BACK}.items()
+            if name in specs
+        }
+        return held_against(self.asked, variables, RECORDED, "pg_settings", answers)

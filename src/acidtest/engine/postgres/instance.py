@@ -1,0 +1,351 @@
+"""One private server: its data directory, its configuration, and the settings in force.
+
+The database is made without a server: ``initdb``, then PostgreSQL's own single-user mode for the role and the database
+that the load uses, so that nobody ever logs in as superuser. What we set stands in ``postgresql.auto.conf``, which
+PostgreSQL reads last; what belongs to one running instance (socket, port) on the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
+from acidtest.engine.compare import Answers, number_in_force
+from acidtest.engine.postgres import integrity, statistics
+from acidtest.engine.postgres.durability import LEVELS
+from acidtest.engine.postgres.log import LINE_PREFIX, worth_reading
+from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.engine.postgres.versions import (
+    PARAMETERS,
+    READ_BACK,
+    RECORDED,
+    Version,
+    in_our_words,
+    parameter,
+    specs_of,
+)
+from acidtest.engine.reads import clearly, timed_reads
+from acidtest.engine.server import (
+    LOG_BYTES,
+    LOOPBACK,
+    ServedInstance,
+    Server,
+    SocketDirectory,
+    as_ordinary_user,
+    empty_directory,
+    password,
+    port_for,
+)
+from acidtest.errors import CellFailed
+from acidtest.files import fsync_path, sync_filesystem
+from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings
+
+NAME = "acidtest"  # of the role and of its database
+PASSWORD_FILE = "acidtest.password"  # noqa: S105 - a file's name; it lies in the data directory and is copied with it
+ORPHANS_S = 60.0
+SOCKET_PORT = 5432  # part of the socket's name; each instance has a directory of its own
+FINDINGS_MAX = 5
+
+# Faster than any durability level, over a database that is thrown away when the machine crashes. wal_recycle: log
+# segments are not kept for later, so that each copy of the template need not carry them.
+LOADING = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "8GB",
+    "wal_recycle": "off",
+    "checkpoint_timeout": "1h",
+    "maintenance_work_mem": "256MB",
+    "autovacuum": "off",
+    "jit": "off",
+}
+
+
+class PostgresInstance(ServedInstance):
+    """``programs`` is the directory of ``postgres`` and ``initdb``."""
+
+    _sockets: SocketDirectory
+
+    def __init__(
+        self,
+        engine_id: str,
+        version: Version,
+        programs: Path,
+        directory: Path,
+        settings: Mapping[str, Scalar],
+        durability: str | None,
+    ) -> None:
+        self._id = engine_id
+        self._version = version
+        self._programs = programs
+        self._specs = specs_of(version)
+        self.directory = directory.absolute()
+        self._data = self.directory / "data"
+        flushed, commit = LEVELS[durability or "none"]
+        self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
+        self._server = Server(engine_id, self.directory / "postgresql.log")
+        self._sockets = SocketDirectory(self.directory, ".s.PGSQL.65535")
+        self._port = SOCKET_PORT
+        self._shared: set[Path] = set()
+
+    def create(self) -> None:
+        empty_directory(self._id, self._data)
+        checksums = self._settings.get("data_checksums")
+        self._run(
+            "initdb", "--no-sync", "--username=postgres", "--auth=scram-sha-256", "--pwfile=/dev/stdin",
+            "--locale=C", "--encoding=UTF8",
+            *(["--data-checksums"] if checksums else []),
+            # Off is the default, and there is no option for it, before 18.
+            *(["--no-data-checksums"] if checksums is False and self._version.major >= 18 else []),
+            "-D", str(self._data), said=password(),
+        )  # fmt: skip
+        (self._data / "pg_hba.conf").write_text(
+            f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n"
+        )
+        self._write(LOADING)
+        secret = self._data / PASSWORD_FILE
+        secret.touch(mode=0o600)
+        secret.write_text(password())
+        role = f"create role {NAME} login password '{secret.read_text()}'"
+        self._alone("postgres", role, f"create database {NAME} owner {NAME}")
+
+    def configure(self) -> None:
+        """Write the settings and make sure that they are on the drive."""
+        named = {entry: name for name, entry in PARAMETERS.items() if name in self._settings}
+        asked = {entry: parameter(name, self._settings[name]) for entry, name in named.items()}
+        if self._settings.get("wal_level") == "minimal":
+            asked["max_wal_senders"] = "0"
+        self._write(asked)
+        fsync_path(self._data / "postgresql.auto.conf")
+        fsync_path(self._data)
+
+    def _write(self, parameters: Mapping[str, str]) -> None:
+        # When one process crashes the server would end all others, start them anew and go on: it is to end instead.
+        lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX}
+        (self._data / "postgresql.auto.conf").write_text(
+            "".join(f"{name} = '{value}'\n" for name, value in lines.items())
+        )
+
+    def _alone(self, database: str, *statements: str) -> None:
+        """Carry out statements in single-user mode, which nobody else can enter; see postgres(1)."""
+        self._run("postgres", *self._single(database), said="\n".join(statements) + "\n")
+
+    def _single(self, database: str) -> list[str]:
+        return ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
+
+    def _ran(self, program: str, *arguments: str, said: str) -> subprocess.CompletedProcess[str]:
+        command = as_ordinary_user([str(self._programs / program), *arguments])
+        return subprocess.run(
+            command, input=said, env=_environment(), capture_output=True, text=True, errors="replace", check=False
+        )
+
+    def _run(self, program: str, *arguments: str, said: str = "") -> None:
+        ended = self._ran(program, *arguments, said=said)
+        if ended.returncode != 0:
+            lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
+            raise CellFailed(f"{self._id}: {program} could not make the database: {lines[0]}")
+
+    def start(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._server.kill()  # strikes off one that died
+        tcp = self._settings["connection"] == "tcp"
+        asked = self._settings.get("port")
+        if tcp:
+            self._port = port_for(self._id, asked)
+        else:
+            self._port = int(str(asked or SOCKET_PORT))
+            self._sockets.make(launcher)
+        self._wait_for_orphans()
+        sockets = str(self._sockets.path).replace('"', '""')
+        options = {
+            "port": self._port,
+            "listen_addresses": LOOPBACK if tcp else "",
+            "unix_socket_directories": "" if tcp else f'"{sockets}"',
+        }
+        command = [str(self._programs / "postgres"), "-D", str(self._data)]
+        command += [f"--{name}={value}" for name, value in options.items()]
+        self._server.start(launcher, as_ordinary_user(command), environment=_environment(), ready=self._answers)
+        self._shared = _shared_memory(self._server.pid)
+
+    def _answers(self) -> bool:
+        """Whether the server says in its ``postmaster.pid`` that it takes connections; pg_ctl(1) waits for the same."""
+        lines = self._pid_file()
+        return len(lines) > 7 and lines[0] == str(self._server.pid) and lines[7].strip() == "ready"
+
+    def _pid_file(self) -> list[str]:
+        try:
+            return (self._data / "postmaster.pid").read_text(errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def _wait_for_orphans(self) -> None:
+        """Wait until the processes of a server that was killed are gone: while they live, none can be started anew.
+
+        They are attached to the shared memory that it named in ``postmaster.pid``; see proc_sysvipc(5).
+        """
+        lines = self._pid_file()
+        memory = lines[6].split()[-1:] if len(lines) > 6 else []
+        end = time.monotonic() + ORPHANS_S
+        while memory and time.monotonic() < end:
+            rows = (row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:])
+            if not any(row[1:2] == memory and row[6] != "0" for row in rows):
+                return
+            time.sleep(0.02)
+
+    def database_files(self) -> list[Path]:
+        return [self._data]
+
+    def data_files(self) -> list[Path]:
+        # A directory for each database, by its number; ours was made last.
+        return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
+
+    def target(self) -> PostgresTarget:
+        isolation = str(self._settings["isolation"]).replace("_", " ")
+        return PostgresTarget(
+            host=LOOPBACK if self._settings["connection"] == "tcp" else str(self._sockets.path),
+            port=self._port,
+            user=NAME,
+            password=(self._data / PASSWORD_FILE).read_text(),
+            database=NAME,
+            setup=[f"set default_transaction_isolation = '{isolation}'"],
+            pipeline=bool(self._settings["pipeline"]),
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {}
+
+    def inspections(self) -> list[Inspection]:
+        names = ", ".join(f"'{name}'" for name in (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED))
+        return [
+            Inspection(
+                name="",
+                sql="select name, setting || coalesce(' ' || unit, '') from pg_settings "  # noqa: S608 - our words
+                f"where name in ({names})",
+            ),
+            Inspection(
+                name="connection", sql="select case when inet_client_addr() is null then 'socket' else 'tcp' end"
+            ),
+        ]
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        given = Answers(answers)
+        specs = self._specs
+        asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
+        found = [
+            given.compare(
+                name, asked.get(name), "pg_settings", answer=parameter, said=partial(in_our_words, specs[name])
+            )
+            for name, parameter in {**PARAMETERS, **READ_BACK}.items()
+            if name in specs
+        ]
+        found.append(given.compare("connection", asked["connection"], "inet_client_addr()"))
+        # What the rig was told is what it does.
+        pipeline = asked["pipeline"]
+        found.append(
+            SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
+        )
+        return found + [given.compare(name, None, "pg_settings") for name in RECORDED]
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        shared_mb = number_in_force(settings, "shared_buffers_mb")
+        return shared_mb << 20 if shared_mb is not None else None
+
+    def seal(self) -> None:
+        """Stop the server in order; leave tables with statistics and nothing for autovacuum to do, all on the drive."""
+        self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
+        self._alone(NAME, "vacuum (freeze, analyze)")
+        sync_filesystem(self._data)
+
+    def log(self) -> str:
+        return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
+
+    def log_findings(self) -> list[str]:
+        return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
+
+    def _worth_reading(self) -> list[str]:
+        try:
+            with self._server.log.open(encoding="utf-8", errors="replace") as file:
+                return worth_reading(file)
+        except FileNotFoundError:
+            return []
+
+    def lose_power(self) -> None:
+        super().lose_power()
+        for segment in self._shared:
+            segment.unlink(missing_ok=True)
+        self._shared = set()
+
+    def integrity(self, ask: Ask) -> Integrity:
+        """What pg_amcheck asks, in single-user mode: every B-tree against its table, and from 14 on every table."""
+        check = integrity.CHECK
+        try:
+            self._server.stop(signal.SIGINT)
+        except CellFailed as error:
+            return Integrity(holds="unknown", check=check, said=error.message)
+        questions = integrity.questions(self._version.major)
+        ended = self._ran("postgres", *self._single(NAME), said="\n".join(questions) + "\n")
+        if ended.returncode == 0:
+            return Integrity(holds="holds", check=check, said="")
+        said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+        return Integrity(
+            holds="broken" if integrity.FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=said
+        )
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """By pgstattuple, which is made available in single-user mode: the role of the load may not.
+
+        The server is started anew, so that its own cache is empty too. Our role then sees what others hold back.
+        """
+        began = time.monotonic()
+        self._server.stop(signal.SIGINT)
+        ended = self._ran("postgres", *self._single(NAME), said="\n".join(statistics.PREPARE) + "\n")
+        if ended.returncode != 0:
+            said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+            raise CellFailed(
+                f"{self._id}: could not take its statistics: {said}",
+                "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in said else "",
+            )
+        if self._launcher is None:
+            raise CellFailed(f"{self._id}: could not take its statistics: the server was never started")
+        self.start(self._launcher)
+        ask = clearly(self._id, ask, self.died)
+        reads = timed_reads(partial(ask, statistics.READ), forget)
+        told = statistics.of_pgstattuple(reads.answer, ask)
+        return told.model_copy(
+            update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
+        )
+
+    def release(self) -> None:
+        try:
+            if self._server.died() is None:
+                self._server.stop(
+                    signal.SIGQUIT
+                )  # "immediate": nothing is written any more, shared memory is given back
+        finally:
+            super().release()
+            for segment in self._shared:  # of a server that was killed
+                segment.unlink(missing_ok=True)
+
+
+def _shared_memory(pid: int | None) -> set[Path]:
+    """POSIX shared memory that a process has mapped: a server that is killed leaves it behind; see proc_pid_maps(5)."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return set()
+    return {Path(path) for path in re.findall(r"/dev/shm/PostgreSQL\.\d+", maps)}  # noqa: S108 - its names, not ours
+
+
+def _environment() -> dict[str, str]:
+    """Ours without what would turn PostgreSQL's programs to somebody's own server (``PGDATA``, ``PGPORT`` ...)."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -1,0 +1,29 @@
+"""What a PostgreSQL server's log says beyond routine; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE
+LINE = re.compile(r"\S+ \S+ \S+ \[\d+\] (?P<state>[0-9A-Z]{5} )?(?P<severity>[A-Z]+):  (?P<message>.*)")
+ROUTINE = re.compile(
+    "starting PostgreSQL|listening on|database system (was shut down|is ready|is shut down)|"
+    "received (fast|immediate) shutdown request|aborting any active transactions|shutting down|"
+    "checkpoint (starting|complete)|background worker .* exited with exit code [01]$"
+)
+CONFLICTS = ("40001 ", "40P01 ")  # serialization failures and deadlocks: the rig counts each as a conflict
+
+
+def worth_reading(lines: Iterable[str]) -> list[str]:
+    """What a server's log says beyond routine and the conflicts of transactions: each message once, with its count."""
+    counts: Counter[str] = Counter()
+    for line in lines:
+        found = LINE.match(line)
+        if found is None:
+            if line.strip() and not line.startswith("\t"):  # a message goes on after a tab
+                counts[line.strip()] += 1
+        elif found["state"] not in CONFLICTS and not (found["severity"] == "LOG" and ROUTINE.match(found["message"])):
+            counts[f"{found['severity']}: {found['message'].strip()}"] += 1
+    return [f"{line} ({count} times)" if count > 1 else line for line, count in counts.items()]

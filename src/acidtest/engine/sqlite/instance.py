@@ -1,0 +1,132 @@
+"""One database. Settings are pragmas, set on every session and asked for again on every session."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from acidtest.engine.base import Ask, Forget, Instance, filled
+from acidtest.engine.compare import Answers, in_force, number_in_force
+from acidtest.engine.reads import clearly, timed_reads
+from acidtest.engine.sqlite import statistics
+from acidtest.engine.sqlite.durability import synchronous_of
+from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
+from acidtest.engine.sqlite.target import SqliteTarget
+from acidtest.files import fsync_path
+from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings
+
+FILE = "database.db"
+
+
+class SqliteInstance(Instance):
+    def __init__(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+        self.directory = directory
+        self._settings = filled(SPECS, settings)
+        self._settings["synchronous"] = synchronous_of(durability, str(self._settings["journal_mode"]))
+
+    def database_files(self) -> list[Path]:
+        return [self.directory / FILE]
+
+    def target(self) -> SqliteTarget:
+        asked = self._settings
+        setup = [f"pragma page_size = {asked['page_size']}"]  # before the first table, and before wal
+        if "wal_autocheckpoint_pages" in asked:
+            setup.append(f"pragma wal_autocheckpoint = {asked['wal_autocheckpoint_pages']}")
+        if "cache_size_kb" in asked:
+            setup.append(f"pragma cache_size = -{asked['cache_size_kb']}")  # negative: KiB instead of pages
+        if "mmap_size_mb" in asked:
+            setup.append(f"pragma mmap_size = {int(str(asked['mmap_size_mb'])) << 20}")
+        setup += [f"pragma {name} = {asked[name]}" for name in ("locking_mode", "journal_mode", "synchronous")]
+        return SqliteTarget(
+            path=str(self.directory / FILE), setup=setup, busy_timeout_ms=int(str(asked["busy_timeout_ms"]))
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {"SQLITE_TMPDIR": str(self.directory)}
+
+    def inspections(self) -> list[Inspection]:
+        names = (
+            "page_size", "journal_mode", "synchronous", "cache_size", "mmap_size", "wal_autocheckpoint", "busy_timeout",
+            "locking_mode", "fullfsync", "checkpoint_fullfsync", "auto_vacuum", "temp_store",
+        )  # fmt: skip
+        return [Inspection(name=name, sql=f"pragma {name}") for name in names]
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        given = Answers(answers)
+        asked = {name: str(value) for name, value in self._settings.items()}
+
+        def pragma(name: str, answer: str | None = None, said: Callable[[str], str] = str) -> SettingInForce:
+            return given.compare(name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, said=said)
+
+        return [
+            pragma("page_size"),
+            pragma("journal_mode"),
+            pragma("synchronous", said=lambda v: SYNCHRONOUS[int(v)] if v in ("0", "1", "2", "3") else v),
+            pragma("cache_size_kb", "cache_size", lambda v: v[1:] if v.startswith("-") else f"{v} pages"),
+            pragma("mmap_size_mb", "mmap_size", lambda v: str(int(v) >> 20)),
+            pragma("wal_autocheckpoint_pages", "wal_autocheckpoint"),
+            pragma("busy_timeout_ms", "busy_timeout"),
+            pragma("locking_mode"),
+            pragma("fullfsync"),
+            pragma("checkpoint_fullfsync"),
+            pragma("auto_vacuum"),
+            pragma("temp_store"),
+        ]
+
+    def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
+        """Each session has a cache of its own; its size is in KiB, or in pages where nobody asked for one."""
+        size, unit, _ = f"{in_force(settings, 'cache_size_kb')}  ".split(" ", 2)
+        page_bytes = number_in_force(settings, "page_size")
+        if not size.isdigit() or page_bytes is None:
+            return None
+        return int(size) * (page_bytes if unit == "pages" else 1024) * sessions
+
+    def seal(self) -> None:
+        database = sqlite3.connect(self.directory / FILE)
+        try:
+            database.execute("pragma wal_checkpoint(truncate)")
+            database.execute("pragma journal_mode = delete")
+        finally:
+            database.close()
+        fsync_path(self.directory / FILE)
+        fsync_path(self.directory)
+
+    def log(self) -> str:
+        return ""
+
+    def integrity(self, ask: Ask) -> Integrity:
+        """With the lab's own SQLite, whose file format is the same; see https://sqlite.org/pragma.html."""
+        check = "PRAGMA integrity_check"
+        try:
+            database = sqlite3.connect(self.directory / FILE)
+            try:
+                found = [str(row[0]) for row in database.execute("pragma integrity_check")]
+            finally:
+                database.close()
+        except sqlite3.OperationalError as error:
+            return Integrity(holds="unknown", check=check, said=str(error))
+        except sqlite3.DatabaseError as error:  # "database disk image is malformed", "file is not a database"
+            return Integrity(holds="broken", check=check, said=str(error))
+        return Integrity(holds="holds" if found == ["ok"] else "broken", check=check, said=" / ".join(found[:3]))
+
+    def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
+        """By the rig's own SQLite, which has dbstat; its session's cache begins empty."""
+        began = time.monotonic()
+        ask = clearly("sqlite", ask)
+        reads = timed_reads(partial(ask, statistics.READ), forget)
+        told = statistics.of_dbstat(reads.answer, ask)
+        return told.model_copy(
+            update={
+                "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
+                "took_s": time.monotonic() - began,
+                "read_s_cold": reads.cold_s,
+                "read_s_warm": reads.warm_s,
+            }
+        )
+
+    def release(self) -> None:
+        pass

@@ -1,0 +1,14 @@
+"""Where the rig opens its sessions; the twin of ``SqliteTarget`` of the rig's protocol."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from acidtest.journal.protocol import Target
+
+
+class SqliteTarget(Target):
+    engine: Literal["sqlite"] = "sqlite"
+    path: str
+    setup: list[str]
+    busy_timeout_ms: int

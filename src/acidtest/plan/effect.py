@@ -1,0 +1,216 @@
+"""What of an experiment acts in no cell, why, and what to do about it. A file that asks for it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from acidtest.errors import BadInput, Problems
+from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY
+from acidtest.plan.cells import Plan
+from acidtest.plan.reach import Path
+from acidtest.workload import kinds_with
+
+IN_GUESTS = {
+    "memory_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
+    "start": ("a guest has a file cache of its own", "choose another kind of place"),
+    "access": ("a guest's files are not open on this machine", "choose another kind of place"),
+}
+Replan = Callable[[bool], Plan]  # the experiment as acidtest powercut plans it, or as acidtest run does
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a key acts nowhere, and what to do."""
+
+    reason: str
+    remedy: str
+
+
+EXCLUDED = Why("without effect: every cell that would have it is excluded", "loosen [[exclude]], or leave it out")
+
+
+def check(plan: Plan, where: str, replan: Replan) -> None:
+    """Refuse an experiment of which something acts in no cell. ``where`` is its file.
+
+    What one of ``acidtest run`` and ``acidtest powercut`` does not use is no mistake where the other does: of an
+    experiment with workloads for both, and for ``acidtest plan``, which is neither. Raises BadInput with every key that
+    is without effect.
+    """
+    problems = Problems()
+    dropped = _dropped(plan, plan.reached)
+    if dropped and (plan.cuts is None or plan.experiment.whole is not None):
+        reached = plan.reached | replan(True).reached | replan(False).reached
+        dropped = _dropped(plan, reached)
+    by_reason: dict[Why, list[str]] = {}
+    for path in dropped:
+        by_reason.setdefault(_why(plan, path, where), []).append(_named(path))
+    for why, names in by_reason.items():
+        problems.add(BadInput(f"{where}: {', '.join(names)}: {why.reason}", why.remedy))
+    problems.check()
+
+
+def _dropped(plan: Plan, reached: Iterable[Path]) -> list[Path]:
+    """What was asked for and is not among ``reached``, in the order of the experiment."""
+    reached = frozenset(reached)
+    found: list[Path] = []
+    unused: set[str] = set()
+    for path in sorted(plan.experiment.given):
+        match path:
+            case ("factors", factor):
+                found += _levels_dropped(plan, factor, reached)
+            case ("workload", name, _) if not _is_used(plan, name):
+                if name not in unused:
+                    unused.add(name)
+                    found.append(("workload", name))
+            case ("base", factor):
+                if ("factors", factor, plan.experiment.base[factor]) not in reached:
+                    found.append(path)
+            case _:
+                found += [path] if path not in reached else []
+    return found
+
+
+def _is_used(plan: Plan, workload: str) -> bool:
+    experiment = plan.experiment.whole or plan.experiment
+    return any(level.set.get("workload") == workload for level in experiment.factors["workload"])
+
+
+def _levels_dropped(plan: Plan, factor: str, reached: frozenset[Path]) -> list[Path]:
+    """Of the levels that are in a combination, what they set in vain; the factor alone where all of it is in vain."""
+    experiment = plan.experiment.whole or plan.experiment
+    in_vain: list[Path] = []
+    acts = False
+    for level in experiment.factors[factor]:
+        path = ("factors", factor, level.name)
+        acts |= not level.set
+        if path in reached:
+            missing = [
+                (*path, target)
+                for target in level.set
+                if (*path, target) not in reached and ("excluded", *path, target) not in reached
+            ]
+            in_vain += missing
+            acts |= len(missing) < len(level.set)
+    targets = dict.fromkeys(path[3] for path in in_vain)
+    return in_vain if acts or len(targets) > 1 else [("factors", factor, "", target) for target in targets]
+
+
+def _named(path: Path) -> str:
+    match path:
+        case ("factors", factor, "", _):
+            return f"factors.{factor}"
+        case ("factors", factor, level, target):
+            named = f'factors.{factor}, level "{level}"'
+            return named if target == factor else f"{named}: {target}"
+        case ("exclude", position):
+            return f"exclude {position}"
+        case _:
+            return ".".join(path)
+
+
+def _why(plan: Plan, path: Path, where: str) -> Why:
+    experiment = plan.experiment
+    match path:
+        case ("exclude", _):
+            return Why("matches no combination", "mend its levels, or leave it out")
+        case ("base", factor):
+            level = experiment.base[factor]
+            return Why(f'no cell has the level "{level}", so nothing can be read against it', "name another level")
+        case ("servers", name):
+            return Why("no level of engine names it", f'add "{name}" to engine, or leave the server out')
+        case ("workload", name):
+            return Why("no level of factors.workload names it", f'add "{name}" there, or leave the table out')
+        case ("growth", _):
+            return Why("power cuts are not for databases that grow", f"acidtest run {where}, or leave [growth] out")
+        case ("place", key):
+            return _overridden(plan, f"place.{key}") or _place_why(plan, key, where)
+        case ("settings", family, key):
+            return _overridden(plan, f"{family}.{key}") or _family_why(plan, family)
+        case ("workload", name, key):
+            return _overridden(plan, key) or _driving_why(plan, experiment.workload[name].kind, key, where)
+        case ("factors", _, _, target):
+            owner, _, key = target.partition(".")
+            if owner == "place":
+                return _place_why(plan, key, where)
+            if key:
+                return _family_why(plan, owner)
+            return _driving_why(plan, "", target, where)
+    raise AssertionError(path)
+
+
+def _overridden(plan: Plan, target: str) -> Why | None:
+    """Where a factor sets in every cell what is also fixed."""
+    for factor, levels in plan.experiment.factors.items():
+        if all(target in level.set for level in levels):
+            return Why(f"factors.{factor} sets it in every cell", "leave one of them out")
+    return None
+
+
+def _place_why(plan: Plan, key: str, where: str) -> Why:
+    """Of a key, or a level, that means nothing to any of the places."""
+    own = [cell for cell in plan.cells if cell.engine not in plan.experiment.servers]
+    if not own:
+        return Why(
+            "a server by URL keeps its databases where it has them",
+            "leave it out, or name an engine that acidtest starts",
+        )
+    kinds = {cell.place.kind: None for cell in own}
+    if list(kinds) == ["guest"] and key in IN_GUESTS:
+        reason, remedy = IN_GUESTS[key]
+        return Why(f"without effect: {reason}", f"{remedy}, or leave it out")
+    having = [kind for kind, keys in KEYS_OF_KIND.items() if key in keys]
+    if not kinds.keys() & set(having):
+        other = f"every place here is of kind {_listed(kinds)}"
+        return Why(
+            f"without effect: this needs a place of kind {_listed(having, 'or')}, and {other}",
+            f'write kind = "{having[0]}" in [place], or leave it out',
+        )
+    if plan.cuts and key in OF_MEMORY:
+        return Why("without effect where power is cut", f"acidtest run {where}, or leave it out")
+    if not plan.cuts and (key in OF_CUTS or key == "disk_faults"):
+        return Why(
+            "acts at a power cut only, and acidtest run makes none", f"acidtest powercut {where}, or leave it out"
+        )
+    places = [cell.place.model_dump() for cell in own if cell.place.kind in having]
+    unmet = [str(need) for need in NEEDS.get(key, ()) if not any(need.met(place) for place in places)]
+    if not unmet:
+        return EXCLUDED
+    return Why(f"without effect: this needs {_listed(unmet)}", "change that, or leave it out")
+
+
+def _family_why(plan: Plan, family: str) -> Why:
+    engines = _listed(dict.fromkeys(cell.engine for cell in plan.cells))
+    return Why(
+        f"without effect: no engine here is of the family {family}: {engines}",
+        f"add an engine of {family}, or leave it out",
+    )
+
+
+def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:
+    """Of a key of a workload of this kind, or of any."""
+    having = kinds_with(key)
+    kinds = dict.fromkeys(cell.workload.kind for cell in plan.cells)
+    if not kind and not kinds.keys() & set(having):
+        return Why(
+            f"without effect: {key} is a key of {_listed(having)}, and the workload here is {_listed(kinds)}",
+            f"add a workload of kind {having[0]}, or leave it out",
+        )
+    match key:
+        case "threads":
+            return Why(
+                "without effect: an embedded engine has a thread for each terminal",
+                "leave it out, or name an engine that is a server",
+            )
+        case "arrivals":
+            return Why("without effect: arrivals are of an open loop", "add rate_per_s, or leave it out")
+        case "observe":
+            return Why("without effect where power is cut", f"acidtest run {where}, or leave it out")
+        case "duration_s":
+            return Why("without effect: crash states are those of a load of so many commits", "give count instead")
+    return EXCLUDED
+
+
+def _listed(names: Iterable[str], last: str = "and") -> str:
+    *others, end = names
+    return f"{', '.join(others)} {last} {end}" if others else end

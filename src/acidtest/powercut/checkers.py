@@ -1,0 +1,215 @@
+"""What judges a power cut: checkers, each a value with a name, and the verdict that they compose; pure.
+
+A checker takes the evidence of one cut and answers ``survived``, ``lost`` or ``unknown``, with reasons. ``lost`` needs
+a witness: a commit, a condition or a structure that is not as it was acknowledged, or a file system or engine that says
+why it does not give back what it was given. ``survived`` needs what the checker looks at to be there, and to be as it
+must be. The verdict on the cut is the worst of theirs.
+
+Checkers live beside the trial and not in ``analysis``, because a part of what they judge is not recorded. What is
+recorded is what each of them has answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acidtest.analysis.verdicts import merge
+from acidtest.journal.models import Verdict
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.fate import missing_examples, partial_examples
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one checker finds. Without a reason, an ``unknown`` is explained by another checker."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+SURVIVED, UNEXPLAINED = Answer("survived"), Answer("unknown")
+NOT_SURVEYED = Answer("unknown", ("what the database holds could not be surveyed",))
+
+
+@dataclass(frozen=True)
+class Checker:
+    """One checker. The recording keeps its answer under ``name``."""
+
+    name: str
+    check: Callable[[CutEvidence], Answer | None]
+    weighs: bool = True  # False: its answer is recorded and is no part of the verdict
+
+    def answer(self, evidence: CutEvidence) -> Answer | None:
+        """What it finds; ``unknown`` where it crashes, never ``survived``. None where it does not apply.
+
+        Source: ``check-safe`` in jepsen's ``checker.clj``.
+        """
+        try:
+            return self.check(evidence)
+        except Exception as error:
+            return Answer("unknown", (f"the checker {self.name} crashed: {type(error).__name__}: {error}",))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on a cut, the reasons for it, and what each checker answered."""
+
+    verdict: Verdict
+    reasons: list[str]  # of the checkers that have the same verdict; none of survived
+    checks: dict[str, Verdict]  # by the checker's name
+
+
+Judge = Callable[[CutEvidence], Judgement]
+
+
+def compose(checkers: Sequence[Checker]) -> Judge:
+    """A judge whose verdict is the worst that a weighing checker answers, of those that apply.
+
+    Where none applies it is ``unknown``. Raises ValueError when two checkers have one name.
+    """
+    if len({checker.name for checker in checkers}) != len(checkers):
+        raise ValueError("two checkers have the same name")
+
+    def judge(evidence: CutEvidence) -> Judgement:
+        asked = [(checker, checker.answer(evidence)) for checker in checkers]
+        answers = [(checker, answer) for checker, answer in asked if answer is not None]
+        checks = {checker.name: answer.verdict for checker, answer in answers}
+        weighing = [answer for checker, answer in answers if checker.weighs]
+        if not weighing:
+            return Judgement("unknown", ["no checker applies to what the cut has shown"], checks)
+        verdict = merge(*(answer.verdict for answer in weighing))
+        reasons = [reason for answer in weighing if answer.verdict == verdict for reason in answer.reasons]
+        return Judgement(verdict, list(dict.fromkeys(reasons)), checks)
+
+    return judge
+
+
+def given(guards: Sequence[Checker], checkers: Sequence[Checker]) -> tuple[Checker, ...]:
+    """``checkers``, each of which knows nothing unless every guard that applies survived.
+
+    What a trial shows that is not sound is no witness, neither of a loss nor of a survival. The guards are to be
+    composed with them: they hold the reasons.
+    """
+
+    def guarded(checker: Checker) -> Checker:
+        def check(evidence: CutEvidence) -> Answer | None:
+            answer = checker.check(evidence)
+            held = [guard.answer(evidence) for guard in guards]
+            is_sound = all(one is None or one.verdict == "survived" for one in held)
+            return answer if answer is None or is_sound else UNEXPLAINED
+
+        return replace(checker, check=check)
+
+    return tuple(guarded(checker) for checker in checkers)
+
+
+def _unknown_for(reason: str | None) -> Answer:
+    return Answer("unknown", (reason,)) if reason is not None else SURVIVED
+
+
+def _disk_loses(evidence: CutEvidence) -> Answer | None:
+    keeps = "the disk lost nothing of what was written and not flushed: a cut of its power proves nothing"
+    return None if evidence.disk_loses is None else _unknown_for(None if evidence.disk_loses else keeps)
+
+
+def _holds_without_cut(evidence: CutEvidence) -> Answer | None:
+    if evidence.broken_without_cut is None:
+        return None
+    broken = "; ".join(evidence.broken_without_cut[:2])
+    return _unknown_for(f"without a power cut the checks do not hold: {broken}" if broken else None)
+
+
+def _log_is_complete(evidence: CutEvidence) -> Answer:
+    lacks = f"the acknowledgement log lacks {evidence.missing_lines} lines"
+    return _unknown_for(lacks if evidence.missing_lines else None)
+
+
+def _engine_answered(evidence: CutEvidence) -> bool:
+    return any(seen is not None for seen in (evidence.fate, evidence.checked, evidence.integrity))
+
+
+def _mounts(evidence: CutEvidence) -> Answer:
+    if evidence.mount_error is not None:
+        return Answer("lost", (f"the file system cannot be mounted: {evidence.mount_error}",))
+    later = (evidence.start_error, evidence.read_error)
+    return SURVIVED if _engine_answered(evidence) or any(error is not None for error in later) else UNEXPLAINED
+
+
+def _starts(evidence: CutEvidence) -> Answer:
+    if evidence.start_error is not None:
+        return Answer("lost", (f"the engine does not start: {evidence.start_error}",))
+    return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
+
+
+def _reads(evidence: CutEvidence) -> Answer:
+    if evidence.read_error is not None:
+        return Answer("lost", (f"the engine does not give its data back: {evidence.read_error}",))
+    return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
+
+
+def _commits(evidence: CutEvidence) -> Answer | None:
+    fate = evidence.fate
+    if not evidence.is_numbered:
+        return None  # there are none to look for: the workload's conditions stand for them
+    if fate is None:
+        return NOT_SURVEYED
+    return Answer("lost", tuple(missing_examples(fate))) if fate.lost or fate.loaded_lost else SURVIVED
+
+
+def _transactions(evidence: CutEvidence) -> Answer | None:
+    fate = evidence.fate
+    if not evidence.is_numbered:
+        return None
+    if fate is None:
+        return NOT_SURVEYED
+    return Answer("lost", tuple(partial_examples(fate))) if fate.torn else SURVIVED
+
+
+def _conditions(evidence: CutEvidence) -> Answer:
+    if evidence.checked is None:
+        return Answer("unknown", ("the consistency conditions could not be checked",))
+    checked = evidence.checked.conditions
+    if broken := [one for one in checked if not one.holds]:
+        return Answer("lost", tuple(f"{one.name} does not hold: {one.detail}" for one in broken))
+    missing = [name for name in evidence.conditions if name not in {one.name for one in checked}]
+    return Answer("unknown", tuple(f"{name} was not checked" for name in missing)) if missing else SURVIVED
+
+
+def _integrity(evidence: CutEvidence) -> Answer:
+    integrity = evidence.integrity
+    if integrity is None:
+        return Answer("unknown", ("the engine's own integrity check did not run",))
+    match integrity.holds:
+        case "broken":
+            return Answer("lost", (f"{integrity.check}: {integrity.said}",))
+        case "unknown":
+            return Answer("unknown", (f"{integrity.check} could not be run: {integrity.said}",))
+        case "holds":
+            return SURVIVED
+
+
+def _filesystem(evidence: CutEvidence) -> Answer:
+    verdicts: dict[str, Verdict] = {"clean": "survived", "errors": "lost", "unknown": "unknown"}
+    return Answer(verdicts[evidence.filesystem_check], tuple(filter(None, [evidence.filesystem_message])))
+
+
+SOUND = (
+    Checker("disk-loses-its-cache", _disk_loses),
+    Checker("holds-without-a-cut", _holds_without_cut),
+    Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
+)
+GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))
+WITNESSES = (
+    Checker("file-system-mounts", _mounts),
+    Checker("engine-starts", _starts),
+    Checker("engine-reads-its-data", _reads),
+    Checker("acknowledged-commits-are-there", _commits),
+    Checker("transactions-are-whole", _transactions),
+    Checker("conditions-hold", _conditions),
+    Checker("engine-check-holds", _integrity),
+)
+REPORTED = (Checker("file-system-check", _filesystem, weighs=False),)
+CHECKERS = (*GUARDS, *given(GUARDS, WITNESSES), *REPORTED)
+
+judge = compose(CHECKERS)

@@ -1,0 +1,190 @@
+"""The states that a power cut may leave, from the log of a disk's writes and flushes; pure but for copying a log.
+
+At any moment the medium holds every write that a finished flush covers, and any of the others, in any sectors: that is
+all that a drive with a volatile cache promises.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.analysis.disk_log import FILE_HEAD_BYTES, RECORD, WRITE, Record
+from acidtest.journal.protocol import DiskState, TornWrite
+
+
+@dataclass(frozen=True)
+class State:
+    """The records ``[start, to)`` of a log, but for some writes, and some sectors of others."""
+
+    start: int
+    to: int
+    without: tuple[int, ...] = ()
+    torn: tuple[tuple[int, tuple[int, ...]], ...] = ()  # write, and its sectors that are there
+    of: str = ""  # what kind of state it is
+
+    def on(self, log: Path) -> DiskState:
+        """In the disk's words."""
+        torn = [TornWrite(record=record, sectors=list(sectors)) for record, sectors in self.torn]
+        return DiskState.model_validate(
+            {"log": str(log), "from": self.start, "to": self.to, "without": list(self.without), "torn": torn}
+        )
+
+    @property
+    def departures(self) -> int:
+        """From the disk as it was."""
+        return len(self.without) + len(self.torn)
+
+
+def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
+    """Writes before ``to`` that no flush before ``to`` covers."""
+    covered = max((record.at for record in records[start:to] if record.is_flush), default=start)
+    return [number for number in range(max(covered, start), to) if not records[number].is_flush]
+
+
+def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, seed: int) -> Iterator[State]:
+    """Legal states of the records ``[start, end)``, representative ones first, without an end in sight.
+
+    Each is another disk than those before it, or one of theirs at a later moment, when more had been acknowledged.
+    A state is worth looking at just before a flush takes effect, when the most is pending. Moments are taken from all
+    over the log: after a few hundred states each part has been looked at.
+    """
+    moments = [number for number in range(start, end) if records[number].is_flush] + [end]
+    moments = spread(moments)
+    volatile = {to: pending(records, start, to) for to in moments}
+    lot = random.Random(f"{seed}:states")
+    contents = Contents(records, start, end, sector_bytes)
+    latest: dict[int, int] = {}  # content -> the last moment at which it was looked at
+
+    def new(state: State) -> bool:
+        content = contents.of(state)
+        if latest.get(content, -1) >= state.to:
+            return False
+        latest[content] = state.to
+        return True
+
+    def kinds() -> Iterator[State]:
+        for to in moments:
+            yield State(start, to, tuple(volatile[to]), of="nothing that was not flushed")
+        for to in moments:
+            yield State(start, to, of="everything")
+        for to in moments:
+            yield State(start, to, tuple(volatile[to][:1]), of="all but the first")
+        for to in moments:
+            yield State(start, to, tuple(volatile[to][:-1]), of="only the last")
+        for to in moments:
+            for number in volatile[to][-1:]:
+                sectors = range(-(-records[number].length // sector_bytes))
+                half = len(sectors) // 2
+                if half:
+                    yield State(start, to, (), ((number, tuple(sectors[:half])),), of="the last one torn")
+                    yield State(start, to, (), ((number, tuple(sectors[half:])),), of="the last one torn")
+        for to in moments:
+            for number in volatile[to]:
+                yield State(start, to, (number,), of="all but one")
+        while any(volatile.values()):
+            for to in moments:
+                if volatile[to]:
+                    yield _drawn(records, start, to, volatile[to], sector_bytes, lot)
+
+    in_vain = 0
+    for state in kinds():
+        if new(state):
+            in_vain = 0
+            yield state
+        elif (in_vain := in_vain + 1) > 1000 + len(moments):
+            return  # there are no other states
+
+
+class Contents:
+    """Tells apart what the disk holds, by the write that each sector has its bytes from."""
+
+    def __init__(self, records: Sequence[Record], start: int, end: int, sector_bytes: int) -> None:
+        self._records, self._sector_bytes = records, sector_bytes
+        self._writes: dict[int, list[int]] = {}  # sector -> those to it, ascending
+        self._whole = {start: 0}  # the content where all writes before this record are there
+        content = 0
+        for number in range(start, end):
+            for sector in self._sectors(number):
+                to_it = self._writes.setdefault(sector, [])
+                content ^= _mark(sector, to_it[-1] if to_it else None) ^ _mark(sector, number)
+                to_it.append(number)
+            self._whole[number + 1] = content
+
+    def _sectors(self, number: int) -> range:
+        record = self._records[number]
+        if record.is_flush:
+            return range(0)
+        return range(record.at // self._sector_bytes, -(-(record.at + record.length) // self._sector_bytes))
+
+    def of(self, state: State) -> int:
+        """A number that two states have in common when the disk is the same in both."""
+        missing = {number: set(self._sectors(number)) for number in state.without}
+        for number, kept in state.torn:
+            sectors = self._sectors(number)
+            missing[number] = set(sectors) - {sectors[sector] for sector in kept}
+        content = self._whole[state.to]
+        for sector in set().union(*missing.values()):
+            before = self._writes[sector][: bisect_left(self._writes[sector], state.to)]
+            there = [number for number in before if sector not in missing.get(number, ())]
+            content ^= _mark(sector, before[-1]) ^ _mark(sector, there[-1] if there else None)
+        return content
+
+
+def _mark(sector: int, write: int | None) -> int:
+    return 0 if write is None else hash((sector, write))
+
+
+def _drawn(
+    records: Sequence[Record], start: int, to: int, volatile: Sequence[int], sector_bytes: int, lot: random.Random
+) -> State:
+    without, torn = [], []
+    for number in volatile:
+        drawn = lot.random()
+        if drawn < 0.45:
+            without.append(number)
+        elif drawn < 0.55 and (many := -(-records[number].length // sector_bytes)) > 1:
+            sectors = tuple(sector for sector in range(many) if lot.random() < 0.5)
+            if sectors and len(sectors) < many:
+                torn.append((number, sectors))
+    return State(start, to, tuple(without), tuple(torn), of="drawn by lot")
+
+
+def spread(places: Sequence[int]) -> list[int]:
+    """The same places, in an order whose every beginning is spread over all of them: first, half, quarters."""
+    many = len(places)
+    bits = max(many - 1, 1).bit_length()
+    order = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(1 << bits))
+    return [places[number] for number in order if number < many]
+
+
+def smaller(state: State) -> Iterator[State]:
+    """States that depart from the disk as it was by one write less."""
+    for number in state.without:
+        rest = tuple(other for other in state.without if other != number)
+        yield State(state.start, state.to, rest, state.torn, state.of)
+    for torn in state.torn:
+        rest_torn = tuple(other for other in state.torn if other != torn)
+        yield State(state.start, state.to, state.without, rest_torn, state.of)
+
+
+def compact(log: Path, records: Sequence[Record], kept: int, state: State, target: Path) -> State:
+    """Write the log of one state alone: the writes that the disk holds in it, the first ``kept`` records included.
+
+    Returns the same state of that log.
+    """
+    left_out = set(state.without)
+    own = (number for number in range(state.start, state.to) if number not in left_out)
+    numbers = [number for number in (*range(kept), *own) if not records[number].is_flush]
+    with log.open("rb") as read, target.open("xb") as write:
+        write.write(read.read(FILE_HEAD_BYTES))
+        for place, number in enumerate(numbers):
+            record = records[number]
+            read.seek(record.ends - record.length)
+            write.write(RECORD.pack(WRITE, record.length, record.at, record.time_ns, place) + read.read(record.length))
+    places = {number: place for place, number in enumerate(numbers)}
+    torn = tuple((places[number], sectors) for number, sectors in state.torn)
+    return State(0, len(numbers), (), torn, state.of)

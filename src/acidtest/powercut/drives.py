@@ -1,0 +1,19 @@
+"""The disk whose power is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from acidtest.place import DirectoryPlace, Ledger
+from acidtest.place.cuttable import Drive
+from acidtest.place.disk import SimulatedDisk
+from acidtest.plan import Cell
+
+# A disk of so many MiB in the directory, which writes its log there where one is asked for.
+Drives = Callable[[Cell, DirectoryPlace, Ledger, int, Path | None], Drive]
+
+
+def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, log: Path | None) -> Drive:
+    """The disk that the cell asks for."""
+    return SimulatedDisk(cell.place, home, size_mb, ledger, log=log)

@@ -1,0 +1,49 @@
+"""What one power cut has shown: what the checkers judge, and what its recording keeps beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acidtest.journal.models import Fate, Integrity, PlaceFacts, SettingInForce, States
+from acidtest.journal.protocol import Checked, DiskCut
+from acidtest.powercut.acknowledgement_log import Acknowledgement
+
+
+@dataclass
+class CutEvidence:
+    """What one cut has shown so far. What is None could not be looked at, or did not happen."""
+
+    # Of the trial, before any cut; None where it was not tried.
+    disk_loses: bool | None = None  # whether a cut was seen to lose anything that was written and not flushed
+    broken_without_cut: list[str] | None = None  # what does not hold although nothing was cut
+
+    # Of what came back. The errors are in the words of the system, the engine or the rig.
+    inspection_error: str | None = None  # the lab could not look, which says nothing of the engine
+    mount_error: str | None = None  # the file system does not give its data back
+    start_error: str | None = None  # nor does the engine: it ended by itself while it started
+    read_error: str | None = None  # or answered with an error
+    missing_lines: int = 0  # of the acknowledgement log
+    is_numbered: bool = True  # whether the workload numbers its commits, so that each can be looked for
+    fate: Fate | None = None
+    conditions: tuple[str, ...] = ()  # of the workload, by name: each of them is to be checked
+    checked: Checked | None = None
+    integrity: Integrity | None = None
+    filesystem_check: Literal["clean", "errors", "unknown"] = "unknown"
+    filesystem_message: str = ""  # of its own program, where it is not clean
+
+    # Kept with the verdict.
+    settings: list[SettingInForce] = field(default_factory=list)
+    place: PlaceFacts | None = None
+    engine_version: str = ""
+    database_bytes: int = 0
+    at_s: float = 0.0
+    cut: DiskCut | None = None
+    acknowledged: list[Acknowledgement] | None = None  # before the cut
+    filesystem_repaired: bool = False
+    filesystem_recovery_s: float | None = None
+    engine_recovery_s: float | None = None
+    after_failed_flush: Literal["stopped", "went on", "hung"] | None = None
+    failed_flush_error: str = ""
+    acknowledged_after_failed_flush: int | None = None
+    states: States | None = None

@@ -1,0 +1,95 @@
+"""Starts the engine over what a power cut has left and finds out what is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from acidtest.conductor.jobs import job_for
+from acidtest.conductor.rig import Refused, Standing, answered, converse
+from acidtest.engine import Ended, Instance
+from acidtest.errors import CellFailed
+from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hello, Phase, Surveyed, SurveyPhase
+from acidtest.place import Ledger
+from acidtest.plan import Cell
+from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.fate import compare
+from acidtest.powercut.processes import Unledgered
+
+
+class Inspector:
+    """The engine of ``cell`` as ``instance``, whose files are mounted when ``inspect`` is called."""
+
+    def __init__(self, cell: Cell, instance: Instance, ledger: Ledger, *, embedded: bool) -> None:
+        self._cell, self._instance, self._ledger, self._embedded = cell, instance, ledger, embedded
+        self._standing: Standing | None = None
+
+    def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
+        """Start the engine, survey and check the database, and leave in ``evidence`` what was found."""
+        began = time.monotonic()
+        try:
+            self._start()
+            if not self._embedded:
+                evidence.engine_recovery_s = time.monotonic() - began
+        except Ended as error:
+            evidence.start_error = error.message
+            return
+        except CellFailed as error:
+            evidence.inspection_error = f"the engine could not be started: {error.message}"
+            return
+        phases: list[Phase] = [
+            CheckPhase(at_least=kinds(acknowledged)),
+            *([SurveyPhase()] if evidence.is_numbered else []),
+        ]
+        try:
+            for event in self._converse(phases):
+                match event:
+                    case Hello() if self._embedded:
+                        evidence.engine_recovery_s = time.monotonic() - began
+                    case Checked():
+                        evidence.checked = event
+                    case Surveyed():
+                        evidence.fate = compare(acknowledged, event)
+        except Refused as error:
+            evidence.read_error = error.message
+            return
+        except CellFailed as error:
+            evidence.inspection_error = f"the survey ended before its time: {error.message}"
+            return
+        evidence.integrity = self._instance.integrity(self._ask)
+
+    def _start(self) -> None:
+        """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
+        try:
+            self._instance.start(self._ledger)
+        except Ended:
+            self._instance.lose_power()
+            self._instance.start(self._ledger)
+
+    def _ask(self, question: str) -> list[list[str | None]]:
+        return answered(self._converse([AskPhase(questions=[question])]))
+
+    def _converse(self, phases: Sequence[Phase]) -> Iterator[Event]:
+        job = job_for(self._cell, self._instance, phases)
+        return converse(job, Unledgered(), self._instance.environment(), self._standing)
+
+    @contextmanager
+    def staying(self) -> Iterator[Standing]:
+        """Processes that inspect stay for the next inspection, as long as ``renew`` does not end them: loading an
+        engine takes longer than opening a database with it."""
+        self._standing = standing = Standing(Unledgered())
+        self._instance.expect_looks(many=True)
+        try:
+            yield standing
+        finally:
+            standing.end()
+            self._standing = None
+            self._instance.expect_looks(many=False)
+
+    def renew(self) -> None:
+        """The next inspection is that of new processes."""
+        if self._standing is not None:
+            self._standing.end()
+            self._instance.expect_looks(many=True)

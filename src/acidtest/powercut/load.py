@@ -1,0 +1,120 @@
+"""The load that runs until power fails: the rig in the background, and what it has acknowledged."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from acidtest.conductor.jobs import job_for
+from acidtest.conductor.rig import Process, Working, converse
+from acidtest.engine import Instance
+from acidtest.errors import AcidtestError, CellFailed
+from acidtest.journal.protocol import Duration, Hello, Job, Settings
+from acidtest.plan import Cell
+from acidtest.powercut.acknowledgement_log import AcknowledgementLog
+from acidtest.powercut.moment import Moment
+from acidtest.powercut.processes import Killable, Unledgered
+
+FIRST_S = 120.0  # for the first acknowledgement
+LONGEST_S = 120.0  # for the number that the seed has drawn
+LOAD_S = 1e6  # the load never ends by itself
+
+
+class Load:
+    """The rig driving load in the background, until it is killed."""
+
+    def __init__(self, job: Job, environment: Mapping[str, str], acknowledged: AcknowledgementLog) -> None:
+        self.acknowledged = acknowledged
+        self.answers: list[Settings] = []
+        self.engine_version = ""
+        self._failure: AcidtestError | None = None
+        self._rig: Killable | None = None
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._read, args=(job, environment), daemon=True)
+        self._started = threading.Event()
+        self._thread.start()
+        self._started.wait()
+
+    def _read(self, job: Job, environment: Mapping[str, str]) -> None:
+        launcher = Unledgered()
+
+        def start(text: bytes, variables: Mapping[str, str]) -> Working:
+            self._rig = Killable(Process(launcher, "job", text, variables))
+            self._started.set()
+            return self._rig
+
+        try:
+            for event in converse(job, launcher, environment, start):
+                if isinstance(event, Settings):
+                    self.answers.append(event)
+                elif isinstance(event, Hello):
+                    self.engine_version = event.engine_version
+        except AcidtestError as error:
+            self._failure = error
+        finally:
+            self._started.set()
+
+    def until(self, moment: Moment) -> None:
+        """Wait for ``moment``. Raises CellFailed when the load fails or nothing is acknowledged."""
+        self._await(lambda: len(self.acknowledged) > 0, FIRST_S)
+        if not self.acknowledged:
+            raise CellFailed(f"no commit was acknowledged within {FIRST_S:.0f} s")
+        first = time.monotonic()
+        number, seconds = moment.acknowledged or 1, moment.seconds or 0.0
+        limit = LONGEST_S if moment.seconds is None else moment.seconds
+        self._await(lambda: len(self.acknowledged) >= number and time.monotonic() - first >= seconds, limit)
+        commit_s = (time.monotonic() - first) / len(self.acknowledged)
+        time.sleep(moment.later * commit_s)
+
+    def _await(self, reached: Callable[[], bool], limit_s: float) -> None:
+        end = time.monotonic() + limit_s
+        while not reached() and (left := end - time.monotonic()) > 0:
+            alive = self.acknowledged.wait(min(left, 0.05))
+            if not alive or not self._thread.is_alive():
+                self._thread.join()
+                raise self._failure or CellFailed("the load ended before power failed")
+
+    def after(self, seconds: float) -> Literal["stopped", "went on", "hung"]:
+        """Wait so long, but not on a load that has ended, and tell what it did; ``hung``: no more answers came."""
+        begun = time.monotonic()
+        half: int | None = None
+        while self._thread.is_alive() and (left := begun + seconds - time.monotonic()) > 0:
+            self.acknowledged.wait(min(left, 0.05))
+            if half is None and left < seconds / 2:
+                half = len(self.acknowledged)
+        if not self._thread.is_alive():
+            return "stopped"
+        return "went on" if half is None or len(self.acknowledged) > half else "hung"
+
+    def error(self) -> str:
+        """Why the load ended; "" while it goes on."""
+        return self._failure.message if self._failure is not None else ""
+
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def kill(self) -> None:
+        """End the rig, and with it an engine that is embedded in it."""
+        if self._rig is not None:
+            self._rig.stop()
+        self._thread.join()
+
+
+@contextmanager
+def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
+    """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end."""
+    acknowledged = AcknowledgementLog(directory)
+    try:
+        update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
+        phase = cell.workload.run_phase().model_copy(update=update)
+        load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged)
+        try:
+            yield load
+        finally:
+            load.kill()
+    finally:
+        acknowledged.close()

@@ -1,0 +1,136 @@
+"""A state file: what a disk held after a failure, kept with what had been acknowledged, to be inspected again.
+
+It is a description (.json) beside the writes that the disk holds in the state (.log).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from acidtest.analysis import disk_log
+from acidtest.conductor.engines import plan_of
+from acidtest.errors import BadInput
+from acidtest.experiment import Experiment
+from acidtest.plan import Cell
+from acidtest.powercut import crash_states
+from acidtest.powercut.acknowledgement_log import Acknowledgement
+from acidtest.powercut.crash_states import State
+from acidtest.powercut.exploration import RecordedLoad
+from acidtest.powercut.trial import Trial
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class KeptState:
+    """What a state file holds."""
+
+    experiment: Experiment
+    cell: Cell
+    cell_id: str
+    log: Path
+    size_bytes: int  # of the disk
+    state: State
+    acknowledged: list[Acknowledgement]
+    reasons: list[str]  # of the verdict when it was kept
+
+
+def keep_state(
+    out: Path, experiment: Experiment, kept: int, cell: Cell, load: RecordedLoad, state: State, reasons: list[str]
+) -> str:
+    """Write a crash state into ``out`` and return the name of its description."""
+    description = _unused(out, cell)
+    alone = crash_states.compact(load.log, load.records, kept, state, description.with_suffix(".log"))
+    return _describe(description, experiment, cell, alone, load.acknowledged_before(state.to), reasons)
+
+
+def keep_survivors(
+    out: Path, experiment: Experiment, trial: Trial, cell: Cell, acknowledged: list[Acknowledgement], reasons: list[str]
+) -> str:
+    """The same of what a cut has left."""
+    description = _unused(out, cell)
+    alone = trial.save_survivors(description.with_suffix(".log"))
+    return _describe(description, experiment, cell, alone, acknowledged, reasons)
+
+
+def _unused(out: Path, cell: Cell) -> Path:
+    directory = out / "acidtest-states"
+    directory.mkdir(exist_ok=True)
+    name = directory / re.sub(r"[^A-Za-z0-9.#=-]+", "-", cell.id)
+    for number in range(1, 1000):
+        description = name.with_name(f"{name.name}-{number}.json")
+        if not description.exists():
+            break
+    description.with_suffix(".log").unlink(missing_ok=True)
+    return description
+
+
+def _describe(
+    description: Path,
+    experiment: Experiment,
+    cell: Cell,
+    alone: State,
+    acknowledged: list[Acknowledgement],
+    reasons: list[str],
+) -> str:
+    log = description.with_suffix(".log")
+    fields: dict[str, Any] = {
+        "format": FORMAT,
+        "experiment": experiment.model_dump(mode="json"),
+        "cell": cell.id,
+        "seed": cell.seed,
+        "log": log.name,
+        "size_bytes": disk_log.size_bytes(log),
+        "state": dataclasses.asdict(alone),
+        "acknowledged": [dataclasses.astuple(line) for line in acknowledged],
+        "reasons": reasons,
+    }
+    description.write_text(json.dumps(fields, indent=1) + "\n")
+    return str(description)
+
+
+def read(file: Path) -> KeptState:
+    """What ``file`` describes. Raises BadInput for what is no state file, and for one whose log is not beside it."""
+    fields = _fields(file)
+    try:
+        experiment = Experiment.recorded(fields["experiment"])
+        state = fields["state"]
+        torn = tuple((int(number), tuple(sectors)) for number, sectors in state["torn"])
+        name = fields["cell"].partition("-seed-")[0]
+        cell = next(cell for cell in plan_of(experiment, cuts=True).cells if cell.id == name)
+        kept = KeptState(
+            experiment=experiment,
+            cell=dataclasses.replace(cell, seed=fields["seed"]),
+            cell_id=fields["cell"],
+            log=file.with_name(fields["log"]),
+            size_bytes=int(fields["size_bytes"]),
+            state=State(state["start"], state["to"], tuple(state["without"]), torn, state["of"]),
+            acknowledged=[Acknowledgement(*line) for line in fields["acknowledged"]],
+            reasons=list(fields["reasons"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration, ValidationError):
+        raise _no_state(file) from None
+    if not kept.log.is_file():
+        raise BadInput(f"{kept.log}: no such file", "keep it beside the state that names it")
+    return kept
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    try:
+        fields = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{file}: cannot be read: {error}") from None
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
+        raise _no_state(file)
+    return fields
+
+
+def _no_state(file: Path) -> BadInput:
+    return BadInput(f"{file}: is no state of a disk that acidtest wrote", "give a file that acidtest powercut wrote")

@@ -1,0 +1,59 @@
+"""The page of a journal of power cuts: speed and survival on one picture, the verdicts, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from acidtest.analysis.survival import Survival, survivals
+from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
+from acidtest.report import charts
+from acidtest.report.numbers import number
+from acidtest.report.page import fill
+from acidtest.report.survival_table import not_run, page_tables, varied_of
+
+
+def write_survival_page(journal: Journal, path: Path) -> None:
+    """Write the page to ``path``, whole or not at all."""
+    rows = survivals(journal.recordings)
+    varied = varied_of(journal.header)
+    named = [(_name(row, varied), row) for row in rows]
+    picture = charts.survival(named, journal.header.factors["engine"])
+    fill(
+        "survival.html.j2",
+        journal,
+        path,
+        {"survival": picture} if picture else {},
+        _answers(named),
+        settings=_settings(journal.recordings, varied),
+        bad=[recording for recording in journal.recordings if recording.status != "done"],
+        missing=not_run(journal),
+        unplaced=[f"{name} ({row.verdict})" for name, row in named if not row.commits_per_s],
+        **page_tables(journal),
+    )
+
+
+def _name(row: Survival | Recording, varied: Sequence[str]) -> str:
+    return ", ".join(level for f in varied if (level := row.levels.get(f, "")) not in ("", NOT_APPLICABLE))
+
+
+def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
+    """Those of each combination's first cut that has any."""
+    settings: dict[str, list[SettingInForce]] = {}
+    for recording in recordings:
+        if recording.settings:
+            settings.setdefault(_name(recording, varied), recording.settings)
+    return list(settings.items())
+
+
+def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:
+    of = {verdict: [one for one in named if one[1].verdict == verdict] for verdict in ("survived", "lost", "unknown")}
+    answers = [
+        f"{len(of['survived'])} of {len(named)} combinations survived every cut, {len(of['lost'])} lost something."
+    ]
+    if of["unknown"]:
+        answers.append(f"{len(of['unknown'])} are unknown: some check could not run, or the trial was not sound.")
+    if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
+        speed, name = max(fast)
+        answers.append(f"The fastest that survived: {name}, {number(speed)} commits a second while cutting.")
+    return answers

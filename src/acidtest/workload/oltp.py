@@ -1,0 +1,36 @@
+"""The statements of sysbench's ``oltp_read_write``, so that a result can be set beside sysbench's."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from acidtest.journal.protocol import WorkloadMessage
+from acidtest.workload.base import WorkloadSpec
+
+
+class OltpWorkload(WorkloadMessage):
+    name: Literal["oltp"] = "oltp"
+    tables: int
+    table_rows: int
+
+
+class Oltp(WorkloadSpec):
+    """Point selects, ranges, two updates, a delete and an insert a transaction."""
+
+    UNIT_OF_SIZE: ClassVar[str] = "tables"
+    LOAD_S: ClassVar[float] = 2.0
+
+    kind: Literal["oltp"] = "oltp"
+    tables: int = Field(default=1, ge=1, le=1_000, description="all alike")
+    table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="rows in each table")
+
+    def message(self) -> OltpWorkload:
+        return OltpWorkload(tables=self.tables, table_rows=self.table_rows)
+
+    def loaded_bytes(self) -> int:
+        return self.tables * self.table_rows * 400
+
+    def conditions(self) -> tuple[str, ...]:
+        return ("rows_are_unchanged_in_number", "ids_are_those_loaded", "k_never_falls", "texts_are_whole")

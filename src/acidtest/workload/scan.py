@@ -1,0 +1,69 @@
+"""Scans: one table read whole, again and again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from acidtest.journal.protocol import WorkloadMessage
+from acidtest.workload.base import WorkloadSpec
+
+READS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
+ASSUMED_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
+ASSUMED_COPY_MB_PER_S = 300.0
+
+Read = Literal["natural", "sorted", "indexed"]
+
+
+class ScanWorkload(WorkloadMessage):
+    name: Literal["scan"] = "scan"
+    size_mb: int
+    read: Read
+
+
+class Scan(WorkloadSpec):
+    """A transaction is one read. Nothing is written."""
+
+    UNIT: ClassVar[str] = "reads"
+    TRANSACTION: ClassVar[str] = "reads"
+    UNIT_OF_SIZE: ClassVar[str] = "size_mb"
+    LOAD_S: ClassVar[float] = 0.02
+    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"read"})  # in whichever way it will be read
+
+    kind: Literal["scan"] = "scan"
+    size_mb: int = Field(default=100, ge=1, le=10_000_000, description="values of the table, 10^6 bytes")
+    read: Read = Field(default="natural", description="the way it is read")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, given: Any) -> Any:
+        if isinstance(given, dict) and not given.keys() & {"duration_s", "count"}:
+            return {**given, "count": READS}
+        return given
+
+    def message(self) -> ScanWorkload:
+        return ScanWorkload(size_mb=self.size_mb, read=self.read)
+
+    def loaded_bytes(self) -> int:
+        return self.size_mb * 1_300_000
+
+    def history_bytes(self) -> int:
+        return self.size_mb * 1_200_000 if self.read == "sorted" else 0  # what is sorted outside of memory
+
+    def run_s(self, commits_per_s: float) -> float:
+        if self.count is None:
+            return super().run_s(commits_per_s)
+        return self.count * self.size_mb / ASSUMED_MB_PER_S[self.read]
+
+    def copy_s(self) -> float:
+        return self.size_mb / ASSUMED_COPY_MB_PER_S
+
+    def transaction_read_mb(self) -> float | None:
+        return self.size_mb
+
+    def transaction_sorted_mb(self) -> float | None:
+        return self.size_mb if self.read == "sorted" else None
+
+    def conditions(self) -> tuple[str, ...]:
+        return (f"plan_is_{self.read}", "each_read_finds_what_was_loaded")

@@ -1,0 +1,106 @@
+"""Each shipped experiment, run for real at a size of seconds: one cell for each level, everything in it as small as it goes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest import experiment, plan
+from acidtest.journal.models import NOT_APPLICABLE
+
+SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+# The most that a cell of these tests is given, by key of a workload.
+MOST = {
+    "duration_s": 0.5, "warmup_s": 0.1, "count": 20, "scale": 1, "warehouses": 1, "warehouse_percent": 1, "products": 500,
+    "orders_per_call": 5, "size_mb": 8, "terminals": 4,
+}  # fmt: skip
+SIZES = ["6 MB", "10 MB"]
+
+
+def overlaid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    both = {k: overlaid(v, over[k]) for k, v in under.items() if isinstance(v, dict) and isinstance(over.get(k), dict)}
+    return {**under, **over, **both}
+
+
+def smallest(written: dict[str, Any]) -> dict[str, Any]:
+    """The experiment's small size, smaller still."""
+    small = overlaid(written, written.pop("quick", {}))
+    small.pop("quick", None)
+    small["repetitions"] = 1
+    if "growth" in small:
+        small["growth"]["sizes"] = SIZES
+    for parameters in small["workload"].values():
+        for key, most in MOST.items():
+            if key in parameters:
+                parameters[key] = min(parameters[key], most)
+        if "growth" in small:
+            parameters["warehouse_percent"] = MOST["warehouse_percent"]
+    return small
+
+
+def one_cell_a_level(small: dict[str, Any]) -> dict[str, Any]:
+    """The experiment without the cells that have no level of their own."""
+    shown: set[tuple[str, str]] = set()
+    left_out: list[dict[str, list[str]]] = []
+    for levels in _combinations(small):
+        if set(levels.items()) <= shown:
+            left_out.append({name: [level] for name, level in levels.items()})
+        shown |= set(levels.items())
+    small["exclude"] = [*small.get("exclude", []), *left_out]
+    return small
+
+
+def _combinations(small: dict[str, Any]) -> list[dict[str, str]]:
+    """Levels of each, without the sizes that its database grows to, and what reaches nothing there."""
+    factors = {"workload", *small["factors"]}
+    found = [
+        {name: level for name, level in cell.levels.items() if name in factors and level != NOT_APPLICABLE}
+        for cell in plan.make(experiment.parse(toml(small), "smallest")).combinations()
+    ]
+    return [levels for position, levels in enumerate(found) if levels not in found[:position]]
+
+
+def toml(value: dict[str, Any]) -> str:
+    return "".join(f"{json.dumps(key)} = {_inline(one)}\n" for key, one in value.items())
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_inline(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=[file.stem for file in SHIPPED])
+def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
+    small, out = smallest(tomllib.loads(file.read_text())), tmp_path / "out"
+    tiny = tmp_path / file.name
+    tiny.write_text(toml(one_cell_a_level(small)))
+    kinds = {parameters.get("kind", name) for name, parameters in small["workload"].items()}
+    if kinds != {"numbered"}:
+        ran = acidtest("run", tiny, "--out", out, "--json")
+        assert ran.returncode in (0, 1), ran.stderr  # findings are right: all is too short here
+        told = json.loads(ran.stdout)
+        assert told["rows"], told
+        recordings = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[1:]]
+        assert {(one["status"], one["reason"]) for one in recordings} == {("done", None)}
+        assert all(one["result"]["counts"]["committed"] > 0 for one in recordings)
+        assert len({one["cell"] for one in recordings}) == len(recordings) > 1
+    if "numbered" in kinds:
+        ran = acidtest("powercut", tiny, "--out", out, "--cuts", "1", "--json")
+        assert ran.returncode in (0, 1), ran.stderr
+        cuts = json.loads(ran.stdout)["cuts"]
+        assert {one["status"] for one in cuts} == {"done"}, cuts
+        assert {one["cut"]["verdict"] for one in cuts} <= {"survived", "lost"}
+    (out / "report.html").unlink()
+    assert acidtest("report", out).returncode in (0, 1)
+    assert (out / "report.html").stat().st_size > 100_000
+    audited = acidtest("audit", out, "--json")
+    assert audited.returncode in (0, 1), audited.stderr
+    assert isinstance(json.loads(audited.stdout)["findings"], list)

@@ -1,0 +1,47 @@
+"""What the contract suites have to be told of an engine family, beside what its engines say of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from acidtest.journal.models import Scalar
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family, and the engines of it that tests run.
+
+    ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing.
+    ``asked`` are settings that must reach the engine, the first of them as it was written, and ``asked_of_newer`` those
+    of the engines that know the setting which is the key. ``asked_once`` are those of them that admit one session only, and ``shown_nowhere``,
+    by engine, those that nothing shows.
+    ``lie`` is an answer, by its name, that an engine would give which does not keep level drive, and ``contradiction``
+    are settings that exclude that level. ``dialects`` are one engine for each way in which the family's SQL or procedures
+    differ. ``discard`` begins a session whose changes are gone when it closes; it is "" for
+    a family whose database is one file that is copied instead. ``always_conflicts`` are the engines on which four writers
+    of one row do not pass without a conflict.
+    """
+
+    family: str
+    lie: tuple[str, str]
+    contradiction: Mapping[str, Scalar]
+    asked: Mapping[str, Scalar]
+    asked_of_newer: Mapping[str, Mapping[str, Scalar]]
+    asked_once: tuple[str, ...] = ()
+    shown_nowhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    discard: str = ""
+    always_conflicts: tuple[str, ...] = ()
+    version: str = ""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        return (*self.private, *self.others)
+
+    def begins_version(self, engine: str) -> str:
+        """How the version begins that the engine must tell: ``version``, else that which its id ends with."""
+        return self.version or re.findall(r"[\d.]+", engine)[0]

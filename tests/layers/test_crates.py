@@ -1,0 +1,89 @@
+"""The rig's layers: which crate may use which, as import-linter says it for the lab (pyproject.toml)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+RIG = CHECKOUT / "rig"
+
+# A crate, the crates of ours that it uses, and why it uses no others.
+ARROWS: dict[str, tuple[set[str], str]] = {
+    "protocol": (set(), "what the lab and the rig exchange stands below all that either does"),
+    "measure": ({"protocol"}, "clock and histograms serve every measurement, so they know of none"),
+    "transaction": ({"measure", "protocol"}, "the contract knows nobody who keeps it: no engine, no workload, no terminal"),
+    "wire-mysql": ({"transaction"}, "bytes in, bytes out: a codec is tested without a server, and reused without our session"),
+    "wire-postgres": ({"transaction"}, "as wire-mysql"),
+    "session": (
+        {"protocol", "transaction", "wire-mysql", "wire-postgres"},
+        "an engine is the same to every workload: a session that knew one could favour it",
+    ),
+    "workload": (
+        {"protocol", "transaction"},
+        "a workload runs on every engine and under every pacing, so it knows no session and no terminal",
+    ),
+    "terminal": (
+        {"measure", "protocol", "transaction"},
+        "what is measured must not depend on which workload or engine is measured",
+    ),
+    "disk": ({"measure", "protocol"}, "others use the simulated disk without our sessions, workloads and terminals"),
+    "observe": ({"measure", "protocol"}, "it watches from another process, and its findings hold for any program"),
+    "probe": ({"measure", "protocol"}, "it asks the device alone: an engine in it would be one more thing to explain"),
+    "acidtest-rig": (
+        {
+            "disk", "measure", "observe", "probe", "protocol", "session", "terminal", "transaction", "workload",
+        },
+        "only the command knows all of them; codecs are its sessions' own affair",
+    ),
+}  # fmt: skip
+
+
+def packages() -> dict[str, dict[str, Any]]:
+    asked = ["cargo", "metadata", "--no-deps", "--locked", "--offline", "--format-version", "1"]
+    answered = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=120).stdout
+    return {package["name"]: package for package in json.loads(answered)["packages"]}
+
+
+PACKAGES = packages()
+
+
+def test_every_crate_has_its_rule() -> None:
+    assert set(PACKAGES) == set(ARROWS)
+
+
+@pytest.mark.parametrize("name", sorted(ARROWS))
+def test_a_crate_uses_those_below_it_only(name: str) -> None:
+    """In tests and build scripts too: a test that needs a higher crate belongs there."""
+    used = {dependency["name"] for dependency in PACKAGES[name]["dependencies"] if "path" in dependency}
+    allowed, reason = ARROWS[name]
+    assert used == allowed, f"{name} uses {sorted(used)} of ours, its rule says {sorted(allowed)}: {reason}"
+
+
+@pytest.mark.parametrize("name", ["wire-mysql", "wire-postgres"])
+def test_a_codec_touches_nothing_outside_its_memory(name: str) -> None:
+    """No crate that reaches the system, and nothing of the standard library that does."""
+    foreign = {each["name"] for each in PACKAGES[name]["dependencies"] if "path" not in each and each["kind"] != "dev"}
+    assert foreign <= {"bytes", "fallible-iterator", "postgres-protocol", "sha1", "sha2"}
+    for source in (RIG / name / "src").rglob("*.rs"):
+        assert not re.search(r"\bstd::(net|fs|os|process|thread|env|time)\b|\bunsafe\b", source.read_text()), source
+
+
+def test_every_crate_keeps_the_common_lints() -> None:
+    """``undocumented_unsafe_blocks`` among them, which is denied in the workspace's manifest."""
+    workspace = tomllib.loads((CHECKOUT / "Cargo.toml").read_text())["workspace"]
+    assert workspace["lints"]["clippy"]["undocumented_unsafe_blocks"] == "deny"
+    manifests = [Path(package["manifest_path"]) for package in PACKAGES.values()]
+    assert [path for path in manifests if tomllib.loads(path.read_text()).get("lints") != {"workspace": True}] == []
+
+
+def test_no_crate_passes_on_all_of_another() -> None:
+    """What a crate offers is listed by name, so that the cut between two crates can be read."""
+    sources = [source for source in RIG.glob("*/src/**/*.rs") if re.search(r"pub use .*\*", source.read_text())]
+    assert sources == []

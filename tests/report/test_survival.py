@@ -1,0 +1,156 @@
+"""Power cuts in table, JSON and page: unknown is never survived, speed stands beside survival, cuts can be made again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from rich.console import Console
+from typer.testing import CliRunner
+
+from acidtest.analysis.survival import survivals
+from acidtest.cli import app
+from acidtest.journal.models import Journal, Recording, States
+from acidtest.report.charts import VERDICTS
+from acidtest.report.survival_page import write_survival_page
+from acidtest.report.survival_table import as_json, print_survival
+from factory import cut, cut_off, journal, recording
+from pages import opened
+
+
+def flushes() -> Journal:
+    """An engine that stopped after two failed flushes and went on after one."""
+    levels = {"workload": "numbered", "engine": "sqlite", "durability": "drive"}
+    after = ("stopped", "went on", "stopped")
+    return journal(
+        [
+            recording(levels, n, cut=cut(failure="failed-flush", after_failed_flush=one))
+            for n, one in enumerate(after, start=1)
+        ]
+    )
+
+
+def stored(held: Journal, directory: Path) -> Path:
+    lines = [held.header.model_dump_json(), *(one.model_dump_json() for one in held.recordings)]
+    (directory / "cuts.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return directory
+
+
+def asked(held: Journal, *command: str, cells: int) -> Journal:
+    header = held.header.model_copy(update={"asked": list(command), "cells": cells})
+    return held.model_copy(update={"header": header})
+
+
+def printed(held: Journal) -> str:
+    out = StringIO()
+    print_survival(held, Console(file=out, width=160, highlight=False))
+    return out.getvalue()
+
+
+def test_the_speed_is_the_median_of_the_cuts_that_have_one() -> None:
+    by_levels = {tuple(row.levels.values())[1:]: row for row in survivals(cut_off().recordings)}
+    assert by_levels["sqlite", "drive"].commits_per_s == pytest.approx(200)
+    assert [verdict for verdict, _ in by_levels["sqlite", "os"].speeds] == ["lost", "survived", "lost"]
+    assert by_levels["firebird-5.0", "os"].commits_per_s is None
+    assert by_levels["firebird-5.0", "drive"].verdict == "unknown"
+
+
+def test_a_loss_that_cannot_be_counted_is_not_nought() -> None:
+    held = journal([recording(cut=cut("lost", fate=None)), recording(repetition=2, cut=cut("lost", lost=3))])
+    (row,) = as_json(held)["combinations"]
+    assert row["commits_lost_worst"] is None
+    assert "uncounted" in printed(held)
+
+
+def test_crash_states_have_no_speed() -> None:
+    states = States(
+        looked_at=9, survived=8, lost=1, unknown=0, per_s=2.0, writes=5, flushes=2, shortest="acidtest-states/a.json"
+    )
+    (row,) = survivals([recording(cut=cut("lost", states=states))])
+    assert row.commits_per_s is None
+
+
+def test_what_the_engine_did_after_a_failed_flush_is_told(browser: Browser, tmp_path: Path) -> None:
+    assert "2 stopped, 1 went on" in printed(flushes())
+    assert "after failed flush" not in printed(cut_off())
+    (row,) = as_json(flushes())["combinations"]
+    assert row["after_failed_flush"] == {"stopped": 2, "went on": 1}
+    write_survival_page(flushes(), tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html")
+    assert trouble == []
+    assert "2 stopped, 1 went on" in page.locator(".cuts tbody").inner_text()
+    page.context.close()
+
+
+def test_the_checkers_that_answered_the_verdict_are_named(browser: Browser, tmp_path: Path) -> None:
+    checks = {"engine-starts": "survived", "acknowledged-commits-are-there": "lost", "conditions-hold": "lost"}
+    held = journal([recording(cut=cut("lost", lost=1, checks=checks))])
+    line = "checkers that answered lost: acknowledged-commits-are-there, conditions-hold"
+    assert line in printed(held)
+    write_survival_page(held, tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html")
+    assert trouble == []
+    assert line in page.locator(".witnesses tbody").inner_text()
+    page.context.close()
+    assert as_json(held)["cuts"][0]["cut"]["checks"] == checks
+    # Journals of older versions do not have them.
+    assert "checkers" not in printed(journal([recording(cut=cut("lost", lost=1))]))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
+def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+    held = asked(cut_off(), "cuts.toml", "--quick", cells=12)
+    write_survival_page(held, tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
+    assert trouble == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    drawn = page.locator("#survival svg .mark-symbol.role-mark path")
+    assert drawn.count() == 3
+    colours = Counter((one.get_attribute("fill"), one.get_attribute("stroke")) for one in drawn.all())
+    assert colours[VERDICTS["survived"], None] == colours[VERDICTS["lost"], None] == 1
+    assert colours["transparent", VERDICTS["unknown"]] == 1
+    ticks = Counter(one.get_attribute("fill") for one in page.locator("#survival svg .mark-rect.role-mark path").all())
+    assert ticks == {VERDICTS["survived"]: 6, VERDICTS["lost"]: 2, VERDICTS["unknown"]: 1}
+    labels = page.locator("#survival svg .mark-text.role-mark text").all_text_contents()
+    assert sorted(labels) == ["1 of 3", "2 of 3", "3 of 3"]
+
+    rows = [" ".join(row.split()) for row in page.locator(".cuts tbody tr").all_inner_texts()]
+    assert rows == [
+        "sqlite os lost 3 1 2 0 7 60 200 15 20",
+        "sqlite drive survived 3 3 0 0 0 60 200 15 20",
+        "firebird-5.0 drive unknown 3 2 0 1 0 60 200 15 20",
+        "firebird-5.0 os unknown 1 0 0 1 – – – – –",
+    ]
+    text = page.locator("main").inner_text()
+    assert "Not in the picture, as no speed is known: firebird-5.0, os (unknown)" in text
+    assert "transaction 3 of terminal 0 was acknowledged and is not there" in text
+    assert "the server does not start: <no space>" in text
+    assert "acidtest powercut cuts.toml --quick --only numbered/sqlite/os --seed 7 --cuts 3 --out /data-again" in text
+    missing = "2 of 12 cuts that were asked for (acidtest powercut cuts.toml --quick) have not been made yet."
+    assert missing in page.locator("header").inner_text()
+    assert "1 of 4 combinations survived every cut" in page.locator(".answer").inner_text()
+    page.context.close()
+
+
+def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:
+    lone: Recording = recording(cut=cut("unknown", fate=None))
+    write_survival_page(journal([lone]), tmp_path / "report.html")
+    assert 'id="survival"' not in (tmp_path / "report.html").read_text()
+
+
+def test_report_writes_the_page(tmp_path: Path) -> None:
+    stored(cut_off(), tmp_path)
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 0
+    assert f"Page: {tmp_path / 'report.html'}" in shown.stdout
+    (tmp_path / "report.html").unlink()
+    shown = CliRunner().invoke(app, ["report", str(tmp_path), "--json"])
+    assert [row["verdict"] for row in json.loads(shown.stdout)["combinations"]] == [
+        "lost", "survived", "unknown", "unknown",
+    ]  # fmt: skip
+    assert (tmp_path / "report.html").exists()
