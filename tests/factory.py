@@ -11,11 +11,11 @@ import numpy as np
 from acidtest.journal.models import (
     NOT_APPLICABLE,
     Cut,
+    DatabaseSize,
     DatabaseStatistics,
     DeviceWork,
     EngineFacts,
     Fate,
-    Grown,
     Header,
     IndexStatistics,
     Journal,
@@ -487,7 +487,7 @@ def database_statistics(engine: str, warehouses: int) -> DatabaseStatistics:
     )  # fmt: skip
 
 
-def grown(engine: str, size: str, before: str | None = None, *, carries: bool = True) -> Grown:
+def database_size(engine: str, size: str, before: str | None = None, *, carries: bool = True) -> DatabaseSize:
     """A size that is a multiple of 48 MB of memory; the load slows a little as it goes on, index by index."""
     warehouses, begun = (
         round(float(one.partition("x")[0]) * MEMORY_MB / WAREHOUSE_MB) if one else 0 for one in (size, before)
@@ -495,7 +495,7 @@ def grown(engine: str, size: str, before: str | None = None, *, carries: bool = 
     bytes_, bytes_before = (int(count * WAREHOUSE_MB * 1e6) for count in (warehouses, begun))
     asked_bytes = int(float(size.partition("x")[0]) * MEMORY_MB * 1e6)
     if not carries:
-        return Grown(asked=size, asked_bytes=asked_bytes, warehouses=warehouses, bytes=bytes_)
+        return DatabaseSize(asked=size, asked_bytes=asked_bytes, warehouses=warehouses, bytes=bytes_)
     seconds = (bytes_ - bytes_before) / {"sqlite": 24e6, "firebird-5.0": 9e6}.get(engine, 15e6)
     steps = 24
     samples = [
@@ -505,7 +505,7 @@ def grown(engine: str, size: str, before: str | None = None, *, carries: bool = 
         )
         for step in range(1, steps + 1)
     ]  # fmt: skip
-    return Grown(
+    return DatabaseSize(
         asked=size, asked_bytes=asked_bytes, warehouses=warehouses, bytes=bytes_, warehouses_before=begun,
         bytes_before=bytes_before, load_s=seconds, load=samples, statistics=database_statistics(engine, warehouses),
     )  # fmt: skip
@@ -539,7 +539,7 @@ def growing(
             levels = {"workload": "tpcc", "engine": engine, "durability": "os"} | ({"place.disk": disk} if disk else {})
             levels["size"] = size
             for repetition in range(1, repetitions + 1):
-                held = grown(engine, size, before, carries=repetition == 1)
+                held = database_size(engine, size, before, carries=repetition == 1)
                 missed = max(0.0, 1 - MEMORY_MB * 0.75e6 / held.bytes) if knee else 0.1
                 noise = float(np.random.default_rng(zlib.crc32(f"{levels}{repetition}".encode())).normal(1, 0.02))
                 rate = 1e3 / (hit_ms + 10 * missed * read_ms) * noise
@@ -547,7 +547,7 @@ def growing(
                     levels,
                     repetition,
                     found=result(rate, seed=repetition),
-                    grown=held,
+                    database_size=held,
                     database_bytes=held.bytes,
                     memory=memory(MEMORY_MB, database_mib=held.bytes >> 20, cache_bytes=8 << 20),
                     device=device_work(rate, 10 * missed, read_ms),

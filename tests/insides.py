@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acidtest.journal.models import DatabaseStatistics, Grown, IndexStatistics, TableStatistics, Transactions
+from acidtest.journal.models import DatabaseSize, DatabaseStatistics, IndexStatistics, TableStatistics, Transactions
 
 
 def table(name: str = "t", **changes: Any) -> TableStatistics:
@@ -38,5 +38,5 @@ def statistics(*parts: TableStatistics | IndexStatistics, **changes: Any) -> Dat
     return DatabaseStatistics(**(fields | changes))
 
 
-def grown(told: DatabaseStatistics | None, asked: str = "1 GB") -> Grown:
-    return Grown(asked=asked, asked_bytes=10**9, warehouses=10, bytes=10**9, statistics=told)
+def database_size(inside: DatabaseStatistics | None, asked: str = "1 GB") -> DatabaseSize:
+    return DatabaseSize(asked=asked, asked_bytes=10**9, warehouses=10, bytes=10**9, statistics=inside)

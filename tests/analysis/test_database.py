@@ -8,10 +8,10 @@ import pytest
 
 import factory
 from acidtest.analysis import database
-from acidtest.analysis.database import Look, Looks, Unusual
+from acidtest.analysis.database import StatisticsAt, StatisticsBySize, Unusual
 from acidtest.analysis.samples import Row
 from acidtest.journal.models import DatabaseStatistics, Transactions
-from insides import grown, index, statistics, table
+from insides import database_size, index, statistics, table
 
 Question = Callable[[DatabaseStatistics], list[Unusual]]
 
@@ -83,26 +83,29 @@ def test_the_figures_stand_in_the_text_and_the_worst_first() -> None:
 
 def test_an_index_that_gets_deeper_is_told_with_the_sizes_between_which_it_does() -> None:
     depths = {"1 GB": (2, 3), "2 GB": (2, 3), "4 GB": (3, 3), "8 GB": (3, 4)}
-    looks = [Look(size, statistics(index("a", depth=a), index("b", depth=b))) for size, (a, b) in depths.items()]
-    assert [(one.where, one.text) for one in database.deeper(Looks("sqlite", tuple(looks)))] == [
+    sizes = [
+        StatisticsAt(size, statistics(index("a", depth=a), index("b", depth=b))) for size, (a, b) in depths.items()
+    ]
+    assert [(one.where, one.text) for one in database.deeper(StatisticsBySize("sqlite", tuple(sizes)))] == [
         ("index a of t", "depth 2 at 2 GB, 3 at 4 GB"),
         ("index b of t", "depth 3 at 4 GB, 4 at 8 GB"),
     ]
-    assert database.deeper(Looks("sqlite", tuple(looks[:2]))) == []
-    shrunk = Looks("sqlite", (looks[2], looks[0], Look("?", statistics(index("a", depth=None), index("new")))))
+    assert database.deeper(StatisticsBySize("sqlite", tuple(sizes[:2]))) == []
+    other = StatisticsAt("?", statistics(index("a", depth=None), index("new")))
+    shrunk = StatisticsBySize("sqlite", (sizes[2], sizes[0], other))
     assert database.deeper(shrunk) == []
 
 
 def test_rows_of_several_sizes_are_one_database_each_combination_of_the_others() -> None:
-    def row(engine: str, size: str, told: DatabaseStatistics | None) -> Row:
+    def row(engine: str, size: str, inside: DatabaseStatistics | None) -> Row:
         levels = {"workload": "tpcc", "engine": engine, "durability": "drive", "size": size}
-        first = factory.recording(levels, 1, grown=None)
-        return Row(levels, [first, factory.recording(levels, 2, grown=grown(told))], [], [])
+        first = factory.recording(levels, 1, database_size=None)
+        return Row(levels, [first, factory.recording(levels, 2, database_size=database_size(inside))], [], [])
 
     small, large = statistics(bytes=1), statistics(bytes=2)
     rows = [row("a", "1 GB", small), row("a", "2 GB", None), row("a", "4 GB", large), row("b", "1 GB", large)]
-    found = database.of_rows(rows)
-    assert [(one.name, [(look.size, look.statistics.bytes) for look in one.looks]) for one in found] == [
+    found = database.by_size(rows)
+    assert [(one.name, [(at.size, at.statistics.bytes) for at in one.sizes]) for one in found] == [
         ("tpcc, a, drive", [("1 GB", 1), ("4 GB", 2)]),
         ("tpcc, b, drive", [("1 GB", 2)]),
     ]

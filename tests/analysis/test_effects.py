@@ -84,6 +84,7 @@ def test_levels_that_no_context_shares_are_not_compared() -> None:
     assert conclusion([]) == []
 
 
+@pytest.mark.slow
 def test_without_an_effect_few_are_found() -> None:
     found = 0
     for seed in range(120):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import factory
+from acidtest.analysis import samples
 from acidtest.analysis.growth import (
     MEMORY,
     GrowthAnswer,
@@ -26,7 +27,7 @@ from acidtest.analysis.growth import (
 )
 from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
 from acidtest.analysis.growth.knee import find, sharpest_step
-from acidtest.journal.models import DatabaseStatistics, DeviceWork, Grown, IndexStatistics, Recording
+from acidtest.journal.models import DatabaseSize, DatabaseStatistics, DeviceWork, IndexStatistics, Recording
 
 GB = 1e9
 PUBLISHED = Path(__file__).parents[2] / "docs" / "examples" / "firebird-growth.csv"
@@ -101,6 +102,7 @@ def test_a_planted_knee_is_found_within_ten_percent(curve: Curve, sizes: int, no
     assert sum(one is not None and one.low <= np.log2(3) <= one.high for one in found) >= 8
 
 
+@pytest.mark.slow
 def test_without_a_knee_few_are_found() -> None:
     found, tested = {}, 60
     for name, curve in SMOOTH.items():
@@ -145,6 +147,7 @@ def test_a_step_is_told_and_is_no_knee() -> None:
 
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("repetitions", [1, 3])
+@pytest.mark.slow
 def test_intervals_of_predictions_hold_what_comes(name: str, repetitions: int) -> None:
     held = []
     for seed in range(8):
@@ -317,7 +320,7 @@ def test_two_series_by_size() -> None:
     assert 804 / 108 < (found[2].ratio.median or 0) < 804 / 101.99
 
 
-def grown(engine: str, size: float, repetition: int, rate: float, depth: int | None = None) -> Recording:
+def measured(engine: str, size: float, repetition: int, rate: float, depth: int | None = None) -> Recording:
     levels = {"workload": "tpcc", "engine": engine, "durability": "drive", "size": f"{size:g} GB"}
     index = IndexStatistics(
         name="order_line_pk", table="order_line", depth=depth, keys=1, key_bytes=1.0, duplicates=0, duplicates_max=0,
@@ -333,7 +336,7 @@ def grown(engine: str, size: float, repetition: int, rate: float, depth: int | N
         update={
             "memory": factory.memory(),
             "device": work,
-            "grown": Grown(
+            "database_size": DatabaseSize(
                 asked=f"{size:g} GB", asked_bytes=int(size * GB), warehouses=10, bytes=int(size * GB) + 5,
                 statistics=looked if depth else None,
             ),
@@ -343,28 +346,32 @@ def grown(engine: str, size: float, repetition: int, rate: float, depth: int | N
 
 def test_series_of_a_journal() -> None:
     found = [
-        grown(engine, size, repetition, 900 / size, depth if repetition == 1 else None)
+        measured(engine, size, repetition, 900 / size, depth if repetition == 1 else None)
         for engine in ("sqlite", "firebird-5.0")
         for size, depth in ((1, 2), (4, 3), (2, 2))
         for repetition in (1, 2)
     ]
     found.append(found[0].model_copy(update={"status": "invalid", "reason": "t", "cell": "other"}))
-    sqlite, firebird = recorded(found)
-    assert (sqlite.series.name, firebird.series.name) == ("sqlite", "firebird-5.0")
-    assert [(point.bytes, len(point.rates)) for point in sqlite.series.points] == [
+    held = factory.journal(found, growth={"sizes": ["1 GB", "4 GB", "2 GB"]})
+    rows = samples.rows(held.header, held.recordings)
+    sqlite, firebird = recorded(held.header, rows)
+    assert (sqlite.name, firebird.name) == ("sqlite", "firebird-5.0")
+    assert [(point.bytes, len(point.rates)) for point in sqlite.points] == [
         (1 * GB + 5, 2), (2 * GB + 5, 2), (4 * GB + 5, 2),
     ]  # fmt: skip
     limit = factory.memory().limit_bytes
-    assert sqlite.series.landmarks[0] == Landmark(MEMORY, float(limit or 0))
-    deeper = sqlite.series.landmarks[-1]
+    assert sqlite.landmarks[0] == Landmark(MEMORY, float(limit or 0))
+    deeper = sqlite.landmarks[-1]
     assert deeper.name == "depth 3 of order_line's order_line_pk"
     assert deeper.bytes == pytest.approx(2**1.5 * GB, rel=1e-6)
     result = found[0].result
     assert result is not None
     assert found[0].device is not None
-    assert sqlite.series.points[0].reads == (found[0].device.reads / result.counts.committed,) * 2
-    assert recorded(found, memory_bytes=3 * GB)[0].series.landmarks[0].bytes == 3 * GB
-    assert recorded([one.model_copy(update={"grown": None}) for one in found]) == []
+    assert sqlite.points[0].reads == (found[0].device.reads / result.counts.committed,) * 2
+    assert recorded(held.header, rows, memory_bytes=3 * GB)[0].landmarks[0].bytes == 3 * GB
+    unknown = [one.model_copy(update={"database_size": None}) for one in found]
+    for one in recorded(held.header, samples.rows(held.header, unknown)):
+        assert (one.points, one.landmarks) == ((), ())
 
 
 def test_sizes_as_they_are_told() -> None:

@@ -15,7 +15,7 @@ from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.journal.models import Cut, SettingInForce, Transactions, Warning
 from acidtest.journal.protocol import RunResult
-from insides import grown, index, statistics, table
+from insides import database_size, index, statistics, table
 
 LEVELS = {"workload": "tpcb", "engine": "sqlite", "durability": "drive"}
 SOUND = factory.result(rate=100.0)
@@ -79,7 +79,7 @@ def cached(cache_mib: int, limit_mib: int | None) -> Row:
 
 
 def inside(*parts: Any, **changes: Any) -> Row:
-    return row(SOUND, grown=grown(statistics(*parts, **changes)))
+    return row(SOUND, database_size=database_size(statistics(*parts, **changes)))
 
 
 COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "duration_s": None}
@@ -165,7 +165,7 @@ CASES: list[Case] = [
         inside(table(), transactions=Transactions(oldest=9, oldest_active=9, next=99_999)),
         inside(table()),
     ),
-    ("index-duplicates", inside(index(unique=10)), row(SOUND, grown=grown(None))),
+    ("index-duplicates", inside(index(unique=10)), row(SOUND, database_size=database_size(None))),
 ]
 
 
@@ -185,8 +185,8 @@ def test_an_index_that_gets_deeper_is_found_in_a_journal() -> None:
     found = []
     for number, size in enumerate(("1 GB", "2 GB"), start=2):
         levels = LEVELS | {"size": size}
-        told = grown(statistics(table(fill_percent=10.0), index(depth=number)), size)
-        found.append(factory.recording(levels, found=SOUND, grown=told))
+        held = database_size(statistics(table(fill_percent=10.0), index(depth=number)), size)
+        found.append(factory.recording(levels, found=SOUND, database_size=held))
     said = {one.rule.name: one for one in ours.findings(factory.journal(found))}
     assert said["index-deeper"].text == (
         "Indexes get deeper as it grows (tpcb, sqlite, drive): index pk_t of t, depth 2 at 1 GB, 3 at 2 GB."

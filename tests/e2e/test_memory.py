@@ -6,9 +6,10 @@ import contextlib
 import json
 import os
 import subprocess
+import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
@@ -27,7 +28,7 @@ def by_levels(out: Path, *factors: str) -> dict[tuple[str, ...], dict[str, Any]]
 
 
 class Lab:
-    """A run with a state directory of its own, whose ledger stays open here: it can be read when it has been removed."""
+    """A run with a state directory of its own, whose ledgers stay open here: they can be read when they are removed."""
 
     def __init__(self, file: Path, out: Path) -> None:
         home = file.parent / "home"
@@ -39,20 +40,32 @@ class Lab:
             env={**os.environ, "COLUMNS": "120", **self.environment},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        while not (found := list(home.glob("ledger/*.jsonl"))) and self.process.poll() is None:
-            time.sleep(0.01)
-        assert found, self.process.communicate()[0]
-        self._ledger = found[0].open()
+        self._ledgers: dict[Path, TextIO] = {}
+        self._opening = threading.Thread(target=self._open, args=[home / "ledger"])
+        self._opening.start()
+
+    def _open(self, ledgers: Path) -> None:
+        while self.process.poll() is None:
+            for path in ledgers.glob("*.jsonl"):
+                if path not in self._ledgers:
+                    with contextlib.suppress(FileNotFoundError):  # removed just now
+                        self._ledgers[path] = path.open()
+            time.sleep(0.02)
 
     def ended(self) -> str:
         """What it printed."""
-        return self.process.communicate(timeout=800)[0]
+        printed = self.process.communicate(timeout=800)[0]
+        self._opening.join()
+        return printed
 
     def groups(self) -> list[Path]:
-        """The control groups that it wrote into its ledger so far."""
-        self._ledger.seek(0)
-        entries = [json.loads(line) for line in self._ledger.readlines() if line.endswith("\n")]
-        return [Path(entry["path"]) for entry in entries if entry.get("kind") == "cgroup"]
+        """The control groups that it wrote into its ledgers so far."""
+        found = []
+        for ledger in list(self._ledgers.values()):
+            ledger.seek(0)
+            entries = [json.loads(line) for line in ledger.readlines() if line.endswith("\n")]
+            found += [Path(entry["path"]) for entry in entries if entry.get("kind") == "cgroup"]
+        return found
 
     def left(self) -> list[Path]:
         """Those of them that are still there. There were some."""

@@ -11,9 +11,10 @@ import pytest
 
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import Ledger, Place, check, leftovers, make
 from acidtest.place.device_safety import look
-from acidtest.place.filesystems import FILESYSTEMS, commands
+from acidtest.place.mkfs import commands
 from acidtest.place.mounts import DEFAULTS
 from blocks import loop_over, loops_over_files_in, mounts_below
 from places import MEMBERS

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import factory
+from acidtest.analysis import samples
 from acidtest.analysis.growth import Landmark, Series, SizePoint, recorded
 from acidtest.cli import main
-from acidtest.journal.models import Grown, Recording
+from acidtest.journal.models import DatabaseSize, Recording
 from acidtest.journal.writer import JournalWriter
 from acidtest.report.growth import growth
 
@@ -124,18 +125,20 @@ def test_sizes_with_units_and_repetitions_and_several_series(run, tmp_path: Path
     assert "hdd over ssd" in out
 
 
-def grown(size: int, repetition: int) -> Recording:
+def measured(size: int, repetition: int) -> Recording:
     levels = {"workload": "tpcc", "engine": "sqlite", "durability": "drive", "size": f"{size} GB"}
     found = factory.recording(levels, repetition, found=factory.result(rate=900 / size))
     size_bytes = size * 10**9
     return found.model_copy(
-        update={"grown": Grown(asked=f"{size} GB", asked_bytes=size_bytes, warehouses=1, bytes=size_bytes)}
+        update={
+            "database_size": DatabaseSize(asked=f"{size} GB", asked_bytes=size_bytes, warehouses=1, bytes=size_bytes)
+        }
     )
 
 
 def test_a_run_that_grew(run, tmp_path: Path) -> None:
-    recordings = [grown(size, repetition) for size in (1, 2, 4, 8) for repetition in (1, 2)]
-    journal = factory.journal(recordings)
+    recordings = [measured(size, repetition) for size in (1, 2, 4, 8) for repetition in (1, 2)]
+    journal = factory.journal(recordings, growth={"sizes": ["1 GB", "2 GB", "4 GB", "8 GB"]})
     with JournalWriter(tmp_path, journal.header) as writer:
         for one in recordings:
             writer.append(one)
@@ -143,7 +146,8 @@ def test_a_run_that_grew(run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "sqlite" in out
     assert "At 16 GB expect 56" in out
-    assert recorded(recordings)[0].series.points[0].rates == (900.0, 900.0)
+    (series,) = recorded(journal.header, samples.rows(journal.header, journal.recordings))
+    assert series.points[0].rates == (900.0, 900.0)
 
 
 def test_a_run_without_growth_is_refused(run, tmp_path: Path) -> None:
@@ -161,7 +165,7 @@ def test_what_is_given_for_a_page_needs_no_terminal() -> None:
         "made", tuple(SizePoint(1e9 * 2**n, (100.0 - 5 * n,)) for n in range(5)), (Landmark("memory", 4e9),)
     )
     found = growth([series], [6.4e10])
-    (told,) = found.told
-    assert told.predictions[0].rate is not None
-    assert len(told.sentences) == 3
+    (one,) = found.series
+    assert one.predictions[0].rate is not None
+    assert len(one.sentences) == 3
     assert json.dumps(found.as_json())

@@ -30,50 +30,51 @@ class Unusual:
 
 
 @dataclass(frozen=True)
-class Look:
-    """A database at one size."""
+class StatisticsAt:
+    """What a database looks like inside at one size."""
 
     size: str  # as the experiment has it
     statistics: DatabaseStatistics
 
 
 @dataclass(frozen=True)
-class Looks:
+class StatisticsBySize:
     """One database that grows, size by size."""
 
     name: str
-    looks: tuple[Look, ...]
+    sizes: tuple[StatisticsAt, ...]
 
 
 def of_row(row: Row) -> DatabaseStatistics | None:
     """The statistics of a row's database: one of its repetitions carries them."""
-    return next((r.grown.statistics for r in row.done if r.grown and r.grown.statistics), None)
+    found = (r.database_size.statistics for r in row.done if r.database_size)
+    return next((one for one in found if one), None)
 
 
-def of_rows(rows: Sequence[Row]) -> list[Looks]:
+def by_size(rows: Sequence[Row]) -> list[StatisticsBySize]:
     """The databases that rows of several sizes were measured on, sizes as in ``rows``; what has none is left out."""
-    found: dict[str, list[Look]] = {}
+    found: dict[str, list[StatisticsAt]] = {}
     for row in rows:
         if statistics := of_row(row):
             others = [level for factor, level in row.levels.items() if factor != SIZE]
-            found.setdefault(", ".join(others), []).append(Look(row.levels.get(SIZE, ""), statistics))
-    return [Looks(name, tuple(looks)) for name, looks in found.items()]
+            found.setdefault(", ".join(others), []).append(StatisticsAt(row.levels.get(SIZE, ""), statistics))
+    return [StatisticsBySize(name, tuple(sizes)) for name, sizes in found.items()]
 
 
-def low_fill(told: DatabaseStatistics) -> list[Unusual]:
+def low_fill(statistics: DatabaseStatistics) -> list[Unusual]:
     """Tables and indexes whose pages are largely empty."""
     parts: list[tuple[TableStatistics | IndexStatistics, float]] = [
-        *((table, TABLE_FILL_MIN_PERCENT) for table in told.tables),
-        *((index, INDEX_FILL_MIN_PERCENT) for index in told.indexes),
+        *((table, TABLE_FILL_MIN_PERCENT) for table in statistics.tables),
+        *((index, INDEX_FILL_MIN_PERCENT) for index in statistics.indexes),
     ]
     return _worst(
         Unusual(_name(part), f"its pages are {part.fill_percent:.0f} % full ({_mb(part.bytes)})", _empty(part))
         for part, least in parts
-        if part.fill_percent is not None and part.fill_percent < least and _is_large(part.bytes, told)
+        if part.fill_percent is not None and part.fill_percent < least and _is_large(part.bytes, statistics)
     )
 
 
-def hollow(told: DatabaseStatistics) -> list[Unusual]:
+def hollow(statistics: DatabaseStatistics) -> list[Unusual]:
     """Tables whose pages are full, but not of live records."""
     return _worst(
         Unusual(
@@ -82,18 +83,18 @@ def hollow(told: DatabaseStatistics) -> list[Unusual]:
             f"({_mb(table.bytes)})",
             (table.fill_percent - table.real_fill_percent) * table.bytes,
         )
-        for table in told.tables
+        for table in statistics.tables
         if table.fill_percent is not None
         and table.real_fill_percent is not None
         and table.fill_percent - table.real_fill_percent >= HOLLOW_MIN_PERCENT
-        and _is_large(table.bytes, told)
+        and _is_large(table.bytes, statistics)
     )
 
 
-def long_chains(told: DatabaseStatistics) -> list[Unusual]:
+def long_chains(statistics: DatabaseStatistics) -> list[Unusual]:
     """Tables with many old versions, in all or of one record."""
     found = []
-    for table in told.tables:
+    for table in statistics.tables:
         versions, chain = table.versions or 0, table.versions_max or 0
         many = versions >= VERSIONS_MIN and versions >= VERSIONS_SHARE_MIN * (table.records or 0)
         if many or chain >= CHAIN_MIN:
@@ -103,9 +104,9 @@ def long_chains(told: DatabaseStatistics) -> list[Unusual]:
     return _worst(found)
 
 
-def stuck(told: DatabaseStatistics) -> list[Unusual]:
+def stuck(statistics: DatabaseStatistics) -> list[Unusual]:
     """A transaction that keeps garbage from being removed, or removal that does not keep up."""
-    counters = told.transactions
+    counters = statistics.transactions
     if counters is None:
         return []
     if counters.history is not None:
@@ -120,11 +121,11 @@ def stuck(told: DatabaseStatistics) -> list[Unusual]:
     return [Unusual("the database", text, gap)]
 
 
-def repeated(told: DatabaseStatistics) -> list[Unusual]:
+def repeated(statistics: DatabaseStatistics) -> list[Unusual]:
     """Indexes that tell few rows apart."""
     return _worst(
         Unusual(_name(index), f"{index.keys:,} keys have {index.unique:,} different values{_most(index)}", index.keys)
-        for index in told.indexes
+        for index in statistics.indexes
         if index.keys is not None
         and index.unique is not None
         and index.keys >= KEYS_MIN
@@ -132,11 +133,11 @@ def repeated(told: DatabaseStatistics) -> list[Unusual]:
     )
 
 
-def deeper(looks: Looks) -> list[Unusual]:
+def deeper(by_size: StatisticsBySize) -> list[Unusual]:
     """Indexes that got another level between two sizes: each look-up then reads one page more."""
     return [
         Unusual(_name(index), f"depth {was} at {before.size}, {index.depth} at {after.size}", index.keys or 0)
-        for before, after in pairwise(looks.looks)
+        for before, after in pairwise(by_size.sizes)
         for index, was in levels_gained(before.statistics, after.statistics)
     ]
 
@@ -155,8 +156,8 @@ def _worst(found: Iterable[Unusual]) -> list[Unusual]:
     return sorted(found, key=lambda one: -one.weight)
 
 
-def _is_large(size: int, told: DatabaseStatistics) -> bool:
-    return size >= PAGES_MIN * told.page_bytes
+def _is_large(size: int, statistics: DatabaseStatistics) -> bool:
+    return size >= PAGES_MIN * statistics.page_bytes
 
 
 def _empty(part: TableStatistics | IndexStatistics) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from acidtest.audit.flushes import NO_FLUSH_OPTIONS, TURNS_PER_S_COMMON, TURNS_PER_S_MOST, VIRTUAL_WORDS
+from acidtest.audit.flushes import TURNS_PER_S_COMMON, TURNS_PER_S_MOST, VIRTUAL_WORDS
+from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Machine, PlaceFacts
 
 ROTATING = "rotating"  # the timing of a simulated disk that turns
@@ -48,4 +49,4 @@ def without_barriers(place: PlaceFacts) -> str:
     where there is none."""
     mounted = place.mount_options.split(",")
     beneath = place.image_on.partition("(")[2].rstrip(")").replace(",", " ").split()
-    return next((option for option in NO_FLUSH_OPTIONS if option in mounted or option in beneath), "")
+    return next((option for option in sorted(WITHOUT_FLUSHES) if option in mounted or option in beneath), "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest.analysis.summary import Interval, Summary, ratio, summarise
-from acidtest.journal.models import IN_MEMORY
+from acidtest.filesystems import FILESYSTEMS, IN_MEMORY, WITHOUT_FLUSHES
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
 from acidtest.journal.protocol import FlushMethod, Probed
 
@@ -25,8 +25,6 @@ TURNS_PER_S_COMMON = 7200 / 60
 TURNS_PER_S_MOST = 15_000 / 60
 TOLERANCE = 1.02  # a disk may turn a little faster than it says
 
-IN_PLACE = ("ext2", "ext3", "ext4", "xfs", "jfs")  # a block overwritten and flushed is one write and one flush
-NO_FLUSH_OPTIONS = ("nobarrier", "barrier=0", "volatile")  # ext, xfs, btrfs; overlay
 SYNCHRONOUS_OPTIONS = ("sync", "dirsync")
 MEMORY_DRIVERS = ("zram", "ram", "brd")
 PERSISTENT_MEMORY = "pmem"
@@ -163,7 +161,7 @@ def _of_filesystem(layer: Layer, below: Sequence[Layer], *, last: bool) -> Itera
     if layer.name in IN_MEMORY:
         yield Evidence("in-memory", "does not flush", f"{layer.name} is memory: a power cut takes all that is on it.")
         return
-    if without := next((option for option in NO_FLUSH_OPTIONS if option in options), None):
+    if without := next((option for option in options if option in WITHOUT_FLUSHES), None):
         if below or last:
             text = f"{layer.name} is mounted with {without}: it sends the drive no flush."
             yield Evidence("no-barrier", "does not flush", text)
@@ -267,7 +265,8 @@ def _costs_nothing(layers: Sequence[Layer], plain: Summary) -> bool:
 def _one_flush_a_write(layers: Sequence[Layer]) -> bool:
     filesystems = [layer for layer in layers if layer.kind == "file system"]
     journalled = any("data=journal" in layer.about.split(",") for layer in filesystems)
-    return len(filesystems) <= 1 and all(layer.name in IN_PLACE for layer in filesystems) and not journalled
+    in_place = all(layer.name in FILESYSTEMS and FILESYSTEMS[layer.name].in_place for layer in filesystems)
+    return len(filesystems) <= 1 and in_place and not journalled
 
 
 def _of_turning(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from acidtest.analysis.database import Looks
+from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival
 from acidtest.audit.bench import Bench
@@ -31,9 +31,9 @@ def of_place(place: PlaceFacts) -> list[Finding]:
     return [finding for rule in over(PlaceFacts) for finding in rule(place)]
 
 
-def of_looks(looks: Looks) -> list[Finding]:
+def of_statistics(by_size: StatisticsBySize) -> list[Finding]:
     """What changes inside a database that grows."""
-    return [finding for rule in over(Looks) for finding in rule(looks)]
+    return [finding for rule in over(StatisticsBySize) for finding in rule(by_size)]
 
 
 def of_cuts(survival: Survival) -> list[Finding]:

@@ -37,7 +37,7 @@ def findings(journal: Journal) -> list[Finding]:
         for recording in places.values()
         for one in judge.of_place(recording.place)
     ]
-    found += [one for looks in database.of_rows(rows) for one in judge.of_looks(looks)]
+    found += [one for by_size in database.by_size(rows) for one in judge.of_statistics(by_size)]
     return [*_gathered(found), *judge.of_bench(bench(journal, rows))]
 
 

@@ -17,12 +17,13 @@ from acidtest.conductor import find_rig, rig_version
 from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import state_directory
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import cgroup, leftovers, machine_facts, place_facts, tracing
 from acidtest.place.disk import DEVICE as FUSE
-from acidtest.place.filesystems import FILESYSTEMS, in_kernel
 from acidtest.place.guest.kernel import installed
 from acidtest.place.guest.machine import can_run, qemu_version
 from acidtest.place.loops import CONTROL
+from acidtest.place.mkfs import in_kernel
 
 Finding = dict[str, str]
 

@@ -19,7 +19,7 @@ from acidtest.journal.reader import NAME, read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acidtest.analysis.growth import Recorded, Series
+    from acidtest.analysis.growth import Series
 
 HEADER = 'its first line names the columns, as in "size,rate" or "size_gb,rate"; then one line a measurement'
 UNIT = re.compile(r"size(?:[ _]*\(?\[?([a-z]+)\]?\)?)?", re.IGNORECASE)
@@ -39,16 +39,16 @@ def growth(
     """Say what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""
     sizes = [_size("--predict", text) for text in predict or []]
     limit = _size("--memory", memory) if memory is not None else None
-    found = _recorded(where, limit) if where.is_dir() else _from_csv(where, limit)
+    series = _recorded(where, limit) if where.is_dir() else _published(where, limit)
 
-    from acidtest.report.growth import growth as answered
-    from acidtest.report.growth import print_growth
+    from acidtest.report.growth import growth as concluded
+    from acidtest.report.growth_terminal import print_growth
 
-    told = answered(found, sizes)
+    found = concluded(series, sizes)
     if json:
-        print(json_.dumps(told.as_json(), indent=2))
+        print(json_.dumps(found.as_json(), indent=2))
     else:
-        print_growth(told, Console(highlight=False))
+        print_growth(found, Console(highlight=False))
 
 
 def _size(option: str, text: str) -> int:
@@ -58,10 +58,14 @@ def _size(option: str, text: str) -> int:
         raise BadInput(f"{option}: {error.message}", error.remedy) from None
 
 
-def _recorded(directory: Path, memory: int | None) -> Sequence[Recorded]:
+def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
+    """Of a run: those that have a rate."""
+    from acidtest.analysis import samples
     from acidtest.analysis.growth import recorded
 
-    found = recorded(read(directory / NAME).recordings, memory)
+    journal = read(directory / NAME)
+    rows = samples.rows(journal.header, journal.recordings)
+    found = [one for one in recorded(journal.header, rows, memory) if one.points]
     if not found:
         raise BadInput(
             f"{directory / NAME}: no database in it grew",
@@ -70,7 +74,7 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Recorded]:
     return found
 
 
-def _from_csv(path: Path, memory: int | None) -> Sequence[Series]:
+def _published(path: Path, memory: int | None) -> Sequence[Series]:
     """Columns size and rate, and series where there are several; repeated sizes are repetitions."""
     from acidtest.analysis.growth import MEMORY, Landmark, Series, SizePoint
 

@@ -10,8 +10,8 @@ from acidtest import __version__
 from acidtest.engine import Engine
 from acidtest.journal.models import (
     Cut,
+    DatabaseSize,
     DeviceWork,
-    Grown,
     Machine,
     Memory,
     PlaceFacts,
@@ -41,7 +41,7 @@ class CellOutcome:
     workload: WorkloadSpec | None = None  # in force, where it is not the cell's
     database_bytes: int = 0
     load: Loaded | None = None
-    grown: Grown | None = None
+    database_size: DatabaseSize | None = None
     checks_before: Checked | None = None
     checks_after: Checked | None = None
     result: RunResult | None = None
@@ -103,7 +103,7 @@ class RecordingBuilder:
             checks_after=outcome.checks_after,
             load=outcome.load,
             memory=outcome.memory,
-            grown=outcome.grown,
+            database_size=outcome.database_size,
             device=outcome.device,
             result=outcome.result,
             cut=outcome.cut,

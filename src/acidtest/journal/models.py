@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from acidtest.filesystems import IN_MEMORY
 from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
 
 FORMAT = 1
@@ -16,7 +17,6 @@ FORMAT = 1
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
-IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 class Record(BaseModel):
@@ -260,7 +260,7 @@ class LoadSample(Record):
     rows: int  # written by this load
 
 
-class Grown(Record):
+class DatabaseSize(Record):
     """The size that a database was brought to before it was measured."""
 
     asked: str  # as the experiment has it: "9.04 GB", "40 warehouses", "2x memory"
@@ -366,6 +366,8 @@ class Cut(Record):
 class Recording(Record):
     """All that one cell produced."""
 
+    model_config = ConfigDict(populate_by_name=True)
+
     kind: Literal["recording"] = "recording"
     cell: str  # stable id, unique in the journal
     levels: dict[str, str]  # factor -> level name, in the experiment's order
@@ -389,7 +391,8 @@ class Recording(Record):
     checks_after: Checked | None
     load: Loaded | None = None  # how the template was loaded that this cell's database is a copy of
     memory: Memory | None = None  # None where neither a limit nor a start nor a hint was asked for
-    grown: Grown | None = None  # of a database that grows from size to size
+    # Of a database that grows from size to size. In the file it has the name of before.
+    database_size: DatabaseSize | None = Field(default=None, alias="grown")
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
     result: RunResult | None  # None when failed before the run ended
     cut: Cut | None = None  # of a power cut

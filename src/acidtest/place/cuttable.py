@@ -19,9 +19,10 @@ from typing import Protocol
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.experiment import PlaceSpec
 from acidtest.files import sync_filesystem
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
-from acidtest.place import filesystems, fsck, loops, mounts, queue
+from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
@@ -77,7 +78,7 @@ class CuttablePlace:
     def prepare(self, files: Sequence[Path]) -> None:
         """Make the file system and copy ``files`` into it. It is mounted afterwards. Raises CellFailed."""
         self._attach()
-        for command in filesystems.commands(self._filesystem, self._spec, self.device, new_label(), None):
+        for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
             output = self._home.path / "output"
             if self._ledger.run(command, output) != 0:
                 end = " / ".join(output.read_text(errors="replace").split("\n")[-4:]).strip(" /")
@@ -206,7 +207,7 @@ class CuttablePlace:
         mounted = mounts.mounted_at(self.path, self.device)
         if not mounted:
             raise CellFailed(f"{self.path}: is not mounted")
-        table = filesystems.FILESYSTEMS[self._filesystem]
+        table = FILESYSTEMS[self._filesystem]
         shown = mounted[-1].filesystem
         named = SettingInForce(
             name="place.filesystem",

@@ -11,6 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.filesystems import listed
 from acidtest.journal.models import DeviceWork
 from acidtest.place.facts import device_number, mount_of, mounts_now
 
@@ -46,7 +47,7 @@ def device_beneath(path: Path) -> Path | None:
     else:
         mount = mount_of(resolved, mounts_now())
         block = _block(device_number(mount)) if mount else None
-        if block and mount and mount.filesystem == "btrfs" and _spread(block):
+        if block and mount and _spread(mount.filesystem, block):
             return None
     while block:
         if (block / "partition").exists():
@@ -65,10 +66,9 @@ def _block(number: str) -> Path | None:
         return None
 
 
-def _spread(block: Path) -> bool:
-    """Whether the btrfs on it has other devices too."""
-    own = next(Path("/sys/fs/btrfs").glob(f"*/devices/{block.name}"), None)
-    return own is not None and len(list(own.parent.iterdir())) > 1
+def _spread(filesystem: str, block: Path) -> bool:
+    """Whether the file system on it has other devices too."""
+    return any(len(list(own.parent.iterdir())) > 1 for own in listed(filesystem, block.name))
 
 
 def counters(block: Path) -> Counters:

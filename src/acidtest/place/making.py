@@ -12,11 +12,11 @@ from pathlib import Path
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, not_among
 from acidtest.experiment import PlaceSpec
 from acidtest.files import state_directory
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.disk import DEVICE, DiskStorage, parameters
-from acidtest.place.filesystems import FILESYSTEMS
 from acidtest.place.guest import kernel
 from acidtest.place.guest.machine import Hardware, can_run
 from acidtest.place.guest.place import RAW, GuestPlace, Guests, archive

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.filesystems import FILESYSTEMS, FileSystem, listed
 from acidtest.journal.models import PlaceFacts, SettingInForce
-from acidtest.place import filesystems, mounts
+from acidtest.place import mkfs, mounts
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import UNKNOWN, Mount, place_facts
@@ -33,17 +35,18 @@ class MountedPlace(Place):
         self._name = spec.filesystem or ""
         self.path = home.path / "mounted"
         device = storage.device
-        filesystem = filesystems.find(self._name)
+        filesystem = mkfs.find(self._name)
         label = new_label()
         apart = journal.device if journal else None
-        commands = filesystems.commands(self._name, spec, device, label, apart)
+        commands = mkfs.commands(self._name, spec, device, label, apart)
         storage.begin(label)
         for command in commands:
             self._run(command)
         # Alike for every cell that is made alike.
-        named = {str(device): "DEVICE", str(apart): "JOURNAL", label: "LABEL", f"device={apart}": "device=JOURNAL"}
-        named[f"logdev={apart}"] = "logdev=JOURNAL"
-        self._mkfs = "; ".join(" ".join(named.get(word, word) for word in command) for command in commands)
+        named = {str(device): "DEVICE", label: "LABEL"}
+        self._mkfs = "; ".join(
+            " ".join(named.get(word) or _without(apart, word) for word in command) for command in commands
+        )
         self._asked = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
         given = list(self._asked)
         if apart and filesystem.external_mounted:
@@ -51,7 +54,7 @@ class MountedPlace(Place):
         self.path.mkdir()
         self._mounted: str | None = ledger.mount(device, self.path, self._name, given)
         try:
-            self._read_ahead_of_btrfs()
+            self._set_own_read_ahead()
         except OSError as error:
             ledger.undo(self._mounted)
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
@@ -61,14 +64,14 @@ class MountedPlace(Place):
         if self._ledger.run(command, said) != 0:
             raise CellFailed(f"{shlex.join(command)}: {_words(said)}")
 
-    def _read_ahead_of_btrfs(self) -> None:
-        # It reads ahead for itself, whatever the queue of its device says.
+    def _set_own_read_ahead(self) -> None:
+        # Some read ahead for themselves, whatever the queue of their device says.
         for bdi in self._own_bdi():
             if self._spec.read_ahead_kb is not None:
                 bdi.write_text(str(self._spec.read_ahead_kb))
 
     def _own_bdi(self) -> list[Path]:
-        found = Path("/sys/fs/btrfs").glob(f"*/devices/{self.storage.device.name}")
+        found = listed(self._name, self.storage.device.name)
         return [entry.parents[1] / "bdi" / "read_ahead_kb" for entry in found if (entry.parents[1] / "bdi").exists()]
 
     def _mount(self) -> Mount:
@@ -90,11 +93,11 @@ class MountedPlace(Place):
         return facts.model_copy(update=update)
 
     def settings(self) -> list[SettingInForce]:
-        mount, table = self._mount(), filesystems.FILESYSTEMS[self._name]
+        mount, table = self._mount(), FILESYSTEMS[self._name]
         found = [
             _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
             *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
-            *mounts.in_force(filesystems.stripe_shown(self._name, self._spec), mount, {}, {}),
+            *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), mount, {}, {}),
             *self.storage.settings(),
             *self._journal_settings(table),
         ]
@@ -105,8 +108,8 @@ class MountedPlace(Place):
                 found.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
         return found
 
-    def _journal_settings(self, table: filesystems.FileSystem) -> list[SettingInForce]:
-        # mountinfo does not tell, and an xfs superblock needs a program: only looked at where something is asked.
+    def _journal_settings(self, table: FileSystem) -> list[SettingInForce]:
+        # mountinfo does not tell, and a superblock needs a program: only looked at where something is asked.
         asked: dict[str, object] = {} if self._spec.journal == "internal" else {"journal": self._spec.journal}
         if self._spec.journal_mb is not None:
             asked["journal_mb"] = self._spec.journal_mb
@@ -136,6 +139,11 @@ class MountedPlace(Place):
 def _compared(name: str, asked: object, in_force: object, source: str) -> SettingInForce:
     agrees = str(asked) == str(in_force)
     return SettingInForce(name=f"place.{name}", asked=str(asked), in_force=str(in_force), agrees=agrees, source=source)
+
+
+def _without(journal: Path | None, word: str) -> str:
+    """A word of a command, as "device=/dev/loop1", with one name for the journal's device, the same for every cell."""
+    return re.sub(rf"{re.escape(str(journal))}(?!\d)", "JOURNAL", word) if journal else word
 
 
 def _words(said: Path) -> str:

@@ -1,51 +1,155 @@
-"""What growth does to a rate, in a terminal and for programs."""
+"""What growth does to a rate: what is concluded of each series, what series are to each other, and what is missing.
+
+The same of a run of ours and of what somebody has published; of a run there is more to show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
+from acidtest.analysis import database
+from acidtest.analysis.database import StatisticsAt, StatisticsBySize, Unusual
+from acidtest.analysis.growth import (
+    GrowthAnswer,
+    Landmark,
+    Pair,
+    Prediction,
+    RatioAt,
+    RecordedSize,
+    Series,
+    analyse,
+    compare,
+    pairs,
+    said,
+    size_text,
+)
+from acidtest.report.numbers import bounds_json, summary_json
 
-from acidtest.analysis.growth import GrowthAnswer, Prediction, analyse, compare, size_text
-from acidtest.analysis.growth.compared import RatioAt
-from acidtest.analysis.growth.forecast import Model
-from acidtest.analysis.growth.recorded import Recorded
-from acidtest.analysis.growth.series import Series
-from acidtest.analysis.growth.words import said
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.numbers import interval, number, summary_json
+NO_RATE = "Nothing is told of its growth: no size has a rate."
 
 
 @dataclass(frozen=True)
-class Told:
-    """One series, answered, with the sizes asked for."""
+class Concluded:
+    """One series with what is concluded from it."""
 
-    answer: GrowthAnswer
+    series: Series
+    answer: GrowthAnswer | None  # None where no size has a rate
     predictions: tuple[Prediction, ...]
 
     @property
+    def name(self) -> str:
+        return self.series.name
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """Of a recorded series: those of the factors other than size."""
+        return self.series.recorded.levels if self.series.recorded else {}
+
+    @property
+    def landmarks(self) -> tuple[Landmark, ...]:
+        return self.series.landmarks
+
+    @property
+    def sizes(self) -> tuple[RecordedSize, ...]:
+        """Of a recorded series: all that the experiment asked for."""
+        return self.series.recorded.sizes if self.series.recorded else ()
+
+    @property
+    def measured(self) -> list[RecordedSize]:
+        """Those of them that have a rate, by size in bytes."""
+        return sorted((at for at in self.sizes if at.point), key=lambda at: at.bytes or 0)
+
+    @property
     def sentences(self) -> list[str]:
-        return said(self.answer, self.predictions)
+        """The answer, and what is missing."""
+        answer = said(self.answer, self.predictions) if self.answer else [NO_RATE]
+        return [*answer, *self.incomplete]
+
+    @property
+    def incomplete(self) -> list[str]:
+        """What a recorded series does not have, and why."""
+        why: dict[str, list[str]] = {}
+        for at in self.sizes:
+            if not at.row.done:
+                why.setdefault("; ".join(at.reasons), []).append(at.asked)
+        found = [f"{', '.join(sizes)} {_has(sizes)} no rate: {reason}." for reason, sizes in why.items()]
+        if self.series.recorded and (never := self.series.recorded.never):
+            found.append(f"{', '.join(never)} {_has(never)} not been measured.")
+        return found
+
+    @property
+    def on_device(self) -> bool:
+        """Whether what its block device did is known at some size."""
+        return any(at.device for at in self.sizes)
+
+    @property
+    def with_statistics(self) -> list[RecordedSize]:
+        return [at for at in self.sizes if at.statistics]
+
+    @property
+    def without_statistics(self) -> dict[str, list[str]]:
+        """Why there are none -> at which sizes."""
+        found: dict[str, list[str]] = {}
+        for at in self.sizes:
+            if at.statistics_missing:
+                found.setdefault(at.statistics_missing, []).append(at.asked)
+        return found
+
+    @property
+    def deeper(self) -> list[Unusual]:
+        """Indexes that got a level between two sizes."""
+        sizes = tuple(StatisticsAt(at.asked, at.statistics) for at in self.sizes if at.statistics)
+        return database.deeper(StatisticsBySize(self.name, sizes))
 
 
 @dataclass(frozen=True)
 class Growth:
-    """All series of a run or a file, and each of the others against the first."""
+    """All series of a run or a file, and what they are to each other."""
 
-    told: tuple[Told, ...]
+    series: tuple[Concluded, ...]
     against_first: tuple[tuple[str, tuple[RatioAt, ...]], ...]  # name of the other: its rate over the first one's
+    pairs: tuple[Pair, ...]  # of recorded series
+
+    @property
+    def sizes(self) -> list[RecordedSize]:
+        """Of recorded series."""
+        return [at for one in self.series for at in one.sizes]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether each size was loaded from nothing."""
+        return any(one.series.recorded and one.series.recorded.fresh for one in self.series)
+
+    @property
+    def reduced_scale(self) -> list[str]:
+        """By what means the scale is reduced; nothing at full size."""
+        found: dict[str, None] = {}
+        for at in self.sizes:
+            memory, machine = at.row.first.memory, at.row.first.machine
+            if memory and memory.limit_bytes and memory.limit_bytes < machine.memory_bytes:
+                found[f"memory is held to {size_text(memory.limit_bytes)} of {size_text(machine.memory_bytes)}"] = None
+            percent = at.row.first.workload.get("warehouse_percent")
+            if percent and percent < 100:
+                found[f"a warehouse has {percent:g} % of its rows"] = None
+        return list(found)
+
+    @property
+    def answers(self) -> list[str]:
+        """What the series say, in plain words; each begins with its name where there are several."""
+        named = len(self.series) > 1
+        words = [(one.name, " ".join(one.sentences)) for one in self.series]
+        return [f"{name}: {sentences}" if named else sentences for name, sentences in words]
 
     def as_json(self) -> dict[str, Any]:
         """For programs; shares are of 1, sizes in bytes, rates a second."""
         return {
-            "series": [_json(one) for one in self.told],
+            "series": [_answer_json(one, one.answer) for one in self.series if one.answer],
             "ratios": [
                 {
                     "series": name,
-                    "against": self.told[0].answer.series.name,
+                    "against": self.series[0].name,
                     "sizes": [
                         {"bytes": at.bytes, "interpolated": at.interpolated, **summary_json(at.ratio)} for at in of
                     ],
@@ -54,74 +158,68 @@ class Growth:
             ],
         }
 
-
-def growth(found: Sequence[Recorded | Series], sizes: Sequence[float]) -> Growth:
-    """Analyse each, and predict ``sizes``, in bytes."""
-    answers = [analyse(one.series if isinstance(one, Recorded) else one) for one in found]
-    told = tuple(Told(answer, tuple(answer.predict(size) for size in sizes)) for answer in answers)
-    first = answers[0].series
-    others = [(one.series.name, tuple(compare(one.series, first))) for one in answers[1:]]
-    return Growth(told, tuple((name, ratios) for name, ratios in others if ratios))
-
-
-def print_growth(found: Growth, console: Console) -> None:
-    """Of each series its sizes, the answer in words, and what the models said."""
-    for one in found.told:
-        console.print()
-        console.print(Text(one.answer.series.name, style="bold"))
-        print_fitted(_columns(), one.answer.sizes, console, "--json has all")
-        for sentence in one.sentences:
-            console.print(sentence, markup=False)
-        if one.answer.models:
-            console.print()
-            print_fitted(_model_columns(one.predictions, one.answer), one.answer.models, console, "--json has all")
-    for name, ratios in found.against_first:
-        console.print()
-        console.print(Text(f"{name} over {found.told[0].answer.series.name}", style="bold"))
-        print_fitted(_ratio_columns(), ratios, console, "--json has all")
-
-
-def _columns() -> list[Column]:
-    return [
-        Column("size", lambda one: size_text(one.bytes)),
-        Column("a second", lambda one: f"{one.rate.median:.5g}"),
-        Column("95 %", lambda one: interval(one.rate)),
-        Column("n", lambda one: str(one.rate.n), drop=1),
-        Column("lost per doubling", lambda one: "" if one.per_doubling is None else f"{100 * one.per_doubling:.3g} %"),
-    ]
-
-
-def _ratio_columns() -> list[Column]:
-    return [
-        Column("size", lambda one: size_text(one.bytes)),
-        Column("times as fast", lambda one: "–" if one.ratio.median is None else f"{one.ratio.median:.3g}"),
-        Column("95 %", lambda one: interval(one.ratio)),
-        Column("", lambda one: "interpolated" if one.interpolated else "", right=False),
-    ]
+    def recorded_json(self) -> dict[str, Any]:
+        """Of recorded series, with all that was recorded; docs/GROWTH.md has the keys."""
+        recorded = [(one, one.series.recorded) for one in self.series if one.series.recorded]
+        return {
+            "workload": recorded[0][1].workload if recorded else "",
+            "series": [
+                {
+                    "name": one.name,
+                    "levels": of.levels,
+                    "said": one.sentences,
+                    "answer": _answer_json(one, one.answer) if one.answer else None,
+                    "sizes": [_size_json(at) for at in of.sizes],
+                    "not_measured": list(of.never),
+                }
+                for one, of in recorded
+            ],
+            "beside": [
+                {
+                    "factor": pair.factor,
+                    "first": pair.first.name,
+                    "second": pair.second.name,
+                    "ratios": [
+                        {
+                            "asked": at.asked,
+                            "bytes": at.bytes,
+                            "ratio": at.ratio.median,
+                            **bounds_json(at.ratio.interval),
+                        }
+                        for at in pair.at
+                    ],
+                    "sizes_apart": list(pair.apart),
+                }
+                for pair in self.pairs
+            ],
+            "reduced_scale": self.reduced_scale,
+        }
 
 
-def _model_columns(predictions: Sequence[Prediction], answer: GrowthAnswer) -> list[Column]:
-    def at(size: float) -> Column:
-        return Column(f"at {size_text(size)}", lambda model: number(answer.by(model, size)))
-
-    return [
-        Column("model", lambda model: model.name, right=False),
-        Column("error of its forecasts", _error),
-        Column("plausible", lambda model: "yes" if model.plausible else "no", right=False),
-        *(at(one.bytes) for one in predictions if one.rate is not None),
-        Column("supposes", lambda model: model.fit.curve.supposes, right=False, drop=1),
-    ]
+def growth(found: Sequence[Series], predict: Sequence[int | float] = ()) -> Growth:
+    """Analyse each, and predict the rates at ``predict``, sizes in bytes."""
+    first, *others = found
+    ratios = [(one.name, tuple(compare(one, first))) for one in others if one.points and first.points]
+    return Growth(
+        tuple(_concluded(one, predict) for one in found),
+        tuple((name, of) for name, of in ratios if of),
+        tuple(pairs(found)),
+    )
 
 
-def _error(model: Model) -> str:
-    return "not tested" if model.forecast_error is None else f"{100 * model.forecast_error:.2g} %"
+def _concluded(series: Series, predict: Sequence[int | float]) -> Concluded:
+    answer = analyse(series) if series.points else None
+    return Concluded(series, answer, tuple(answer.predict(size) for size in predict) if answer else ())
 
 
-def _json(one: Told) -> dict[str, Any]:
-    answer = one.answer
+def _has(sizes: Sequence[str]) -> str:
+    return "has" if len(sizes) == 1 else "have"
+
+
+def _answer_json(one: Concluded, answer: GrowthAnswer) -> dict[str, Any]:
     return {
-        "name": answer.series.name,
-        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in answer.series.landmarks],
+        "name": one.name,
+        "landmarks": [asdict(landmark) | {"knee": answer.knee.near(landmark)} for landmark in one.landmarks],
         "sizes": [
             {
                 "bytes": at.bytes,
@@ -149,4 +247,21 @@ def _json(one: Told) -> dict[str, Any]:
         "predictions": [asdict(prediction) for prediction in one.predictions],
         "refused": answer.refused,
         "said": one.sentences,
+    }
+
+
+def _size_json(at: RecordedSize) -> dict[str, Any]:
+    return {
+        "asked": at.asked,
+        "warehouses": at.warehouses,
+        "bytes": at.bytes,
+        "load_s": at.load_s,
+        "load_mb_per_s": at.load_mb_per_s,
+        "rates_per_s": at.row.goodput_per_s(),
+        "median_per_s": at.rate.median,
+        **bounds_json(at.rate.interval),
+        "device": asdict(at.device) if at.device else None,
+        "statistics": at.statistics.model_dump() if at.statistics else None,
+        "statistics_said": at.statistics_missing or None,
+        "reasons": at.reasons,
     }

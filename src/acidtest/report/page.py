@@ -20,7 +20,7 @@ from acidtest.analysis.growth import size_text
 from acidtest.analysis.summary import median
 from acidtest.files import fsync_path, state_directory
 from acidtest.journal.models import Journal, Recording, SettingInForce
-from acidtest.report import calls, charts, commit_cost, grown, grown_charts
+from acidtest.report import calls, charts, commit_cost, growth_charts, growth_scale, growth_tables, statistics_tables
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of
@@ -32,8 +32,9 @@ def write_page(results: Results, path: Path) -> None:
     missing = f"{results.missing} of {results.journal.header.cells} cells have not run yet." if results.missing else ""
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
-         bad=results.bad, missing=missing, results=results, commit_cost=commit_cost, calls=calls, grown=grown,
-         landmarks=grown_charts.marks, **cuts)  # fmt: skip
+         bad=results.bad, missing=missing, results=results, commit_cost=commit_cost, calls=calls,
+         growth_tables=growth_tables, growth_scale=growth_scale, statistics_tables=statistics_tables,
+         landmarks=growth_charts.marks, **cuts)  # fmt: skip
 
 
 def fill(
@@ -87,7 +88,7 @@ def _plots(results: Results) -> dict[str, Any]:
         plots["commit-cost"] = spec
     for position, table in enumerate(results.tables):
         if table.growth:
-            plots |= {f"growth-{name}-{position}": one for name, one in grown_charts.plots(table.growth).items()}
+            plots |= {f"growth-{name}-{position}": one for name, one in growth_charts.plots(table.growth).items()}
         for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
             if not (table.growth and kind == "bars") and (spec := draw(table, engines)):
                 plots[f"{kind}-{position}"] = spec
@@ -171,7 +172,7 @@ def _answers(results: Results) -> list[str]:
     several = len(results.tables) > 1
     for table in results.tables:
         if table.growth:
-            said += grown.answers(table.growth)
+            said += table.growth.answers
             continue
         if table.grids:
             said += [f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)]

@@ -13,6 +13,7 @@ from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.effects import Effect, effects
+from acidtest.analysis.growth import recorded
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.memory import MemorySummary
@@ -24,7 +25,8 @@ from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import grown, pivot
+from acidtest.report import pivot
+from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import summary_json
 from acidtest.workload import unit
 
@@ -79,7 +81,7 @@ class Table:
     loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
     grids: tuple[pivot.Grid, ...]  # two factors against each other
     effects: tuple[Effect, ...]  # of the factors, the largest first
-    growth: grown.Grows | None  # None where sizes are no factor
+    growth: Growth | None  # None where sizes are no factor
 
     @property
     def counted(self) -> str:
@@ -135,7 +137,7 @@ class Results:
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
-            "growth": [grown.as_json(table.growth) for table in self.tables if table.growth],
+            "growth": [table.growth.recorded_json() for table in self.tables if table.growth],
             "missing_cells": self.missing,
         }
 
@@ -250,7 +252,8 @@ def results(
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        grows = grown.grows(journal.header, rows, predict)
+        series = recorded(journal.header, rows)
+        grows = growth(series, predict) if series else None
         # Size is set against the rest in plots and tables of its own.
         grids = () if grows and not (down or across) else pivot.grids(lines, factors, base, down, across)
         loads = () if grows else _loads(rows, factors)

@@ -12,10 +12,10 @@ from rich.text import Text
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report import commit_cost, grown
+from acidtest.report import commit_cost, growth_tables
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
-from acidtest.report.grown import Grows
+from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
@@ -71,24 +71,25 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
         _print_fitted(_memory_columns(), held, console)
 
 
-def _print_growth(results: Results, table: Table, grows: Grows, console: Console) -> None:
+def _print_growth(results: Results, table: Table, growth: Growth, console: Console) -> None:
     """The answer first; then each size, and the ratios of series side by side. The page has statistics and device."""
-    for sentence in grown.answers(grows):
+    for sentence in growth.answers:
         console.print(Text(sentence))
     console.print()
-    at = {id(one.row): one for told in grows.told for one in told.series.sizes}
+    at = {id(one.row): one for one in growth.sizes}
     columns = _columns(results, table)
     here = next(n for n, column in enumerate(columns) if column.head == f"{table.counted}/s")
     measured = [
         _Column(column.head, lambda line, column=column: column.said(at[id(line.row)]), drop=column.drop)  # type: ignore[misc]
-        for column in grown.shown(grown.IN_TERMINAL, list(at.values()))
+        for column in growth_tables.shown(growth_tables.IN_TERMINAL, list(at.values()))
     ]
     _print_fitted([*columns[:here], *measured, *columns[here:]], table.lines, console)
-    if grows.beside:
+    if growth.pairs:
         console.print()
-        _print_fitted([_Column(c.head, c.said, not c.left) for c in grown.BESIDE], grown.ratios(grows), console)
-    if grows.scaled:
-        console.print(f"Reduced scale: {'; '.join(grows.scaled)}. The page says what that keeps.", style="dim")
+        columns = [_Column(column.head, column.said, not column.left) for column in growth_tables.PAIRS]
+        _print_fitted(columns, growth_tables.ratios(growth), console)
+    if growth.reduced_scale:
+        console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page says what that keeps.", style="dim")
 
 
 def print_commit_costs(found: Sequence[CommitCost], console: Console) -> None:

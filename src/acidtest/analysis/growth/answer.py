@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,6 @@ from acidtest.analysis.summary import (
     Summary,
     median,
     ratio,
-    summarise,
 )
 
 SIZES_FOR_PREDICTION = 4
@@ -43,10 +42,23 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AtSize:
-    bytes: float
-    rate: Summary
+    """A size that has a rate."""
+
+    point: SizePoint
     per_doubling: float | None  # share of the rate lost per doubling since the size before; negative: gained
-    reads: float | None  # of a transaction, from the device; None where that was not counted
+
+    @property
+    def bytes(self) -> float:
+        return self.point.bytes
+
+    @property
+    def rate(self) -> Summary:
+        return self.point.rate
+
+    @property
+    def reads(self) -> float | None:
+        """Of a transaction, from the device; None where that was not counted."""
+        return median(self.point.reads)
 
 
 @dataclass(frozen=True)
@@ -193,7 +205,6 @@ def analyse(series: Series) -> GrowthAnswer:
     """All that is told of ``series``; well under a second for dozens of sizes. Rates are finite and not negative."""
     series = _in_order(series)
     points = series.points
-    summaries = [summarise(point.rates) for point in points]
     medians = np.array([median(point.rates) or 0.0 for point in points])
     x = np.log2(np.array([point.bytes for point in points]) / points[0].bytes)
     refused = None
@@ -203,13 +214,8 @@ def analyse(series: Series) -> GrowthAnswer:
     elif len(points) < 2:
         refused = "nothing is fitted: one size alone has no growth"
     sizes = tuple(
-        AtSize(
-            point.bytes,
-            summary,
-            None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])),
-            median(point.reads),
-        )
-        for n, (point, summary) in enumerate(zip(points, summaries, strict=True))
+        AtSize(point, None if refused or not n else _lost((_log(medians, n)) / (x[n] - x[n - 1])))
+        for n, point in enumerate(points)
     )
     if refused:
         nothing = Knee("cannot tell", None, None, None, None, None, None, None, refused)
@@ -252,10 +258,11 @@ def _in_order(series: Series) -> Series:
             same = points.get(point.bytes, SizePoint(point.bytes, ()))
             counted = len(point.reads) == len(point.rates) and len(same.reads) == len(same.rates)
             reads = same.reads + point.reads if counted else ()
-            points[point.bytes] = SizePoint(point.bytes, same.rates + point.rates, reads)
+            put_together = SizePoint(point.bytes, same.rates + point.rates, reads)
+            points[point.bytes] = point if put_together == point else put_together  # which may be summarised already
     if not points or any(not np.isfinite(rate) or rate < 0 for one in points.values() for rate in one.rates):
         raise ValueError("a series has at least one size with a rate, and rates are finite and not negative")
-    return Series(series.name, tuple(points[size] for size in sorted(points)), series.landmarks)
+    return replace(series, points=tuple(points[size] for size in sorted(points)))
 
 
 def _reads(sizes: Sequence[AtSize], x: Floats) -> Reads | None:

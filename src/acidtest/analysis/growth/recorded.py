@@ -1,72 +1,82 @@
-"""The series that a journal holds."""
+"""The series that recordings hold."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from acidtest.analysis.database import levels_gained
-from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Series, SizePoint
-from acidtest.journal.models import SIZE, Grown, Recording
+from acidtest.analysis.device import shares
+from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
+from acidtest.analysis.samples import Row
+from acidtest.analysis.summary import median
+from acidtest.journal.models import NOT_APPLICABLE, SIZE, Header, Recording
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """One database that grew, with what was measured beside its rates."""
-
-    series: Series
-    recordings: tuple[Recording, ...]  # that count: done, with a size and a result
-
-
-def recorded(recordings: Sequence[Recording], memory_bytes: float | None = None) -> list[Recorded]:
-    """One series for each combination of the levels of all factors but size, in order; named by what varies.
+def recorded(header: Header, rows: Sequence[Row], memory_bytes: float | None = None) -> list[Series]:
+    """One series for each combination of the levels of all factors but size, in the experiment's order, named by what
+    varies; none of an experiment that has no growth.
 
     Landmarks are the memory limit, else the machine's memory (``memory_bytes`` instead of both, where given), the
     engine's own cache, and where indexes get another level: halfway, on a logarithmic axis, between two sizes.
     """
-    groups: dict[tuple[tuple[str, str], ...], list[Recording]] = {}
-    for one in recordings:
-        if one.status == "done" and one.grown is not None and one.result is not None:
-            levels = tuple((factor, level) for factor, level in one.levels.items() if factor != SIZE)
-            groups.setdefault(levels, []).append(one)
-    varying = {
-        factor for factor, _ in next(iter(groups), ()) if len({dict(levels).get(factor) for levels in groups}) > 1
-    }
+    asked = header.experiment.get("growth")
+    if not asked:
+        return []
+    groups: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple((f, level) for f, level in row.levels.items() if f != SIZE), []).append(row)
+    keys = [dict(key) for key in groups]
+    told_apart = [f for f in (keys[0] if keys else {}) if len({key.get(f) for key in keys}) > 1]
     found = []
-    for levels, group in groups.items():
-        name = ", ".join(level for factor, level in levels if factor in varying) or dict(levels).get("engine", "series")
-        found.append(_recorded(name, group, memory_bytes))
+    for key, members in zip(keys, groups.values(), strict=True):
+        name = ", ".join(key[f] for f in told_apart if key[f] != NOT_APPLICABLE) or members[0].engine
+        present = {row.levels[SIZE] for row in members}
+        never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
+        sizes = tuple(_size(name, row) for row in members)
+        points = sorted((one.point for one in sizes if one.point), key=lambda point: point.bytes)
+        beside = Recorded(members[0].workload, key, sizes, never, asked.get("load") == "fresh")
+        found.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))
     return found
 
 
-def _recorded(name: str, group: Sequence[Recording], memory_bytes: float | None) -> Recorded:
-    sizes: dict[str, list[Recording]] = {}
-    for one in group:
-        sizes.setdefault(one.levels.get(SIZE) or _grown(one).asked, []).append(one)
-    points = sorted(
-        (
-            SizePoint(
-                float(np.median([_grown(one).bytes for one in alike])),
-                tuple(one.result.goodput_per_s for one in alike if one.result),
-                _reads(alike),
-            )
-            for alike in sizes.values()
-        ),
-        key=lambda point: point.bytes,
+def _size(series: str, row: Row) -> RecordedSize:
+    ended = [*row.done, *row.invalid, *row.failed]
+    reached = [r.database_size for r in ended if r.database_size]
+    bytes_ = median([float(r.database_size.bytes) for r in (row.done or ended) if r.database_size])
+    statistics = next((one.statistics for one in reached if one.statistics), None)
+    rates = tuple(row.goodput_per_s())
+    return RecordedSize(
+        series=series,
+        row=row,
+        bytes=bytes_,
+        point=SizePoint(bytes_, rates, _reads(row.done)) if rates and bytes_ is not None else None,
+        loaded=next((one for one in reached if one.load_s is not None), None),
+        statistics=statistics,
+        statistics_missing="" if statistics else next((o.statistics_said for o in reached if o.statistics_said), ""),
+        device=shares([(r.device, r.result.measured_s) for r in row.done if r.device and r.result]),
     )
-    landmarks = [Landmark(MEMORY, memory_bytes or _memory(group[0]))]
-    if group[0].memory and group[0].memory.cache_bytes:
-        landmarks.append(Landmark(CACHE, group[0].memory.cache_bytes))
-    series = Series(name, tuple(points), (*landmarks, *_deeper(group)))
-    return Recorded(series, tuple(group))
 
 
-def _grown(one: Recording) -> Grown:
-    assert one.grown is not None
-    return one.grown
+def _reads(alike: Sequence[Recording]) -> tuple[float, ...]:
+    """Of a transaction; all that the device was read counts."""
+    return tuple(
+        one.device.reads / one.result.counts.committed
+        for one in alike
+        if one.device and one.result and one.result.counts.committed
+    )
+
+
+def _landmarks(sizes: Sequence[RecordedSize], memory_bytes: float | None) -> list[Landmark]:
+    first = next((recording for one in sizes if one.point for recording in one.row.done), None)
+    if first is None:
+        return []
+    found = [Landmark(MEMORY, memory_bytes or _memory(first))]
+    if first.memory and first.memory.cache_bytes:
+        found.append(Landmark(CACHE, first.memory.cache_bytes))
+    return found + _deeper(sizes)
 
 
 def _memory(one: Recording) -> float:
@@ -77,23 +87,13 @@ def _memory(one: Recording) -> float:
     return one.machine.memory_bytes
 
 
-def _deeper(group: Sequence[Recording]) -> list[Landmark]:
-    looked = [(grown.bytes, grown.statistics) for one in group if (grown := _grown(one)).statistics]
+def _deeper(sizes: Sequence[RecordedSize]) -> list[Landmark]:
+    known = [(one.bytes, one.statistics) for one in sizes if one.bytes is not None and one.statistics]
     found = []
-    for (bytes_before, before), (bytes_after, after) in itertools.pairwise(sorted(looked, key=lambda one: one[0])):
-        assert before and after
+    for (bytes_before, before), (bytes_after, after) in itertools.pairwise(sorted(known, key=lambda one: one[0])):
         if deeper := [index for index, _ in levels_gained(before, after)]:
             first, *others = deeper
             more = f" and {len(others)} more" if others else ""
             name = f"depth {first.depth} of {first.table}'s {first.name}{more}"
-            found.append(Landmark(name, float(np.sqrt(float(bytes_before) * bytes_after))))
+            found.append(Landmark(name, float(np.sqrt(bytes_before * bytes_after))))
     return found
-
-
-def _reads(alike: Sequence[Recording]) -> tuple[float, ...]:
-    """Of a transaction; all that the device was read counts."""
-    return tuple(
-        one.device.reads / one.result.counts.committed
-        for one in alike
-        if one.device and one.result and one.result.counts.committed
-    )

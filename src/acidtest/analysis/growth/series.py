@@ -1,8 +1,15 @@
-"""What a growing database gives to be analysed: sizes, rates, and sizes at which a drop may be expected."""
+"""One database that grows, recorded by us or published by others: its sizes, their rates, and where a drop may be."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+
+from acidtest.analysis.device import DeviceShares
+from acidtest.analysis.samples import Row
+from acidtest.analysis.summary import Summary, summarise
+from acidtest.journal.models import SIZE, DatabaseSize, DatabaseStatistics
 
 MEMORY = "memory"  # the landmark beyond which reads come from storage
 CACHE = "the engine's cache"
@@ -16,6 +23,11 @@ class SizePoint:
     rates: tuple[float, ...]  # a second, one for each repetition
     reads: tuple[float, ...] = ()  # of a transaction, from the device, beside each rate; () unknown
 
+    @cached_property
+    def rate(self) -> Summary:
+        """Of the repetitions."""
+        return summarise(self.rates)
+
 
 @dataclass(frozen=True)
 class Landmark:
@@ -26,9 +38,71 @@ class Landmark:
 
 
 @dataclass(frozen=True)
+class RecordedSize:
+    """One size that the experiment asked for, with all its repetitions, whether they gave a rate or not."""
+
+    series: str  # its name
+    row: Row
+    bytes: float | None  # of the database's files before each repetition was measured, median; None: never loaded
+    point: SizePoint | None  # None where no repetition gave a rate
+    loaded: DatabaseSize | None  # of the cell that carries the load
+    statistics: DatabaseStatistics | None
+    statistics_missing: str  # why there are none
+    device: DeviceShares | None
+
+    @property
+    def asked(self) -> str:
+        """As the experiment has it: "9.04 GB"."""
+        return self.row.levels[SIZE]
+
+    @property
+    def rate(self) -> Summary:
+        """Of the repetitions; of none without a rate."""
+        return self.point.rate if self.point else summarise(())
+
+    @property
+    def warehouses(self) -> int | None:
+        size = self.row.first.database_size
+        return size.warehouses if size else None
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why cells have no number, each once."""
+        return list(dict.fromkeys(r.reason or r.status for r in (*self.row.invalid, *self.row.failed)))
+
+    @property
+    def commits(self) -> int:
+        """Of all repetitions of which the device is known."""
+        return sum(r.result.counts.committed for r in self.row.done if r.device and r.result)
+
+    @property
+    def load_s(self) -> float | None:
+        return self.loaded.load_s if self.loaded else None
+
+    @property
+    def load_mb_per_s(self) -> float | None:
+        """By how much the database's files grew during the load, over its time; MB are 1,000,000 bytes."""
+        if not self.loaded or not self.loaded.load_s:
+            return None
+        return (self.loaded.bytes - (self.loaded.bytes_before or 0)) / self.loaded.load_s / 1e6
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What recordings know of a series beside its rates."""
+
+    workload: str
+    levels: Mapping[str, str]  # of the factors other than size
+    sizes: tuple[RecordedSize, ...]  # in the experiment's order
+    never: tuple[str, ...]  # sizes that were planned, and of which no cell has ended
+    fresh: bool  # each size was loaded from nothing
+
+
+@dataclass(frozen=True)
 class Series:
-    """One engine on one place, size by size; at least one point."""
+    """One engine on one place, size by size."""
 
     name: str
-    points: tuple[SizePoint, ...]  # ascending
+    points: tuple[SizePoint, ...]  # ascending; those that have a rate
     landmarks: tuple[Landmark, ...] = ()
+    recorded: Recorded | None = None  # None of rates that somebody has published

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from acidtest import filesystems
 from acidtest.audit.bench import Statement, StatementKind
 from acidtest.audit.importers import (
     benchbase,
@@ -53,7 +54,7 @@ SAID: tuple[tuple[StatementKind, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
-    ("file-system", re.compile(r"\b(?:ext[234]|xfs|btrfs|zfs|ntfs|refs|f2fs|apfs|jfs|tmpfs)\b", re.IGNORECASE)),
+    ("file-system", re.compile(rf"\b(?:{'|'.join(filesystems.NAMES)})\b", re.IGNORECASE)),
     ("turns", re.compile(r"\b(\d{1,2}[,. ]?\d00|\d{1,2}(?:\.\d)?k) ?(?:rpm|revolutions)\b", re.IGNORECASE)),
     (
         "write-cache",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from acidtest.audit.bench import Account, Mount
 from acidtest.audit.importers.file import File, Importer
+from acidtest.filesystems import IN_MEMORY, NAMES
 
-FILE_SYSTEMS = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "jfs", "reiserfs", "f2fs", "nilfs2", "zfs", "ntfs"))
 MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
 TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /proc/mounts, fstab(5)
 SERVICE = re.compile(r"\s*SERVICE_START_NAME\s*: *(\S.*?)\s*")  # sc qc
@@ -19,7 +19,7 @@ TEXT_MAX = 1 << 20
 def _mounts(file: File) -> Iterator[Mount]:
     for number, line in enumerate(file.lines, start=1):
         match = MOUNTED.fullmatch(line.strip()) or TABLE.fullmatch(line.strip())
-        if match and match[2] in FILE_SYSTEMS:
+        if match and match[2] in NAMES and match[2] not in IN_MEMORY:
             yield Mount(file.at(number), match[1], match[2], frozenset(match[3].split(",")))
 
 

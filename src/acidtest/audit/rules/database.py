@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from acidtest.analysis import database
-from acidtest.analysis.database import Looks, Unusual
+from acidtest.analysis.database import StatisticsBySize, Unusual
 from acidtest.analysis.samples import Row
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.journal.models import DatabaseStatistics
@@ -15,8 +15,8 @@ GARBAGE = "H. Borrie: The Firebird Book, on garbage collection and sweeping; Pos
 
 
 def _found(row: Row, ask: Callable[[DatabaseStatistics], list[Unusual]], says: str) -> Iterator[Found]:
-    told = database.of_row(row)
-    if told and (unusual := ask(told)):
+    statistics = database.of_row(row)
+    if statistics and (unusual := ask(statistics)):
         yield _gathered(unusual, says)
 
 
@@ -95,11 +95,11 @@ def index_duplicates(row: Row) -> Iterator[Found]:
 @rule(
     "index-deeper",
     severity="note",
-    over=Looks,
+    over=StatisticsBySize,
     says="An index has got another level between two sizes: each look-up reads one page more.",
     remedy="A larger page keeps it flat; expect a step in the rate there, not a slope.",
     source=GROWTH_STUDY,
 )
-def index_deeper(looks: Looks) -> Iterator[Found]:
-    if unusual := database.deeper(looks):
-        yield _gathered(unusual, f"Indexes get deeper as it grows ({looks.name})")
+def index_deeper(by_size: StatisticsBySize) -> Iterator[Found]:
+    if unusual := database.deeper(by_size):
+        yield _gathered(unusual, f"Indexes get deeper as it grows ({by_size.name})")

@@ -11,6 +11,7 @@ from acidtest.audit.bench import Bench, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
+from acidtest.filesystems import WITHOUT_FLUSHES
 
 MANUALS = (
     "The manuals: MySQL, innodb_flush_log_at_trx_commit; PostgreSQL, Reliability and the Write-Ahead Log; "
@@ -70,7 +71,7 @@ def promises(side: Side) -> Iterator[Kept]:
             said = "on" if one.forced_writes else "off"
             facts.append((COMMIT, one.forced_writes, one.says("forced_writes", f"Forced Writes {said}")))
     for mount in side.mounts:
-        off = sorted(mount.options & {"nobarrier", "barrier=0"})
+        off = sorted(mount.options & WITHOUT_FLUSHES)
         if off:
             facts.append((COMMIT, False, mount.where.says(f"{mount.point}: {mount.filesystem} with {off[0]}")))
     for promise in (COMMIT, PAGES):

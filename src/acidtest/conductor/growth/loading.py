@@ -20,7 +20,7 @@ from acidtest.conductor.validity import broken_in
 from acidtest.conductor.watcher import Loading
 from acidtest.errors import CellFailed
 from acidtest.families import FAMILIES
-from acidtest.journal.models import SIZE, Grown, LoadSample
+from acidtest.journal.models import SIZE, DatabaseSize, LoadSample
 from acidtest.journal.protocol import Checked, Loaded, Progress
 from acidtest.place import filecache
 from acidtest.plan import Cell, GrowthPace, size_bytes
@@ -35,7 +35,7 @@ SAMPLES_MOST = 600
 class Arrival:
     """How the database came to a size, and what it looked like there."""
 
-    grown: Grown
+    database_size: DatabaseSize
     checked: Checked | None = None
     wrong: str | None = None  # why nothing that is measured at this size counts
 
@@ -102,7 +102,7 @@ class Loader:
                     "load_s": load_s,
                     "load": samples.kept,
                 }
-            arrival.grown = arrival.grown.model_copy(update=update)
+            arrival.database_size = arrival.database_size.model_copy(update=update)
             return arrival
 
     @contextmanager
@@ -136,20 +136,20 @@ class Loader:
         began = time.monotonic()
         database = self._database
         assert cell.size is not None
-        grown = Grown(
+        size = DatabaseSize(
             asked=cell.size.asked, asked_bytes=cell.size.bytes, warehouses=database.units, bytes=database.bytes
         )
-        arrival = Arrival(grown, at_work.check())
+        arrival = Arrival(size, at_work.check())
         if arrival.checked and (broken := broken_in(arrival.checked)):
             arrival.wrong = f"consistency after the load: {broken}"
         elif self._statistics:
             try:
-                arrival.grown = grown.model_copy(update={"statistics": statistics_of(at_work)})
+                arrival.database_size = size.model_copy(update={"statistics": statistics_of(at_work)})
             except CellFailed as error:
                 arrival.wrong = f"statistics of the database: {error.message}"
-                arrival.grown = grown.model_copy(update={"statistics_said": error.message})
+                arrival.database_size = size.model_copy(update={"statistics_said": error.message})
         else:
-            arrival.grown = grown.model_copy(update={"statistics_said": "growth.statistics = false"})
+            arrival.database_size = size.model_copy(update={"statistics_said": "growth.statistics = false"})
         self._pace.looked(cell, database.bytes, time.monotonic() - began)
         return arrival
 

@@ -17,7 +17,7 @@ from acidtest.conductor.validity import broken_in
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
 from acidtest.errors import CellFailed
-from acidtest.journal.models import SIZE, Grown, Warning
+from acidtest.journal.models import SIZE, DatabaseSize, Warning
 from acidtest.place import Place
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, GrowthPace
@@ -96,9 +96,11 @@ class Series:
         arrival = self._arrival
         assert arrival is not None
         outcome.workload = growing(cell).with_units(database.units)
-        outcome.grown = arrival.grown if carries_load else arrival.grown.model_copy(update=WITHOUT_LOAD)
+        outcome.database_size = (
+            arrival.database_size if carries_load else arrival.database_size.model_copy(update=WITHOUT_LOAD)
+        )
         outcome.checks_before, outcome.wrong = arrival.checked, arrival.wrong
-        outcome.warnings = _missed(arrival.grown)
+        outcome.warnings = _missed(arrival.database_size)
         if arrival.wrong:
             return
         outcome.needs_checks = False  # not in the midst of the run's own sessions
@@ -111,7 +113,7 @@ class Series:
             instance.seal()
 
         measure(cell, context, place, database.moved(), outcome, then=then)
-        outcome.database_bytes = arrival.grown.bytes  # without logs, as the size was asked for
+        outcome.database_bytes = arrival.database_size.bytes  # without logs, as the size was asked for
         place.settle()
         self._read_back(cell, place, outcome)
         self._pace.measured(cell, time.monotonic() - began)
@@ -124,11 +126,11 @@ class Series:
         return cell.place.path or cell.place.device or str(self._context.place.path.parent)
 
 
-def _missed(grown: Grown) -> list[Warning]:
-    if grown.asked_bytes is None or abs(grown.bytes - grown.asked_bytes) <= FAR * grown.asked_bytes:
+def _missed(size: DatabaseSize) -> list[Warning]:
+    if size.asked_bytes is None or abs(size.bytes - size.asked_bytes) <= FAR * size.asked_bytes:
         return []
     text = (
-        f"Asked for {grown.asked} ({grown.asked_bytes / 1e6:,.0f} MB), and the database has {grown.bytes / 1e6:,.0f} "
+        f"Asked for {size.asked} ({size.asked_bytes / 1e6:,.0f} MB), and the database has {size.bytes / 1e6:,.0f} "
         "MB: it holds whole warehouses, engines take room ahead, and what was measured before has made it grow too."
     )
     return [Warning(code="size-missed", about="size", text=text)]

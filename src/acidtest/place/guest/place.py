@@ -10,8 +10,9 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import GuestFacts, Machine, PlaceFacts, SettingInForce
-from acidtest.place import filesystems, mounts, queue
+from acidtest.place import mkfs, mounts, queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import UNKNOWN, Mount, parse_mountinfo, place_facts, queue_facts
@@ -21,7 +22,6 @@ from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
 
 RAW = "raw"  # instead of a file system
-MODULES = {"ext2": "ext4", "ext3": "ext4"}  # of file systems that another's module has
 SCHEDULERS = {"bfq": "bfq", "kyber": "kyber-iosched"}
 QUEUE = f"/sys/block/{DISK.removeprefix('/dev/')}/queue"
 # The disk is taken out and put in again: nothing of the queue's settings of the cell before is left.
@@ -73,8 +73,8 @@ class Guests:
 
 def archive(has: kernel.Kernel) -> Path:
     """The initramfs for every file system and scheduler that ``has``, and this machine, know."""
-    modules = [MODULES.get(name, name) for name in filesystems.FILESYSTEMS]
-    programs = [table.program for table in filesystems.FILESYSTEMS.values()]
+    modules = [table.module or name for name, table in FILESYSTEMS.items()]
+    programs = [table.program for table in FILESYSTEMS.values()]
     return initramfs.build(has, [*modules, *SCHEDULERS.values()], programs)
 
 
@@ -125,11 +125,9 @@ class GuestPlace(Place):
             )
 
     def _make(self) -> None:
-        self._guest.load([MODULES.get(self._name, self._name)])
+        self._guest.load([FILESYSTEMS[self._name].module or self._name])
         label = new_label()
-        commands = [
-            shlex.join(command) for command in filesystems.commands(self._name, self._spec, Path(DISK), label, None)
-        ]
+        commands = [shlex.join(command) for command in mkfs.commands(self._name, self._spec, Path(DISK), label, None)]
         for command in commands:
             self._guest.run(f"in the guest: {command}", command)
         self._mkfs = "; ".join(commands).replace(DISK, "DEVICE").replace(label, "LABEL")
@@ -227,11 +225,11 @@ class GuestPlace(Place):
             return found
         if look.mount is None:
             raise CellFailed(f"{self.path}: is no longer mounted in the guest")
-        table = filesystems.FILESYSTEMS[self._name]
+        table = FILESYSTEMS[self._name]
         found = [
             _compared("filesystem", self._name, look.mount.filesystem, "mountinfo"),
             *mounts.in_force(self._options, look.mount, table.shown_as, table.defaults),
-            *mounts.in_force(filesystems.stripe_shown(self._name, self._spec), look.mount, {}, {}),
+            *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), look.mount, {}, {}),
             *found,
         ]
         if self._spec.block_size is not None:

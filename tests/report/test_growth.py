@@ -13,16 +13,17 @@ from typer.testing import CliRunner
 
 from acidtest.cli import app
 from acidtest.journal.models import DatabaseStatistics, Journal
-from acidtest.report.grown import Grows, answers, looked
-from acidtest.report.grown_charts import marks, plots
+from acidtest.report.growth import Growth
+from acidtest.report.growth_charts import marks, plots
 from acidtest.report.page import write_page
 from acidtest.report.results import Results, results
+from acidtest.report.statistics_tables import tables_of
 from acidtest.report.terminal import print_results
 from factory import database_statistics, failed, growing, recording, study
 from pages import opened
 
 
-def grows(held: Journal, *predict: int) -> Grows:
+def growth(held: Journal, *predict: int) -> Growth:
     (table,) = results(held, predict=predict).tables
     assert table.growth is not None
     return table.growth
@@ -42,7 +43,9 @@ def disks() -> Results:
 def changed(held: Journal, **fields: object) -> Journal:
     """Each cell's growth with other fields."""
     recordings = [
-        one.model_copy(update={"grown": one.grown.model_copy(update=fields)}) if one.grown else one
+        one.model_copy(update={"database_size": one.database_size.model_copy(update=fields)})
+        if one.database_size
+        else one
         for one in held.recordings
     ]
     return held.model_copy(update={"recordings": recordings})
@@ -55,7 +58,7 @@ def test_the_terminal_answers_first_and_shows_every_size(disks: Results, width: 
     (table,) = disks.tables
     assert table.growth is not None
     said = " ".join(text.split())
-    for sentence in answers(table.growth):
+    for sentence in table.growth.answers:
         assert said.index(" ".join(sentence.split())) < said.index("0.5x memory 24.2 MB")
     assert "sqlite rotating 0.5x memory 24.2 MB" in said
     assert "firebird-5.0: sata-ssd / rotating 8x memory 385 MB 19.2" in said
@@ -78,18 +81,18 @@ def test_json_has_the_answer_the_predictions_and_the_statistics(disks: Results) 
 
 def test_each_plot_is_there_only_if_the_series_bear_it() -> None:
     every = {"sizes", "load", "load-time", "speed", "speed-log", "device-0"}
-    assert set(plots(grows(growing(engines=("sqlite",), repetitions=1)))) == every
-    assert set(plots(grows(growing(disks=("rotating", "nvme"), engines=("sqlite",), repetitions=1)))) == every | {
+    assert set(plots(growth(growing(engines=("sqlite",), repetitions=1)))) == every
+    assert set(plots(growth(growing(disks=("rotating", "nvme"), engines=("sqlite",), repetitions=1)))) == every | {
         "ratio", "device-1",
     }  # fmt: skip
     one_size = growing(engines=("sqlite",), sizes=("1x memory",), repetitions=1)
-    assert set(plots(grows(one_size))) == every - {"speed-log"}
+    assert set(plots(growth(one_size))) == every - {"speed-log"}
     unloaded = changed(one_size, load_s=None, load=[], statistics=None)
-    assert set(plots(grows(unloaded))) == {"sizes", "speed", "device-0"}
+    assert set(plots(growth(unloaded))) == {"sizes", "speed", "device-0"}
 
 
 def test_marks_name_each_landmark_once() -> None:
-    assert [(mark.letter, mark.words) for mark in marks(grows(growing(repetitions=1)))] == [
+    assert [(mark.letter, mark.words) for mark in marks(growth(growing(repetitions=1)))] == [
         ("a", "the engine's cache, 8.389 MB"),
         ("b", "memory, 50.33 MB"),
         ("c", "depth 3 of order_line's order_line_pk, 136.1 MB"),
@@ -99,18 +102,18 @@ def test_marks_name_each_landmark_once() -> None:
 def test_a_series_that_ended_early_says_where_and_why() -> None:
     held = growing(engines=("sqlite",), repetitions=1)
     lost = failed(held.recordings[3].levels, 1, "growing to 4x memory: no space left on device")
-    (told,) = grows(held.model_copy(update={"recordings": [*held.recordings[:3], lost]})).told
-    assert told.incomplete == (
+    (one,) = growth(held.model_copy(update={"recordings": [*held.recordings[:3], lost]})).series
+    assert one.incomplete == [
         "4x memory has no rate: growing to 4x memory: no space left on device.",
         "6x memory, 8x memory have not been measured.",
-    )
+    ]
     lost = failed(held.recordings[0].levels, 1, "no space left on device")
-    (told,) = grows(held.model_copy(update={"recordings": [lost]})).told
-    assert told.sentences[0] == "Nothing is told of its growth: no size has a rate."
+    (one,) = growth(held.model_copy(update={"recordings": [lost]})).series
+    assert one.sentences[0] == "Nothing is told of its growth: no size has a rate."
 
 
 def test_a_column_of_which_an_engine_tells_nothing_is_left_out() -> None:
-    sqlite, firebird = (looked(database_statistics(engine, 40)) for engine in ("sqlite", "firebird-5.0"))
+    sqlite, firebird = (tables_of(database_statistics(engine, 40)) for engine in ("sqlite", "firebird-5.0"))
     assert [column.head for column in sqlite.table_columns] == [
         "table", "records", "record bytes", "data pages", "MB", "indexes MB", "fill %", "real fill %", "total %",
     ]  # fmt: skip
@@ -127,7 +130,7 @@ def test_a_column_of_which_an_engine_tells_nothing_is_left_out() -> None:
 def test_what_is_unusual_stands_out() -> None:
     told = database_statistics("firebird-5.0", 40)
     empty = told.tables[0].model_copy(update={"fill_percent": 31.0, "real_fill_percent": 30.0})
-    found = looked(told.model_copy(update={"tables": [empty, *told.tables[1:]], "estimated": ["keys: 20 pages"]}))
+    found = tables_of(told.model_copy(update={"tables": [empty, *told.tables[1:]], "estimated": ["keys: 20 pages"]}))
     assert [(one.where, one.text[:24]) for one in found.unusual] == [
         ("table order_line", "its pages are 31 % full "),
         ("the database", "the oldest transaction i"),
@@ -135,7 +138,7 @@ def test_what_is_unusual_stands_out() -> None:
     assert [found.stands_out(table) for table in found.tables] == [True, False]
     assert found.estimated == {"keys": "20 pages"}
     nothing = DatabaseStatistics(source="dbstat", page_bytes=4096, bytes=0, took_s=0.1, tables=[], indexes=[])
-    assert looked(nothing).tables == ()
+    assert tables_of(nothing).tables == ()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
@@ -148,7 +151,7 @@ def test_the_page_shows_plots_statistics_and_the_scale(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     (table,) = disks.tables
     assert table.growth is not None
-    assert page.locator(".answer p").all_inner_texts() == answers(table.growth)
+    assert page.locator(".answer p").all_inner_texts() == table.growth.answers
     for name in plots(table.growth):
         assert page.locator(f"#growth-{name}-0 svg .role-mark path").count() > 0
     assert page.locator("table.growth tbody tr").count() == 24

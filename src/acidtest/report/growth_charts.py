@@ -8,10 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from acidtest.analysis.grown import Beside, load_curve
-from acidtest.analysis.growth import size_text
+from acidtest.analysis.growth import Pair, load_curve, size_text
 from acidtest.report.charts import COLOURS, DASHES, Spec, spec
-from acidtest.report.grown import KINDS, Grows, Told
+from acidtest.report.growth import Concluded, Growth
+from acidtest.report.growth_tables import KINDS
 
 KIND_COLOURS = dict(zip(KINDS, ("#0072B2", "#E69F00", "#CC79A7"), strict=True))
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -33,15 +33,15 @@ class Mark:
     words: str
 
 
-def marks(growth: Grows) -> list[Mark]:
+def marks(growth: Growth) -> list[Mark]:
     """Every landmark once, by size; one that only some series have names them."""
     found: dict[tuple[float, str], list[str]] = {}
-    for told in growth.told:
-        for landmark in told.landmarks:
-            found.setdefault((landmark.bytes, landmark.name), []).append(told.name)
+    for one in growth.series:
+        for landmark in one.landmarks:
+            found.setdefault((landmark.bytes, landmark.name), []).append(one.name)
     grouped: list[tuple[float, list[str]]] = []
     for (bytes_, name), names in sorted(found.items()):
-        everywhere = len(names) == len(growth.told)
+        everywhere = len(names) == len(growth.series)
         words = f"{name}, {size_text(bytes_)}" + ("" if everywhere else f" ({'; '.join(names)})")
         if grouped and bytes_ <= grouped[-1][0] * NEAR:
             grouped[-1][1].append(words)
@@ -50,7 +50,7 @@ def marks(growth: Grows) -> list[Mark]:
     return [Mark(LETTERS[n % len(LETTERS)], bytes_, "; ".join(words)) for n, (bytes_, words) in enumerate(grouped)]
 
 
-def plots(growth: Grows) -> dict[str, Spec]:
+def plots(growth: Growth) -> dict[str, Spec]:
     """Every plot that the series bear, by its name."""
     drawn = {
         "sizes": _sizes(growth),
@@ -58,8 +58,8 @@ def plots(growth: Grows) -> dict[str, Spec]:
         "load-time": _load_time(growth),
         "speed": _speed(growth, logarithmic=False),
         "speed-log": _speed(growth, logarithmic=True),
-        "ratio": _ratio(growth.beside),
-        **{f"device-{n}": _device(told) for n, told in enumerate(growth.told)},
+        "ratio": _ratio(growth.pairs),
+        **{f"device-{n}": _device(one) for n, one in enumerate(growth.series)},
     }
     return {name: one for name, one in drawn.items() if one is not None}
 
@@ -67,16 +67,16 @@ def plots(growth: Grows) -> dict[str, Spec]:
 class _Who:
     """How lines are told apart: colour is the engine, dash and shape the rest; of one engine, colour is the rest."""
 
-    def __init__(self, told: Sequence[Told]) -> None:
-        self._engines = list(dict.fromkeys(one.series.levels["engine"] for one in told))
-        self._rest = list(dict.fromkeys(map(self._other, told)))
+    def __init__(self, series: Sequence[Concluded]) -> None:
+        self._engines = list(dict.fromkeys(one.levels["engine"] for one in series))
+        self._rest = list(dict.fromkeys(map(self._other, series)))
 
-    def _other(self, told: Told) -> str:
-        engine = told.series.levels["engine"]
-        return ", ".join(part for part in told.name.split(", ") if part != engine)
+    def _other(self, one: Concluded) -> str:
+        engine = one.levels["engine"]
+        return ", ".join(part for part in one.name.split(", ") if part != engine)
 
-    def row(self, told: Told) -> dict[str, str]:
-        return {"series": told.name, "engine": told.series.levels["engine"], "rest": self._other(told)}
+    def row(self, one: Concluded) -> dict[str, str]:
+        return {"series": one.name, "engine": one.levels["engine"], "rest": self._other(one)}
 
     def encoding(self) -> dict[str, Any]:
         """Of marks that have a colour and, where two things vary, a dash."""
@@ -106,8 +106,8 @@ def _unit_of(bytes_: float) -> tuple[float, str]:
     return next(((unit, name) for unit, name in ((1e12, "TB"), (1e9, "GB")) if bytes_ >= unit), (1e6, "MB"))
 
 
-def _unit(growth: Grows) -> tuple[float, str]:
-    return _unit_of(max((at.bytes or 0 for told in growth.told for at in told.series.sizes), default=0))
+def _unit(growth: Growth) -> tuple[float, str]:
+    return _unit_of(max((at.bytes or 0 for one in growth.series for at in one.sizes), default=0))
 
 
 def _x(unit: tuple[float, str], rows: Sequence[Row], logarithmic: bool, room: float = 1.0) -> alt.X:
@@ -129,39 +129,39 @@ def _lined(rows: Sequence[Row], **encoding: Any) -> list[Any]:
     return [base.mark_line().encode(**encoding), base.mark_circle(size=44, opacity=1).encode(**dot)]
 
 
-def _sizes(growth: Grows) -> Spec | None:
+def _sizes(growth: Growth) -> Spec | None:
     """The text's first figure: how large each database became."""
-    unit, who = _unit(growth), _Who(growth.told)
+    unit, who = _unit(growth), _Who(growth.series)
     rows: list[Row] = [
-        {**who.row(told), "asked": at.asked, "size": at.bytes / unit[0], "said": size_text(at.bytes)}
-        for told in growth.told
-        for at in told.series.sizes
+        {**who.row(one), "asked": at.asked, "size": at.bytes / unit[0], "said": size_text(at.bytes)}
+        for one in growth.series
+        for at in one.sizes
         if at.bytes
     ]
     if not rows:
         return None
     asked = list(dict.fromkeys(row["asked"] for row in rows))
     chart = alt.Chart(alt.InlineData(values=rows))
-    many = len(growth.told)
+    many = len(growth.series)
     encoding = who.encoding()
     encoding.pop("detail")
     encoding.pop("strokeDash", None)
     bar = chart.mark_bar(opacity=0.75).encode(
         x=alt.X("size:Q", title=f"database, {unit[1]}", axis=alt.Axis(tickCount=5, labelOverlap=True)),
         y=alt.Y("asked:N", sort=asked, title=None, axis=alt.Axis(labelLimit=140)),
-        yOffset=alt.YOffset("series:N", sort=[told.name for told in growth.told]),
+        yOffset=alt.YOffset("series:N", sort=[one.name for one in growth.series]),
         tooltip=["series:N", "asked:N", "said:N"],
         **encoding,
     )
     return spec(bar, height=max(100, len(asked) * max(22, 8 * many + 8)))
 
 
-def _load(growth: Grows) -> Spec | None:
-    unit, who = _unit(growth), _Who(growth.told)
+def _load(growth: Growth) -> Spec | None:
+    unit, who = _unit(growth), _Who(growth.series)
     rows: list[Row] = [
-        {**who.row(told), "asked": at.asked, "size": at.bytes / unit[0], "rate": at.load_mb_per_s}
-        for told in growth.told
-        for at in told.series.sizes
+        {**who.row(one), "asked": at.asked, "size": at.bytes / unit[0], "rate": at.load_mb_per_s}
+        for one in growth.series
+        for at in one.sizes
         if at.bytes and at.load_mb_per_s is not None
     ]
     if not rows:
@@ -176,16 +176,16 @@ def _load(growth: Grows) -> Spec | None:
     return spec(alt.layer(*lined), height=220)
 
 
-def _load_time(growth: Grows) -> Spec | None:
-    who = _Who(growth.told)
-    curves = [(told, load) for told in growth.told for load in load_curve(told.series)]
+def _load_time(growth: Growth) -> Spec | None:
+    who = _Who(growth.series)
+    curves = [(one, load) for one in growth.series for load in load_curve(one.sizes)]
     if not curves:
         return None
     last_s = max(points[-1].at_s for _, points in curves)
     unit_s, unit = next(((s, name) for s, name in SPANS if last_s > 3 * s), (1, "seconds"))
     rows: list[Row] = [
-        {**who.row(told), "load": n, "at": point.at_s / unit_s, "rate": point.mb_per_s, "held": size_text(point.bytes)}
-        for n, (told, points) in enumerate(curves)
+        {**who.row(one), "load": n, "at": point.at_s / unit_s, "rate": point.mb_per_s, "held": size_text(point.bytes)}
+        for n, (one, points) in enumerate(curves)
         for point in points
     ]
     encoding = who.encoding() | {"detail": "load:N"}
@@ -202,19 +202,19 @@ def _load_time(growth: Grows) -> Spec | None:
     return spec(chart, height=220)
 
 
-def _speed(growth: Grows, *, logarithmic: bool) -> Spec | None:
+def _speed(growth: Growth, *, logarithmic: bool) -> Spec | None:
     """Median with interval, and each repetition as a dot; landmarks as lines with a letter."""
-    unit, who = _unit(growth), _Who(growth.told)
+    unit, who = _unit(growth), _Who(growth.series)
     rows: list[Row] = []
     dots: list[Row] = []
-    for told in growth.told:
-        for at in told.series.measured:
-            placed = {**who.row(told), "asked": at.asked, "size": (at.bytes or 0) / unit[0]}
-            bounds = at.goodput.interval
+    for one in growth.series:
+        for at in one.measured:
+            placed = {**who.row(one), "asked": at.asked, "size": (at.bytes or 0) / unit[0]}
+            bounds = at.rate.interval
             rows.append(
                 placed
                 | {
-                    "rate": at.goodput.median,
+                    "rate": at.rate.median,
                     "low": bounds.low if bounds else None,
                     "high": bounds.high if bounds else None,
                 }
@@ -250,34 +250,34 @@ def _speed(growth: Grows, *, logarithmic: bool) -> Spec | None:
     return spec(alt.layer(*layers, *lined, *_foreseen(curves, expected, x, y, plain)), height=300)
 
 
-def _expected(growth: Grows, who: _Who, unit: float, floor: float) -> tuple[list[Row], list[Row]]:
+def _expected(growth: Growth, who: _Who, unit: float, floor: float) -> tuple[list[Row], list[Row]]:
     """The curve of each series up to the largest size that was asked for, and what is expected at those sizes.
 
     Both end at ``floor``, for a rate near nothing would make the axis endless.
     """
     curves: list[Row] = []
     expected: list[Row] = []
-    for told in growth.told:
-        ahead = [one for one in told.predicted if one.rate and one.interval and one.rate >= floor]
-        if not told.concluded or not ahead:
+    for one in growth.series:
+        ahead = [at for at in one.predictions if at.rate and at.interval and at.rate >= floor]
+        if not one.answer or not ahead:
             continue
         expected += [
-            who.row(told)
+            who.row(one)
             | {
-                "size": one.bytes / unit,
-                "rate": one.rate,
-                "low": max(one.interval.low, floor),
-                "high": one.interval.high,
+                "size": at.bytes / unit,
+                "rate": at.rate,
+                "low": max(at.interval.low, floor),
+                "high": at.interval.high,
             }
-            for one in ahead
-            if one.interval
+            for at in ahead
+            if at.interval
         ]
-        answer, furthest = told.concluded.answer, max(ahead, key=lambda one: one.bytes)
-        model = next(one for one in answer.models if one.name == furthest.model)
+        answer, furthest = one.answer, max(ahead, key=lambda at: at.bytes)
+        model = next(of for of in answer.models if of.name == furthest.model)
         first = answer.sizes[0].bytes
         steps = [first * (furthest.bytes / first) ** (n / CURVE) for n in range(CURVE + 1)]
         drawn = [(step, rate) for step in steps if (rate := answer.by(model, step)) >= floor]
-        curves += [who.row(told) | {"size": step / unit, "rate": rate} for step, rate in drawn]
+        curves += [who.row(one) | {"size": step / unit, "rate": rate} for step, rate in drawn]
     return curves, expected
 
 
@@ -297,7 +297,7 @@ def _foreseen(
     ]
 
 
-def _landmarks(growth: Grows, unit: tuple[float, str], x: alt.X) -> list[Any]:
+def _landmarks(growth: Growth, unit: tuple[float, str], x: alt.X) -> list[Any]:
     """Those within the axis. Neighbours' letters stand at different heights, or they would cover each other."""
     drawn: Any = x.to_dict()
     low, high = drawn["scale"]["domain"]
@@ -318,7 +318,7 @@ def _landmarks(growth: Grows, unit: tuple[float, str], x: alt.X) -> list[Any]:
     return [rule, *letters]
 
 
-def _ratio(pairs: Sequence[Beside]) -> Spec | None:
+def _ratio(pairs: Sequence[Pair]) -> Spec | None:
     """One series' rate over another's, size by size; both axes logarithmic."""
     unit = _unit_of(max((at.bytes for pair in pairs for at in pair.at), default=0))
     rows: list[Row] = [
@@ -361,11 +361,11 @@ def _ratio(pairs: Sequence[Beside]) -> Spec | None:
     return spec(alt.layer(*layers, *_lined(rows, x=x, y=y, color=colour, tooltip=tooltip)), height=240)
 
 
-def _device(told: Told) -> Spec | None:
+def _device(one: Concluded) -> Spec | None:
     """Where the time of the device's requests went, a bar a size."""
     rows: list[Row] = [
         {"size": at.asked, "kind": kind, "order": n, "part": waits.share}
-        for at in told.series.sizes
+        for at in one.sizes
         for n, kind in enumerate(KINDS)
         if (waits := getattr(at.device, kind, None)) and waits.share is not None
     ]

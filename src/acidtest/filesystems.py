@@ -1,27 +1,31 @@
-"""The file systems that a place can be made with: how each is told what an experiment asks.
+"""The file systems: how a place is made with each, how it is checked and mended, what its flushes mean.
 
-A new one is one entry. Words in braces are filled in: {bytes} of a block, {stride} and {width} of a stripe in blocks,
-{sectors} and {all_sectors} of it in 512 bytes, {kb} and {disks}, {mb} of a journal, {device} of an external one,
-{label}. None of them discards blocks: on a loop that would make holes in the image, on a drive it would start work
-that goes on in the measurement.
+A new one is one entry, and nothing else of acidtest names it. Words in braces are filled in: {bytes} of a block,
+{stride} and {width} of a stripe in blocks, {sectors} and {all_sectors} of it in 512 bytes, {kb} and {disks}, {mb} of a
+journal, {device} of an external one, {label}. The table lies below every layer, so that reports of recordings may look
+their file systems up.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acidtest.errors import CellFailed, not_among
-from acidtest.experiment import PlaceSpec
-from acidtest.place.facts import device_bytes
 
-DEFAULT_BLOCK = 4096
+@dataclass(frozen=True)
+class Check:
+    """Its own program that checks it, unmounted. Exit codes that are not named mean that the program itself failed."""
+
+    look: tuple[str, ...]  # changes nothing
+    clean: tuple[int, ...]
+    errors: tuple[int, ...]
+    mend: tuple[str, ...] = ()
+    mended: tuple[int, ...] = ()
+    before_mount: bool = False  # there is no journal: what a restart does to one that was not unmounted
+    silent: tuple[str, ...] = ()  # what lines begin with that say only that it is at work
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,13 @@ class FileSystem:
     journal_read: Callable[[Path, Path | None], dict[str, str]] | None = None  # journal and journal_mb of a mounted one
     shown_as: Mapping[str, str] = field(default_factory=dict)  # mount option -> what mountinfo shows for it
     defaults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # see mounts.in_force
+    check: Check | None = None
+    module: str = ""  # the kernel's, where it has another name
+    # Mount options with which it sends no flushes to its drive.
+    without_flushes: tuple[str, ...] = ()
+    in_place: bool = False  # a block that is overwritten and flushed is one write and one flush
+    # Of one that may spread over several devices, and reads ahead for itself: where sysfs lists the {device} of one.
+    devices: str = ""
 
 
 def _ext_journal(device: Path, apart: Path | None) -> dict[str, str]:
@@ -51,7 +62,8 @@ def _ext_journal(device: Path, apart: Path | None) -> dict[str, str]:
     running = {entry.name for entry in Path("/proc/fs/jbd2").glob("*")}
     kind = "internal" if f"{device.name}-8" in running else "external" if apart and apart.name in running else "none"
     if apart:
-        return {"journal": kind, "journal_mb": str(device_bytes(apart) >> 20)}  # it takes the whole device
+        sectors = int((Path("/sys/class/block") / apart.name / "size").read_text())  # it takes the whole device
+        return {"journal": kind, "journal_mb": str(sectors * 512 >> 20)}
     size = re.search(r"^Total journal size:\s+(\d+)M", _said("dumpe2fs", "-h", str(device)), re.MULTILINE)
     return {"journal": kind, **({"journal_mb": size[1]} if size else {})}
 
@@ -110,6 +122,18 @@ def _ext(version: int) -> FileSystem:
             **({"commit=5": ()} if journalled else {}),
             **({"delalloc": ("nodelalloc",), "dioread_nolock": ("nodioread_nolock",)} if version == 4 else {}),
         },
+        check=Check(
+            look=("e2fsck", "-f", "-n"),
+            clean=(0,),
+            errors=(4,),
+            mend=("e2fsck", "-f", "-y"),
+            mended=(0, 1, 2),
+            before_mount=not journalled,
+            silent=("e2fsck ", "Pass "),
+        ),
+        module="ext4",  # which has the older ones too
+        without_flushes=("nobarrier", "barrier=0"),
+        in_place=True,
     )
 
 
@@ -132,6 +156,16 @@ FILESYSTEMS: dict[str, FileSystem] = {
         journal_read=_xfs_journal,
         shown_as={"bsdgroups": "grpid"},
         defaults={"nodiscard": ("discard",), "sysvgroups": ("grpid",), "noikeep": ("ikeep",)},
+        check=Check(
+            look=("xfs_repair", "-n"),
+            clean=(0,),
+            errors=(1, 2),
+            mend=("xfs_repair", "-L"),  # which drops a log that cannot be replayed
+            mended=(0,),
+            silent=("Phase ",),
+        ),
+        without_flushes=("nobarrier",),  # until Linux 4.18
+        in_place=True,
     ),
     "btrfs": FileSystem(
         program="mkfs.btrfs",
@@ -151,6 +185,11 @@ FILESYSTEMS: dict[str, FileSystem] = {
             "acl": ("noacl",),
             "commit=30": (),
         },
+        check=Check(  # its --repair is for experts
+            look=("btrfs", "check", "--readonly"), clean=(0,), errors=(1,), silent=("Opening ", "Checking ")
+        ),
+        without_flushes=("nobarrier",),
+        devices="/sys/fs/btrfs/*/devices/{device}",
     ),
     "jfs": FileSystem(
         program="mkfs.jfs",
@@ -160,6 +199,7 @@ FILESYSTEMS: dict[str, FileSystem] = {
         journal_size="-s {mb}",
         external="-J device={device}",
         external_made="mkfs.jfs -q -J journal_dev {device}",
+        in_place=True,
     ),
     "f2fs": FileSystem(
         program="mkfs.f2fs",
@@ -167,6 +207,7 @@ FILESYSTEMS: dict[str, FileSystem] = {
         fixed="-f -q -t 0",
         label="-l {label}",
         defaults={"barrier": ("nobarrier",)},
+        without_flushes=("nobarrier",),
     ),
     "nilfs2": FileSystem(
         program="mkfs.nilfs2",
@@ -175,6 +216,7 @@ FILESYSTEMS: dict[str, FileSystem] = {
         label="-L {label}",
         block="-b {bytes}",
         defaults={"barrier": ("nobarrier",), "order=relaxed": ("order=strict",)},
+        without_flushes=("nobarrier",),
     ),
     "reiserfs": FileSystem(
         program="mkfs.reiserfs",
@@ -185,84 +227,14 @@ FILESYSTEMS: dict[str, FileSystem] = {
         external="-j {device}",
     ),
 }
+# Those that no place is made with, but that machines have.
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+NAMES = frozenset((*FILESYSTEMS, *IN_MEMORY, "zfs", "ntfs", "refs", "apfs"))
+# Mount options with which nothing is flushed, on one file system or another; "volatile" is overlay's.
+WITHOUT_FLUSHES = frozenset((*(o for one in FILESYSTEMS.values() for o in one.without_flushes), "volatile"))
 
 
-def find(name: str) -> FileSystem:
-    """Raises CellFailed for one that is not in the table, or whose program is not on this machine."""
-    if name not in FILESYSTEMS:
-        raise CellFailed(not_among("place.filesystem", name, FILESYSTEMS))
-    filesystem = FILESYSTEMS[name]
-    if not shutil.which(filesystem.program):
-        raise CellFailed(
-            f"{name}: {filesystem.program} is not installed: apt-get install {filesystem.package} (Debian)"
-        )
-    return filesystem
-
-
-def in_kernel(name: str) -> bool:
-    """Whether the kernel has this file system, or a module that it would load for it."""
-    if name in Path("/proc/filesystems").read_text().split():
-        return True
-    modules = Path("/lib/modules") / os.uname().release / "modules.dep"
-    return modules.exists() and f"/{name}.ko" in modules.read_text()
-
-
-def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path | None) -> list[list[str]]:
-    """The commands that make ``name`` on ``device``, one after the other. Raises CellFailed for what it has not."""
-    filesystem = find(name)
-    filled = {**_stripe(spec), "mb": spec.journal_mb, "device": journal, "label": label}
-    made: list[list[str]] = []
-    asked = [filesystem.fixed, filesystem.label]
-
-    def ask(key: str, option: str) -> None:
-        if not option:
-            raise CellFailed(f"{name} cannot be told place.{key}")
-        asked.append(option)
-
-    if spec.block_size is not None or (filesystem.block and (journal or spec.stripe_kb is not None)):
-        ask("block_size", filesystem.block)
-    if spec.stripe_kb is not None:
-        ask("stripe_kb", filesystem.stripe)
-    if spec.journal == "none":
-        ask("journal", filesystem.no_journal)
-    if journal:
-        ask("journal", filesystem.external)
-        if filesystem.external_made:
-            made.append(shlex.split(filesystem.external_made.format_map(filled)))
-    elif spec.journal_mb is not None:
-        ask("journal_mb", filesystem.journal_size)
-    words = [word for option in asked for word in shlex.split(option.format_map(filled))]
-    return [*made, [filesystem.program, *_joined([*words, *shlex.split(spec.mkfs)], filesystem.joined), str(device)]]
-
-
-def stripe_shown(name: str, spec: PlaceSpec) -> list[str]:
-    """How mountinfo shows the stripe that ``spec`` asks for."""
-    if spec.stripe_kb is None:
-        return []
-    return FILESYSTEMS[name].stripe_shown.format_map(_stripe(spec)).split(",")
-
-
-def _stripe(spec: PlaceSpec) -> dict[str, object]:
-    block, kb = spec.block_size or DEFAULT_BLOCK, spec.stripe_kb or 0
-    return {
-        "bytes": block,
-        "stride": kb * 1024 // block,
-        "width": kb * 1024 // block * spec.stripe_disks,
-        "sectors": kb * 2,
-        "all_sectors": kb * 2 * spec.stripe_disks,
-        "kb": kb,
-        "disks": spec.stripe_disks,
-    }
-
-
-def _joined(words: list[str], joined: tuple[str, ...]) -> list[str]:
-    values: dict[str, list[str]] = {}
-    rest: list[str] = []
-    queue = list(words)
-    while queue:
-        word = queue.pop(0)
-        if word in joined and queue:
-            values.setdefault(word, []).append(queue.pop(0))
-        else:
-            rest.append(word)
-    return [*(part for option, found in values.items() for part in (option, ",".join(found))), *rest]
+def listed(name: str, device: str) -> list[Path]:
+    """Where sysfs lists the device of a mounted file system that may have several, beside the others."""
+    where = FILESYSTEMS[name].devices.format(device=device) if name in FILESYSTEMS else ""
+    return list(Path("/").glob(where.removeprefix("/"))) if where else []

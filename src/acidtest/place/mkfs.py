@@ -1,0 +1,102 @@
+"""How the file systems of the table are made: their programs on this machine, and the commands for what is asked.
+
+None of them discards blocks: on a loop that would make holes in the image, on a drive it would start work that goes on
+in the measurement.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+from acidtest.errors import CellFailed, not_among
+from acidtest.experiment import PlaceSpec
+from acidtest.filesystems import FILESYSTEMS, FileSystem
+
+DEFAULT_BLOCK = 4096
+
+
+def find(name: str) -> FileSystem:
+    """Raises CellFailed for one that is not in the table, or whose program is not on this machine."""
+    if name not in FILESYSTEMS:
+        raise CellFailed(not_among("place.filesystem", name, FILESYSTEMS))
+    filesystem = FILESYSTEMS[name]
+    if not shutil.which(filesystem.program):
+        raise CellFailed(
+            f"{name}: {filesystem.program} is not installed: apt-get install {filesystem.package} (Debian)"
+        )
+    return filesystem
+
+
+def in_kernel(name: str) -> bool:
+    """Whether the kernel has this file system, or a module that it would load for it."""
+    if name in Path("/proc/filesystems").read_text().split():
+        return True
+    modules = Path("/lib/modules") / os.uname().release / "modules.dep"
+    if not modules.exists():
+        return False
+    known = modules.read_text()
+    return any(f"/{module}.ko" in known for module in (name, FILESYSTEMS[name].module) if module)
+
+
+def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path | None) -> list[list[str]]:
+    """The commands that make ``name`` on ``device``, one after the other. Raises CellFailed for what it has not."""
+    filesystem = find(name)
+    filled = {**_stripe(spec), "mb": spec.journal_mb, "device": journal, "label": label}
+    made: list[list[str]] = []
+    asked = [filesystem.fixed, filesystem.label]
+
+    def ask(key: str, option: str) -> None:
+        if not option:
+            raise CellFailed(f"{name} cannot be told place.{key}")
+        asked.append(option)
+
+    if spec.block_size is not None or (filesystem.block and (journal or spec.stripe_kb is not None)):
+        ask("block_size", filesystem.block)
+    if spec.stripe_kb is not None:
+        ask("stripe_kb", filesystem.stripe)
+    if spec.journal == "none":
+        ask("journal", filesystem.no_journal)
+    if journal:
+        ask("journal", filesystem.external)
+        if filesystem.external_made:
+            made.append(shlex.split(filesystem.external_made.format_map(filled)))
+    elif spec.journal_mb is not None:
+        ask("journal_mb", filesystem.journal_size)
+    words = [word for option in asked for word in shlex.split(option.format_map(filled))]
+    return [*made, [filesystem.program, *_joined([*words, *shlex.split(spec.mkfs)], filesystem.joined), str(device)]]
+
+
+def stripe_shown(name: str, spec: PlaceSpec) -> list[str]:
+    """How mountinfo shows the stripe that ``spec`` asks for."""
+    if spec.stripe_kb is None:
+        return []
+    return FILESYSTEMS[name].stripe_shown.format_map(_stripe(spec)).split(",")
+
+
+def _stripe(spec: PlaceSpec) -> dict[str, object]:
+    block, kb = spec.block_size or DEFAULT_BLOCK, spec.stripe_kb or 0
+    return {
+        "bytes": block,
+        "stride": kb * 1024 // block,
+        "width": kb * 1024 // block * spec.stripe_disks,
+        "sectors": kb * 2,
+        "all_sectors": kb * 2 * spec.stripe_disks,
+        "kb": kb,
+        "disks": spec.stripe_disks,
+    }
+
+
+def _joined(words: list[str], joined: tuple[str, ...]) -> list[str]:
+    values: dict[str, list[str]] = {}
+    rest: list[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        if word in joined and queue:
+            values.setdefault(word, []).append(queue.pop(0))
+        else:
+            rest.append(word)
+    return [*(part for option, found in values.items() for part in (option, ",".join(found))), *rest]

@@ -1,0 +1,113 @@
+"""Columns about databases that grow, for the page and the terminal: sizes and loads, ratios of series, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acidtest.analysis.growth import Pair, RatioAt, RecordedSize, size_text
+from acidtest.report.growth import Growth
+from acidtest.report.numbers import interval, number, share
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table about growth."""
+
+    head: str
+    said: Callable[[Any], str]
+    left: bool = False
+    drop: int = 0  # as of ``fitted.Column``
+
+    def is_known(self, rows: Sequence[Any]) -> bool:
+        return any(self.said(row) != NOTHING for row in rows)
+
+
+NOTHING = "–"
+KINDS = ("reads", "writes", "flushes")  # of a device's requests
+
+
+def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
+    """Those that some row has a figure for, and the name of the series where there are several."""
+    several = len({getattr(row, "series", "") for row in rows}) > 1
+    return [column for column in columns if column.is_known(rows) and (column.head or several)]
+
+
+def count(value: float | None) -> str:
+    """A whole number, with commas."""
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def _device(name: str, said: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
+    return lambda at: said(getattr(at.device, name)) if at.device else NOTHING
+
+
+def _requests(kind: str, name: str, said: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
+    def of(at: RecordedSize) -> str:
+        waits = getattr(at.device, kind, None)
+        return said(getattr(waits, name)) if waits else NOTHING
+
+    return of
+
+
+def _per_commit(kind: str) -> Callable[[RecordedSize], str]:
+    def of(at: RecordedSize) -> str:
+        waits, commits = getattr(at.device, kind, None), at.commits
+        return number(waits.count / commits) if waits and commits else NOTHING
+
+    return of
+
+
+def attribute(name: str, said: Callable[[Any], str]) -> Callable[[Any], str]:
+    """What a row has under ``name``, as ``said`` writes it."""
+    return lambda row: said(getattr(row, name))
+
+
+def _size(value: float | None) -> str:
+    return NOTHING if value is None else size_text(value)
+
+
+def _rate(at: RecordedSize) -> str:
+    return number(at.rate.median) if at.row.done else "no result"
+
+
+def _grew(at: RecordedSize) -> str:
+    loaded = at.loaded
+    return NOTHING if loaded is None else size_text(loaded.bytes - (loaded.bytes_before or 0))
+
+
+SIZES = (
+    Column("", lambda at: at.series, left=True),
+    Column("size", lambda at: at.asked, left=True),
+    Column("warehouses", attribute("warehouses", count), drop=4),
+    Column("database", attribute("bytes", _size)),
+    Column("loaded", _grew, drop=5),
+    Column("load s", attribute("load_s", number), drop=3),
+    Column("load MB/s", attribute("load_mb_per_s", number), drop=1),
+    Column("runs", lambda at: str(len(at.row.done)), drop=6),
+    Column("commits/s", _rate),
+    Column("95 %", lambda at: interval(at.rate), drop=2),
+)
+IN_TERMINAL = tuple(column for column in SIZES if column.head in ("database", "load s", "load MB/s"))
+PAIRS = (
+    Column("times as fast", lambda of: of[0].name, left=True),
+    Column("size", lambda of: of[1].asked, left=True),
+    Column("database", lambda of: size_text(of[1].bytes)),
+    Column("ratio", lambda of: number(of[1].ratio.median)),
+    Column("95 %", lambda of: interval(of[1].ratio)),
+)
+DEVICE = (
+    Column("", lambda at: at.series, left=True),
+    Column("size", lambda at: at.asked, left=True),
+    *(Column(kind, _requests(kind, "share", share)) for kind in KINDS),
+    *(Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", _requests(kind, "mean_ms")) for kind in KINDS),
+    *(Column(f"{kind} a commit", _per_commit(kind)) for kind in KINDS),
+    Column("requests under way", _device("depth")),
+    Column("device busy", _device("busy_share", share)),
+)
+
+
+def ratios(found: Growth) -> list[tuple[Pair, RatioAt]]:
+    """The rows of ``PAIRS``."""
+    return [(pair, at) for pair in found.pairs for at in pair.at]

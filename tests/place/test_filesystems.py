@@ -1,0 +1,68 @@
+"""The table of file systems is the one place that knows them by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import acidtest
+from acidtest import filesystems
+from acidtest.filesystems import FILESYSTEMS
+from acidtest.place import fsck
+
+# Words in code that are no file system of a place, each with its reason.
+ALLOWED = {
+    "place/guest/initramfs.py": "shared memory of the guest is a tmpfs, whatever its disk has",
+    "audit/importers/about.py": "a drive that prose calls tmpfs",
+    "audit/rules/storage.py": "a manual page, tmpfs(5), is the source of a rule",
+}
+
+
+def in_code(module: Path) -> list[str]:
+    """String literals of a module, without docstrings."""
+    tree = ast.parse(module.read_text())
+    texts = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in texts]
+    return [node.value for node in constants if isinstance(node.value, str)]
+
+
+def test_no_other_module_names_a_file_system() -> None:
+    root = Path(str(acidtest.__file__)).parent
+    names = re.compile(rf"\b(?:{'|'.join(filesystems.NAMES)})\b")
+    found = {}
+    for module in sorted(root.rglob("*.py")):
+        path = module.relative_to(root).as_posix()
+        if path != "filesystems.py" and (words := [text for text in in_code(module) if names.search(text)]):
+            found[path] = words
+    assert {path: words for path, words in found.items() if path not in ALLOWED} == {}
+    assert set(found) == set(ALLOWED), "an allowance that nothing needs"
+
+
+@pytest.mark.parametrize("name", FILESYSTEMS)
+def test_an_entry_is_whole(name: str) -> None:
+    table = FILESYSTEMS[name]
+    assert table.program
+    assert table.package
+    assert name in filesystems.NAMES
+    assert set(table.without_flushes) <= filesystems.WITHOUT_FLUSHES
+    if (check := table.check) is not None:
+        assert not set(check.clean) & set(check.errors)
+        assert bool(check.mend) == bool(check.mended)
+        assert not check.before_mount or check.mend
+    assert fsck.checked_before_mount(name) is (check is not None and check.before_mount)
+
+
+def test_one_that_no_program_checks_is_not_called_clean(tmp_path: Path) -> None:
+    said, words = fsck.look("unheard-of", tmp_path)
+    assert (said, words) == ("unknown", "there is no program here that checks unheard-of")
+    assert not fsck.mend("unheard-of", tmp_path)
+    assert not fsck.checked_before_mount("unheard-of")
