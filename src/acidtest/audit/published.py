@@ -47,6 +47,7 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
         engine=engine,
         durable_rate=_durable_rate(row),
         turns=Statement(where, "turns", turns[1], 60 * turns[0]) if turns else None,
+        in_turn=_in_turn(row),
     )
     if (flush_us := _flush_us(row)) is not None:
         yield Published(
@@ -74,6 +75,12 @@ def _durable_rate(row: Row) -> float | None:
             if result.measured_s > 0
         ]
     )
+
+
+def _in_turn(row: Row) -> tuple[float, ...]:
+    """Of a database that grows, each repetition finds what those before it left; any others have a copy each."""
+    ended = sorted((r for r in row.done if r.database_size), key=lambda one: one.order)
+    return tuple(one.result.goodput_per_s for one in ended if one.result)
 
 
 def _flush_us(row: Row) -> float | None:
