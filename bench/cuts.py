@@ -13,8 +13,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from acidtest import experiment, plan, powercut
+from acidtest import experiment, powercut
 from acidtest.cli.run import watching
+from acidtest.conductor import plan_of
 from acidtest.engine import catalogue
 from acidtest.journal.models import Cut
 from bench.disk import spread
@@ -58,5 +59,7 @@ def made(engine: str, **asked: object) -> list[Cut]:
         file = Path(directory) / "bench.toml"
         file.write_text(EXPERIMENT.format(engine=engine, **asked))
         with watching(Console(file=StringIO())) as watcher:
-            outcome = powercut.cut_power(plan.make(experiment.read(file)), file, Path(directory) / "out", watcher)
+            outcome = powercut.cut_power(
+                plan_of(experiment.read(file), cuts=True), file, Path(directory) / "out", watcher
+            )
         return [recording.cut for recording in outcome.journal.recordings if recording.cut]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acidtest.place.filesystems import FILESYSTEMS
+from acidtest.filesystems import FILESYSTEMS
 
 IN_GUESTS = ("jfs", "f2fs", "nilfs2", "reiserfs")  # what kernels of today lack: tests/guest makes them
 LOCAL = [name for name in FILESYSTEMS if name not in IN_GUESTS]

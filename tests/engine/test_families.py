@@ -17,6 +17,8 @@ AT_HOME = {
     "engine/firebird": "a family's package",
     "engine/postgres": "a family's package",
     "engine/mysql": "a family's package",
+    "workload/tpcc.py": "sizes that were measured of some families; the others have the largest of these",
+    "audit/logged.py": "which importer reads an engine's log; a log that none reads says nothing",
     "audit/rules": "rules about one engine's settings",
     "audit/importers": "readers of one engine's files and of tools for it",
 }

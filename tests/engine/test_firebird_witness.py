@@ -17,7 +17,6 @@ from acidtest.formats import firebird_locks
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import (
     ClosedLoop,
-    CommitsWorkload,
     Duration,
     Inspection,
     Job,
@@ -28,6 +27,7 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger
 from acidtest.place.cgroup import Launched
+from acidtest.workload.commits import CommitsWorkload
 
 ENDLESS = RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Duration(seconds=600), retries=9)
 Found = Callable[..., dict[str, SettingInForce]]

@@ -24,11 +24,3 @@ def plan_of(experiment: Experiment, *, cuts: bool | None = None) -> Plan:
     """The experiment's plan, with what the engines that it names say of themselves; ``cuts`` is as in Plan."""
     names = {str(level.set["engine"]) for level in experiment.factors["engine"]} & set(catalogue.known())
     return make(experiment, cuts=cuts, embedded={name for name in names if catalogue.describe(name).embedded})
-
-
-def engines_of(plan: Plan) -> dict[str, Engine]:
-    """The engines that the plan needs, ready to run. Raises MachineLacks with the way to install a missing one."""
-    engines = {cell.engine: describe(plan.experiment, cell.engine) for cell in plan.cells}
-    for engine in engines.values():
-        engine.ready()
-    return engines

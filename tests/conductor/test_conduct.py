@@ -1,0 +1,99 @@
+"""The driver of conductors: what it refuses, in which order it asks, and that cells may end in any order."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from acidtest import plan
+from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.conduct import conduct
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.output import Output, header
+from acidtest.conductor.recording import CellOutcome, RecordingBuilder
+from acidtest.engine import Engine
+from acidtest.errors import AcidtestError, BadInput
+from acidtest.experiment import parse
+from acidtest.plan import Cell, Plan
+from support import journal_lines
+
+TEXT = 'name = "t"\nrepetitions = 3\nengine = "sqlite"\ndurability = "os"\n[workload.commits]\ncount = 1\n'
+
+
+@pytest.fixture
+def three_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path / "home"))
+    return plan.make(parse(TEXT, "t.toml"))
+
+
+class AllAtOnce(Conductor):
+    """Begins all cells before the first has ended, and ends them in the reverse order, as several machines may."""
+
+    needed = 0
+
+    def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
+        return self.needed
+
+    def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
+        builders = {cell.id: RecordingBuilder(cell, context.engine(cell), context.machine) for cell in cells}
+        for cell in cells:
+            yield Begun(cell)
+        for cell in reversed(cells):
+            yield Ended(cell, [builders[cell.id].build(CellOutcome(), "failed", "nothing was run")])
+
+    def left_s(self, cells: Sequence[Cell]) -> float:
+        return float(len(cells))
+
+
+def test_cells_may_be_at_work_together_and_end_in_another_order(three_cells: Plan, tmp_path: Path) -> None:
+    watcher = Mock()
+    outcome = conduct(three_cells, AllAtOnce(), Output(tmp_path / "out", header(three_cells)), Path("t.toml"), watcher)
+    assert outcome.ran == 3
+    ids = [cell.id for cell in three_cells.cells]
+    assert [one["cell"] for one in journal_lines(tmp_path / "out")] == ids[::-1]
+    assert [call.args[1] for call in watcher.cell_begins.call_args_list] == [3.0, 3.0, 3.0]
+    assert [(call.args[0].id, call.args[2]) for call in watcher.cell_ended.call_args_list] == [
+        (ids[2], 2.0), (ids[1], 1.0), (ids[0], 0.0),
+    ]  # fmt: skip
+
+
+def test_what_a_conductor_refuses_is_refused_before_anything_is_made(three_cells: Plan, tmp_path: Path) -> None:
+    class Picky(AllAtOnce):
+        def admit(self, cells: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:
+            raise BadInput(f"{where}: {len(cells)} cells are too many", "leave some out")
+
+    with pytest.raises(BadInput, match=r"t\.toml: 3 cells are too many"):
+        conduct(three_cells, Picky(), Output(tmp_path / "out", header(three_cells)), Path("t.toml"), Mock())
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_needs_more_than_is_free_is_refused_with_what_it_needs(three_cells: Plan, tmp_path: Path) -> None:
+    conductor = AllAtOnce()
+    conductor.needed = 10**18
+    with pytest.raises(BadInput, match=r"needs about 1,000,000,000,032 MB for the databases"):
+        conduct(three_cells, conductor, Output(tmp_path / "out", header(three_cells)), Path("t.toml"), Mock())
+    assert journal_lines(tmp_path / "out") == []
+
+
+def test_what_could_not_be_released_ends_the_run_with_the_remedy(three_cells: Plan, tmp_path: Path) -> None:
+    class Stuck(AllAtOnce):
+        def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
+            yield Begun(cells[0])
+            raise OSError(errno.EBUSY, "Device or resource busy", "/mnt/x")
+
+    with pytest.raises(AcidtestError, match="/mnt/x: could not be released: Device or resource busy") as raised:
+        conduct(three_cells, Stuck(), Output(tmp_path / "out", header(three_cells)), Path("t.toml"), Mock())
+    assert raised.value.remedy == "end what uses it, run acidtest clean, then the same command again"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["journal.jsonl"]
+
+
+def test_recordings_that_do_not_count_are_run_again(three_cells: Plan, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    again = Output(out, header(three_cells), runs_again=lambda one: one.status == "failed" and one.repetition == 2)
+    conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock())
+    assert conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock()).ran == 1
+    assert len(journal_lines(out)) == 4

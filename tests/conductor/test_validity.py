@@ -1,0 +1,65 @@
+"""Why the numbers of a cell must not be used: what is amiss, and which of several reasons comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.validity import why_invalid
+from acidtest.journal.models import SettingInForce
+from acidtest.journal.protocol import Checked, Condition
+from acidtest.workload.tpcb import Tpcb
+from factory import result
+
+WORKLOAD = Tpcb(kind="tpcb", count=10)
+
+
+def setting(name: str = "synchronous", asked: str = "full", in_force: str = "full") -> SettingInForce:
+    return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=asked == in_force, source="PRAGMA")
+
+
+def checked(broken: str = "", left_out: str = "") -> Checked:
+    names = [name for name in WORKLOAD.conditions() if name != left_out]
+    conditions = [Condition(name=name, holds=name != broken, detail=f"of {name}") for name in names]
+    return Checked(seconds=0.1, conditions=conditions)
+
+
+def outcome(**changes: Any) -> CellOutcome:
+    sound: dict[str, Any] = {
+        "settings": [setting()],
+        "checks_before": checked(),
+        "checks_after": checked(),
+        "result": result(),
+    }
+    return CellOutcome(**(sound | changes))
+
+
+FIRST = WORKLOAD.conditions()[0]
+WRONG = setting(in_force="off")
+EMPTY = result().model_copy(update={"counts": result().counts.model_copy(update={"committed": 0})})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, None),
+        ({"settings": []}, "the engine did not answer which settings are in force"),
+        ({"settings": [WRONG]}, "synchronous: asked for full, in force is off (PRAGMA)"),
+        ({"settings": [], "place_settings": [WRONG]}, "synchronous: asked for full, in force is off (PRAGMA)"),
+        ({"settings": [WRONG], "memory_settings": [WRONG]}, "synchronous: asked for full, in force is off (PRAGMA) (and 1 more)"),
+        ({"checks_before": checked(broken=FIRST)}, f"consistency before the run: {FIRST} does not hold: of {FIRST}"),
+        ({"checks_after": checked(broken=FIRST)}, f"consistency after the run: {FIRST} does not hold: of {FIRST}"),
+        ({"checks_after": checked(left_out=FIRST)}, f"consistency after the run: {FIRST} was not checked"),
+        ({"checks_before": None}, "the rig ended without a result or a consistency check"),
+        ({"checks_after": None}, "the rig ended without a result or a consistency check"),
+        ({"checks_after": None, "needs_checks": False}, None),
+        ({"result": None}, "the rig ended without a result or a consistency check"),
+        ({"result": EMPTY}, "no transaction was committed"),
+        ({"settings": [WRONG], "wrong": "statistics of the database: damaged"}, "statistics of the database: damaged"),
+        ({"settings": [WRONG], "checks_after": checked(broken=FIRST)}, "synchronous: asked for full, in force is off (PRAGMA)"),
+    ],
+)  # fmt: skip
+def test_the_reason_is_the_first_that_applies(changes: dict[str, Any], reason: str | None) -> None:
+    assert why_invalid(outcome(**changes), WORKLOAD) == reason
