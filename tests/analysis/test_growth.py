@@ -22,7 +22,7 @@ from acidtest.analysis.growth import (
     analyse,
     compare,
     recorded,
-    said,
+    sentences,
     size_text,
 )
 from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
@@ -73,7 +73,7 @@ def test_the_published_series_has_no_knee_at_memory_size() -> None:
     assert len(answer.sizes) == 11
     assert answer.knee.verdict == "no knee shown"
     assert answer.knee.near(answer.series.landmarks[0]) == "no knee shown at memory size (16 GB)"
-    assert "No knee shown at memory size (16 GB)" in said(answer)[0]
+    assert "No knee shown at memory size (16 GB)" in sentences(answer)[0]
     assert answer.loss is not None
     assert answer.loss.value == pytest.approx(1 - 407.97 / 494.73)
     assert answer.loss.interval is not None
@@ -121,8 +121,8 @@ def test_a_knee_is_told_with_its_place_and_slopes() -> None:
     assert answer.knee.before == pytest.approx(0, abs=0.03)
     assert answer.knee.after is not None
     assert answer.knee.after > 0.4
-    assert said(answer)[0].startswith("Knee at ")
-    assert "the knee may be at memory size (3 GB)" in said(answer)[1].replace("The", "the")
+    assert sentences(answer)[0].startswith("Knee at ")
+    assert "the knee may be at memory size (3 GB)" in sentences(answer)[1].replace("The", "the")
     assert {model.name for model in answer.models} <= {"piecewise", "cache misses"}
     elsewhere = answer.knee.near(Landmark("the engine's cache", 8 * GB))
     assert elsewhere == "the knee is not at the engine's cache (8 GB) but below it"
@@ -241,7 +241,7 @@ def test_a_loss_without_reads_is_none_of_the_cache(reads: bool) -> None:
     (other,) = (model for model in answer.models if model.name == "power")
     assert ((misses.forecast_error or 0) < (other.forecast_error or 0)) == reads
     assert misses.plausible == reads
-    told = [one for one in said(answer) if one.startswith("A transaction reads ")]
+    told = [one for one in sentences(answer) if one.startswith("A transaction reads ")]
     assert [" 0.25 times at 16 GB." in one for one in told] == [not reads]
 
 
@@ -251,7 +251,7 @@ def test_reads_of_some_sizes_alone_are_not_used() -> None:
     for points in ((first, *made.points[1:]), (first, made.points[0], *made.points[1:])):
         answer = analyse(replace(made, points=points))
         assert answer.sizes[-1].reads is None
-        assert not any(one.startswith("A transaction reads ") for one in said(answer))
+        assert not any(one.startswith("A transaction reads ") for one in sentences(answer))
         (misses,) = (model for model in answer.models if model.name == "cache misses")
         assert misses.fit.curve.measured is None
     assert analyse(replace(made, points=(first, made.points[0], *made.points[1:]))).sizes[0].reads is None
@@ -295,7 +295,7 @@ def test_any_series_gets_an_answer_in_words(found: list[SizePoint], size: float)
     if prediction.interval is not None and prediction.rate is not None:
         assert 0 <= prediction.interval.low <= prediction.rate * (1 + 1e-9)
         assert prediction.rate <= prediction.interval.high * (1 + 1e-9)
-    assert all(sentence.strip() for sentence in said(answer, [prediction]))
+    assert all(sentence.strip() for sentence in sentences(answer, [prediction]))
 
 
 @settings(max_examples=15)

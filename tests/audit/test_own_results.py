@@ -14,6 +14,7 @@ from acidtest.audit.bench import OURS
 from acidtest.audit.finding import Finding
 from acidtest.journal.models import GuestFacts, Recording
 from acidtest.journal.protocol import ArrivalCounts, RunResult, Spread
+from insides import database_size
 
 DISK = {"rotational": "yes", "write_cache": "write back", "device_model": "WDC WD10EZEX", "device": "/dev/sda1"}
 PLATTER = "rotating, write cache 32 MiB, sectors of 4096 bytes"
@@ -251,6 +252,31 @@ def test_the_engine_s_log_is_read_as_that_of_others(rule: str, engine: str, log:
     assert f"{times} times" in found.text
     assert found.evidence[0].file == "journal.jsonl"
     assert findings(rule, recordings(100, engine=engine, place={})) == []
+
+
+def repeated(*rates: float, grows: bool = True) -> list[Recording]:
+    """Repetitions one after the other, on one database if it grows."""
+    size = database_size(None) if grows else None
+    return [
+        one.model_copy(update={"result": factory.result(rate), "database_size": size})
+        for one, rate in zip(recordings(place={}, repetitions=len(rates)), rates, strict=True)
+    ]
+
+
+INHERITED = [
+    ("state-inherited", repeated(100, 105, 110, 115, 120), repeated(100, 105, 120, 115, 110)),
+    ("state-inherited", repeated(120, 115, 110, 105, 100), repeated(120, 115, 110, 105, 100, grows=False)),
+    ("first-run-differs", repeated(80, 100, 101, 99), repeated(95, 100, 101, 99)),
+    ("first-run-differs", repeated(80, 100, 101, 99), repeated(80, 100, 101, 99, grows=False)),
+]
+
+
+@pytest.mark.parametrize(("rule", "spoken", "silent"), INHERITED)
+def test_what_repetitions_on_one_database_inherit_is_found(
+    rule: str, spoken: list[Recording], silent: list[Recording]
+) -> None:
+    assert findings(rule, spoken)
+    assert findings(rule, silent) == []
 
 
 def test_what_rules_over_rows_say_is_not_said_twice() -> None:

@@ -118,7 +118,7 @@ def test_a_column_of_which_an_engine_tells_nothing_is_left_out() -> None:
         "table", "records", "record bytes", "data pages", "MB", "indexes MB", "fill %", "real fill %", "total %",
     ]  # fmt: skip
     assert [column.head for column in firebird.table_columns][3:6] == ["versions", "version bytes", "versions of one"]
-    assert [column.said(firebird.tables[0]) for column in firebird.table_columns] == [
+    assert [column.cell(firebird.tables[0]) for column in firebird.table_columns] == [
         "order_line", "240,000", "60.09", "2,400", "9.00", "3", "2,930", "24.00", "2.88", "76", "60", "100",
     ]  # fmt: skip
     assert [column.head for column in sqlite.index_columns] == [

@@ -225,6 +225,7 @@ class Published:
     # Of ours: those that are on the drive before the next of the same terminal begins; None: not claimed, or not known.
     durable_rate: float | None = None
     turns: Statement | None = None  # of ours: how often the drive turns, of kind "turns"; None: not known
+    in_turn: tuple[float, ...] = ()  # of ours: rates of repetitions on one database that followed each other
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from acidtest.analysis.latency import SHOWN, merge, percentile
 from acidtest.analysis.samples import Row
@@ -11,18 +11,7 @@ from acidtest.analysis.summary import median
 from acidtest.audit.bench import OURS, EngineName, Published, Statement, Where
 from acidtest.audit.drive import turns_per_s
 from acidtest.journal.protocol import RunResult
-
-# The transactions that always change rows, by workload: all of them, or those of these kinds. A delivery may find
-# nothing to deliver. What another workload writes is not known.
-WRITING: Mapping[str, tuple[str, ...] | None] = {
-    "commits": None,
-    "numbered": None,
-    "tpcb": None,
-    "orders": None,
-    "oltp": None,
-    "iud": ("insert", "update", "delete"),
-    "tpcc": ("new_order", "payment"),
-}
+from acidtest.workload import BY_KIND, unit
 
 
 def published(row: Row, name: str, where: Where, engine: EngineName | None) -> Iterator[Published]:
@@ -54,10 +43,11 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
         latency_ms=_latencies(results),
         latency_from="scheduled start" if arrivals else "actual start",
         series=() if arrivals or idle else _series(results),
-        unit="reads" if workload.get("kind") == "scan" else "transactions",
+        unit="reads" if unit(str(workload.get("kind"))) == "reads" else "transactions",
         engine=engine,
         durable_rate=_durable_rate(row),
         turns=Statement(where, "turns", turns[1], 60 * turns[0]) if turns else None,
+        in_turn=_in_turn(row),
     )
     if (flush_us := _flush_us(row)) is not None:
         yield Published(
@@ -71,19 +61,26 @@ def _durable_rate(row: Row) -> float | None:
 
     Several terminals may share a flush; of one terminal each commit waits for a flush of its own.
     """
-    kind = str(row.first.workload.get("kind"))
-    if kind not in WRITING or any(r.durability != "drive" for r in row.done):
+    spec = BY_KIND.get(str(row.first.workload.get("kind")))
+    if spec is None or any(r.durability != "drive" for r in row.done):
         return None
-    writing = WRITING[kind]
-    if writing is None:
+    if spec.ALWAYS_WRITES:
         return median(row.goodput_per_s())
+    if not spec.WRITING_KINDS:
+        return None
     return median(
         [
-            sum(of.committed for of in result.kinds if of.name in writing) / result.measured_s
+            sum(of.committed for of in result.kinds if of.name in spec.WRITING_KINDS) / result.measured_s
             for result in row.results()
             if result.measured_s > 0
         ]
     )
+
+
+def _in_turn(row: Row) -> tuple[float, ...]:
+    """Of a database that grows, each repetition finds what those before it left; any others have a copy each."""
+    ended = sorted((r for r in row.done if r.database_size), key=lambda one: one.order)
+    return tuple(one.result.goodput_per_s for one in ended if one.result)
 
 
 def _flush_us(row: Row) -> float | None:

@@ -22,7 +22,7 @@ from acidtest.analysis.growth import (
     analyse,
     compare,
     pairs,
-    said,
+    sentences,
     size_text,
 )
 from acidtest.report.numbers import bounds_json, summary_json
@@ -64,7 +64,7 @@ class Concluded:
     @property
     def sentences(self) -> list[str]:
         """The answer, and what is missing."""
-        answer = said(self.answer, self.predictions) if self.answer else [NO_RATE]
+        answer = sentences(self.answer, self.predictions) if self.answer else [NO_RATE]
         return [*answer, *self.incomplete]
 
     @property

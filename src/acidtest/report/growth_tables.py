@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from acidtest.analysis.growth import Pair, RatioAt, RecordedSize, size_text
+from acidtest.report.fitted import Column
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table about growth."""
-
-    head: str
-    said: Callable[[Any], str]
-    left: bool = False
-    drop: int = 0  # as of ``fitted.Column``
-
-    def is_known(self, rows: Sequence[Any]) -> bool:
-        return any(self.said(row) != NOTHING for row in rows)
-
 
 NOTHING = "–"
 KINDS = ("reads", "writes", "flushes")  # of a device's requests
@@ -31,7 +17,8 @@ KINDS = ("reads", "writes", "flushes")  # of a device's requests
 def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     """Those that some row has a figure for, and the name of the series where there are several."""
     several = len({getattr(row, "series", "") for row in rows}) > 1
-    return [column for column in columns if column.is_known(rows) and (column.head or several)]
+    known = [column for column in columns if any(column.cell(row) != NOTHING for row in rows)]
+    return [column for column in known if column.head or several]
 
 
 def count(value: float | None) -> str:
@@ -39,14 +26,14 @@ def count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.0f}"
 
 
-def _device(name: str, said: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
-    return lambda at: said(getattr(at.device, name)) if at.device else NOTHING
+def _device(name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
+    return lambda at: text(getattr(at.device, name)) if at.device else NOTHING
 
 
-def _requests(kind: str, name: str, said: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
+def _requests(kind: str, name: str, text: Callable[[float | None], str] = number) -> Callable[[RecordedSize], str]:
     def of(at: RecordedSize) -> str:
         waits = getattr(at.device, kind, None)
-        return said(getattr(waits, name)) if waits else NOTHING
+        return text(getattr(waits, name)) if waits else NOTHING
 
     return of
 
@@ -59,9 +46,9 @@ def _per_commit(kind: str) -> Callable[[RecordedSize], str]:
     return of
 
 
-def attribute(name: str, said: Callable[[Any], str]) -> Callable[[Any], str]:
-    """What a row has under ``name``, as ``said`` writes it."""
-    return lambda row: said(getattr(row, name))
+def attribute(name: str, text: Callable[[Any], str]) -> Callable[[Any], str]:
+    """What a row has under ``name``, as ``text`` writes it."""
+    return lambda row: text(getattr(row, name))
 
 
 def _size(value: float | None) -> str:
@@ -78,8 +65,8 @@ def _grew(at: RecordedSize) -> str:
 
 
 SIZES = (
-    Column("", lambda at: at.series, left=True),
-    Column("size", lambda at: at.asked, left=True),
+    Column("", lambda at: at.series, right=False),
+    Column("size", lambda at: at.asked, right=False),
     Column("warehouses", attribute("warehouses", count), drop=4),
     Column("database", attribute("bytes", _size)),
     Column("loaded", _grew, drop=5),
@@ -91,15 +78,15 @@ SIZES = (
 )
 IN_TERMINAL = tuple(column for column in SIZES if column.head in ("database", "load s", "load MB/s"))
 PAIRS = (
-    Column("times as fast", lambda of: of[0].name, left=True),
-    Column("size", lambda of: of[1].asked, left=True),
+    Column("times as fast", lambda of: of[0].name, right=False),
+    Column("size", lambda of: of[1].asked, right=False),
     Column("database", lambda of: size_text(of[1].bytes)),
     Column("ratio", lambda of: number(of[1].ratio.median)),
     Column("95 %", lambda of: interval(of[1].ratio)),
 )
 DEVICE = (
-    Column("", lambda at: at.series, left=True),
-    Column("size", lambda at: at.asked, left=True),
+    Column("", lambda at: at.series, right=False),
+    Column("size", lambda at: at.asked, right=False),
     *(Column(kind, _requests(kind, "share", share)) for kind in KINDS),
     *(Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", _requests(kind, "mean_ms")) for kind in KINDS),
     *(Column(f"{kind} a commit", _per_commit(kind)) for kind in KINDS),

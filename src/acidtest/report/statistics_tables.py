@@ -9,7 +9,8 @@ from typing import Any
 from acidtest.analysis import database
 from acidtest.analysis.database import Unusual
 from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableStatistics
-from acidtest.report.growth_tables import NOTHING, Column, attribute, count, shown
+from acidtest.report.fitted import Column
+from acidtest.report.growth_tables import NOTHING, attribute, count, shown
 
 
 def _length(value: float | None) -> str:
@@ -24,12 +25,12 @@ def _percent(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.0f}"
 
 
-def _of(field: str, head: str, said: Callable[[Any], str], left: bool = False) -> Column:
-    return Column(head, attribute(field, said), left=left)
+def _of(field: str, head: str, text: Callable[[Any], str], right: bool = True) -> Column:
+    return Column(head, attribute(field, text), right)
 
 
 TABLES = (
-    _of("name", "table", str, left=True),
+    _of("name", "table", str, right=False),
     _of("records", "records", count),
     _of("record_bytes", "record bytes", _length),
     _of("versions", "versions", count),
@@ -43,8 +44,8 @@ TABLES = (
     _of("real_fill_percent", "real fill %", _percent),
 )
 INDEXES = (
-    _of("name", "index", str, left=True),
-    _of("table", "table", str, left=True),
+    _of("name", "index", str, right=False),
+    _of("table", "table", str, right=False),
     _of("depth", "depth", count),
     _of("keys", "keys", count),
     _of("key_bytes", "key bytes", _length),

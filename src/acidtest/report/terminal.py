@@ -80,14 +80,13 @@ def _print_growth(results: Results, table: Table, growth: Growth, console: Conso
     columns = _columns(results, table)
     here = next(n for n, column in enumerate(columns) if column.head == f"{table.counted}/s")
     measured = [
-        _Column(column.head, lambda line, column=column: column.said(at[id(line.row)]), drop=column.drop)  # type: ignore[misc]
+        _Column(column.head, lambda line, column=column: column.cell(at[id(line.row)]), drop=column.drop)  # type: ignore[misc]
         for column in growth_tables.shown(growth_tables.IN_TERMINAL, list(at.values()))
     ]
     _print_fitted([*columns[:here], *measured, *columns[here:]], table.lines, console)
     if growth.pairs:
         console.print()
-        columns = [_Column(column.head, column.said, not column.left) for column in growth_tables.PAIRS]
-        _print_fitted(columns, growth_tables.ratios(growth), console)
+        _print_fitted([*growth_tables.PAIRS], growth_tables.ratios(growth), console)
     if growth.reduced_scale:
         console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page says what that keeps.", style="dim")
 

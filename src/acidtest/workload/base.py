@@ -39,6 +39,9 @@ class WorkloadSpec(BaseModel, ABC):
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
+    # What a drive must keep at each commit: each of its transactions changes rows, or each of these kinds of them.
+    ALWAYS_WRITES: ClassVar[bool] = False
+    WRITING_KINDS: ClassVar[tuple[str, ...]] = ()
 
     kind: str
     terminals: int = Field(default=1, ge=1, le=10_000)

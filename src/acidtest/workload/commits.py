@@ -19,6 +19,7 @@ class Commits(WorkloadSpec):
     """What a commit costs and nothing else."""
 
     TRANSACTION: ClassVar[str] = "pairs"  # of insert and commit
+    ALWAYS_WRITES: ClassVar[bool] = True
 
     kind: Literal["commits"] = "commits"
     row_bytes: int = Field(default=100, ge=0, le=8_000, description="text in each row")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,8 @@ class IudWorkload(WorkloadMessage):
 
 class Iud(WorkloadSpec):
     """Four kinds of transactions in turn, each on all of a terminal's rows."""
+
+    WRITING_KINDS: ClassVar[tuple[str, ...]] = ("insert", "update", "delete")
 
     kind: Literal["iud"] = "iud"
     rows: int = Field(default=5_000, ge=1, le=10_000_000, description="inserted, read, updated, deleted")

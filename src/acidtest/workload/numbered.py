@@ -23,6 +23,7 @@ class Numbered(WorkloadSpec):
     """Each transaction inserts its parts in two tables and sets its terminal's counter, so that half of one shows."""
 
     CAN_BE_SURVEYED: ClassVar[bool] = True
+    ALWAYS_WRITES: ClassVar[bool] = True
 
     kind: Literal["numbered"] = "numbered"
     parts: int = Field(default=3, ge=1, le=256, description="rows of a transaction in each of two tables")

@@ -21,6 +21,7 @@ class Oltp(WorkloadSpec):
 
     UNIT_OF_SIZE: ClassVar[str] = "tables"
     LOAD_S: ClassVar[float] = 2.0
+    ALWAYS_WRITES: ClassVar[bool] = True
 
     kind: Literal["oltp"] = "oltp"
     tables: int = Field(default=1, ge=1, le=1_000, description="all alike")

@@ -22,6 +22,7 @@ class Orders(WorkloadSpec):
     """One call, which writes many orders, is one transaction."""
 
     LOAD_S: ClassVar[float] = 2.0
+    ALWAYS_WRITES: ClassVar[bool] = True
 
     kind: Literal["orders"] = "orders"
     products: int = Field(default=10_000, ge=1, le=10_000_000, description="products with an inventory")

@@ -20,6 +20,7 @@ class Tpcb(WorkloadSpec):
 
     UNIT_OF_SIZE: ClassVar[str] = "scale"
     LOAD_S: ClassVar[float] = 2.0
+    ALWAYS_WRITES: ClassVar[bool] = True
 
     kind: Literal["tpcb"] = "tpcb"
     scale: int = Field(default=1, ge=1, le=20_000, description="branches, each with 100,000 accounts")

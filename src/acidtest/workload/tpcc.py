@@ -34,6 +34,7 @@ class Tpcc(GrowingWorkload):
     LOAD_S: ClassVar[float] = 8.0
     # Terminals that stay at home never see most of what was added.
     GROWN_DEFAULTS: ClassVar[Mapping[str, Any]] = {"roaming": True}
+    WRITING_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment")  # a delivery may find nothing to deliver
 
     kind: Literal["tpcc"] = "tpcc"
     warehouses: int = Field(default=1, ge=1, le=100_000, description="the scale")

@@ -18,7 +18,7 @@ from acidtest.analysis.growth.forecast import Model
 from acidtest.analysis.growth.loads import LoadPoint, load_curve
 from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
-from acidtest.analysis.growth.words import said
+from acidtest.analysis.growth.words import sentences
 
 __all__ = [
     "CACHE",
@@ -43,6 +43,6 @@ __all__ = [
     "load_curve",
     "pairs",
     "recorded",
-    "said",
+    "sentences",
     "size_text",
 ]

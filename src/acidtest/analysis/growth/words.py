@@ -9,7 +9,7 @@ from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, Prediction, 
 from acidtest.analysis.growth.series import MEMORY
 
 
-def said(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[str]:
+def sentences(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[str]:
     """Knee and landmarks, losses, then what is to be expected of each size asked for."""
     if answer.refused:
         return [_sentence(answer.refused)]

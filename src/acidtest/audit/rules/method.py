@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean, median
 
@@ -184,7 +185,7 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     source="Firebird's sweep, InnoDB's purge and PostgreSQL's autovacuum work off what the load left",
 )
 def first_run_differs(bench: Bench) -> Iterator[Found]:
-    for of in _repetitions(bench).values():
+    for of in _in_turn(bench):
         rates = [one.rate or 0 for one in of]
         if len(rates) > 3 and rates[0] < FIRST_RUN_SHARE * min(rates[1:]) and max(rates[1:]) < 1.1 * min(rates[1:]):
             text = f"{of[0].name}: {rates[0]:,.1f} a second; the others {min(rates[1:]):,.1f} to {max(rates[1:]):,.1f}."
@@ -200,13 +201,19 @@ def first_run_differs(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5.2: throughput is to be reproducible; a strict order of five has one chance in 60",
 )
 def state_inherited(bench: Bench) -> Iterator[Found]:
-    for of in _repetitions(bench).values():
+    for of in _in_turn(bench):
         rates = [one.rate or 0 for one in of]
         steps = [later - one for one, later in pairwise(rates)]
         one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
         if len(rates) >= REPETITIONS_FOR_INTERVAL and one_way and abs(rates[-1] - rates[0]) > DRIFT * median(rates):
             text = f"{of[0].name}: {len(rates)} runs go one way, from {rates[0]:,.1f} to {rates[-1]:,.1f} a second."
             yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
+
+
+def _in_turn(bench: Bench) -> list[list[Published]]:
+    """Repetitions that may have inherited something from each other, in order."""
+    ours = [[replace(one, rate=rate) for rate in one.in_turn] for one in bench.published if one.in_turn]
+    return [*_repetitions(bench).values(), *ours]
 
 
 def _repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
