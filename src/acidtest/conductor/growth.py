@@ -409,7 +409,7 @@ class _Series:
             raise CellFailed(f"while it was loaded: {wrong}")
 
     def _load_to(self, cell: Cell, instance: Instance, launcher: Launcher, warehouses: int) -> Iterator[Event]:
-        phase = LoadPhase(sessions=os.cpu_count() or 1, from_warehouses=self._warehouses)
+        phase = LoadPhase(sessions=os.cpu_count() or 1, from_units=self._warehouses)
         job = self._job(cell, instance, warehouses, phase)
         yield from converse(job, launcher, instance.environment(), silence_s=self._patience_s(cell))
 
