@@ -14,8 +14,8 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue
-from acidtest.engine.firebird.common import VERSIONS
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
+from acidtest.engine.firebird.versions import VERSIONS
 from acidtest.engine.server import port_for
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.models import Scalar

@@ -12,7 +12,7 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
-from acidtest.engine.firebird.common import CONF
+from acidtest.engine.firebird.versions import CONF
 from acidtest.formats import firebird_locks
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import (

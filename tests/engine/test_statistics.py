@@ -18,7 +18,7 @@ import pytest
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, foreign, reads
 from acidtest.engine.base import Ask
-from acidtest.engine.firebird.common import ADMIN, LIBRARY
+from acidtest.engine.firebird.instance import ADMIN, LIBRARY
 from acidtest.engine.postgres import PostgresByUrl
 from acidtest.engine.postgres.instance import LOADING, NAME
 from acidtest.errors import CellFailed

@@ -89,6 +89,7 @@ def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
     product = families.product_of_engine(id)
     try:
-        return rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else "unknown"
+        said = rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else ""
     except AcidtestError:
         return "unknown"
+    return said or "unknown"

@@ -79,5 +79,7 @@ def _replay(file: Path, *, json: bool) -> None:
         print(f"{judgement.verdict}: {replayed.cell}")
         for reason in judgement.reasons:
             print(f"  {reason}")
+        checkers = [name for name, verdict in judgement.checks.items() if verdict == judgement.verdict]
+        print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
     if judgement.verdict == "lost":
         raise typer.Exit(1)

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from acidtest.engine.base import Durability, Engine, Instance, Offer, filled
 from acidtest.engine.compare import Answers, spoken
@@ -36,6 +36,11 @@ class Address:
     password: str | None
     database: str
     schema: str | None  # named by the user; None: there must be no tables at all beside acidtest's
+
+    def login(self) -> dict[str, Any]:
+        """What every kind of target has of it."""
+        names = ("host", "port", "user", "password", "database")
+        return {name: getattr(self, name) for name in names}
 
 
 class ForeignServer(Engine):

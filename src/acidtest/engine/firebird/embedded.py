@@ -11,7 +11,9 @@ from pathlib import Path
 from acidtest.engine import install, libraries
 from acidtest.engine.base import Engine, Instance, Offer
 from acidtest.engine.firebird import wheel
-from acidtest.engine.firebird.common import EITHER, LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
+from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird.instance import EITHER, LIBRARY, FirebirdInstance
+from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
 

@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
-from acidtest.engine.firebird.common import LIBRARY, VERSIONS, Firebird, FirebirdInstance, Version
+from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird.instance import LIBRARY, FirebirdInstance
 from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
+from acidtest.engine.firebird.versions import VERSIONS, Version
 from acidtest.engine.server import LOOPBACK, ServedInstance, Server, password, port_for
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce

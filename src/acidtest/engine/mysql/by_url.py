@@ -39,15 +39,7 @@ class MysqlByUrl(ForeignServer):
 
 class MysqlByUrlInstance(ForeignInstance):
     def bare_target(self, statements: Sequence[str] = ()) -> MysqlTarget:
-        at = self.engine.address
-        return MysqlTarget(
-            host=at.host,
-            port=at.port,
-            user=at.user,
-            password=at.password,
-            database=at.database,
-            setup=list(statements),
-        )
+        return MysqlTarget(**self.engine.address.login(), setup=list(statements))
 
     def target(self) -> MysqlTarget:
         isolation = str(self.session["isolation"]).replace("_", " ")

@@ -34,15 +34,8 @@ class PostgresByUrlInstance(ForeignInstance):
         return self.engine.address.schema or "acidtest"
 
     def bare_target(self, statements: Sequence[str] = ()) -> PostgresTarget:
-        at = self.engine.address
         return PostgresTarget(
-            host=at.host,
-            port=at.port,
-            user=at.user,
-            password=at.password,
-            database=at.database,
-            setup=list(statements),
-            pipeline=bool(self.session["pipeline"]),
+            **self.engine.address.login(), setup=list(statements), pipeline=bool(self.session["pipeline"])
         )
 
     def target(self) -> PostgresTarget:

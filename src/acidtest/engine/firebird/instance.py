@@ -1,4 +1,4 @@
-"""What Firebird embedded and a Firebird server share: settings, levels, an instance's root, settings read back.
+"""What an instance of Firebird embedded and one of a Firebird server share: a root, and the settings read back.
 
 Each instance has its own root (``FIREBIRD``): the installed runtime, its own ``firebird.conf``, ``databases.conf`` and
 ``firebird.log``, its own lock and sort directories, so that instances never meet, nor the machine's own Firebird.
@@ -16,18 +16,19 @@ import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acidtest.engine.base import Ask, Durability, Engine, Forget, Instance, Launcher, SettingSpec, filled
+from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
 from acidtest.engine.firebird import log, statistics, witness
+from acidtest.engine.firebird.engine import Firebird
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
+from acidtest.engine.firebird.versions import CONF, conf_value, config_said, flag
 from acidtest.engine.server import log_tail
-from acidtest.errors import BadInput, CellFailed
+from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import firebird_header, gstat
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
@@ -55,113 +56,7 @@ ADMIN = [sys.executable, "-P", str(Path(__file__).with_name("admin.py"))]
 # Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
 # src/jrd/cch.cpp).
 SHARED_CACHE = "exists (select 1 from mon$attachments where mon$system_flag = 1 and mon$user = 'Cache Writer')"
-
-
 EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
-
-
-@dataclass(frozen=True)
-class Version:
-    """What one Firebird generation has."""
-
-    release: str  # "3.0"
-    page_sizes: tuple[int, ...]
-    has_config_table: bool  # RDB$CONFIG, and with it ReadConsistency and UseFileSystemCache: Firebird 4
-
-
-VERSIONS = {
-    version.release: version
-    for version in (
-        Version("3.0", (4096, 8192, 16384), False),
-        Version("4.0", (4096, 8192, 16384, 32768), True),
-        Version("5.0", (4096, 8192, 16384, 32768), True),
-    )
-}
-
-# Setting of ours -> entry of firebird.conf.
-CONF = {
-    "server_mode": "ServerMode",
-    "read_consistency": "ReadConsistency",
-    "use_file_system_cache": "UseFileSystemCache",
-    "file_system_cache_threshold_pages": "FileSystemCacheThreshold",
-    "deadlock_timeout_s": "DeadlockTimeout",
-    "temp_cache_limit_mb": "TempCacheLimit",
-}
-
-
-def specs_of(version: Version) -> dict[str, SettingSpec]:
-    """The settings that a version has."""
-    pages = version.page_sizes
-    specs = [
-        SettingSpec("page_size", "bytes", pages, default=8192, shapes_files=True),
-        SettingSpec("page_buffers", "page cache in pages, written to the database header", None, 50, 131_072_000),
-        SettingSpec(
-            "server_mode",
-            "Super shares one cache, SuperClassic and Classic have one for each attachment",
-            ("Super", "SuperClassic", "Classic"),
-            default="Super",
-        ),
-        SettingSpec("forced_writes", "write through at each page", (True, False), by_level=True),
-        SettingSpec(
-            "file_system_cache_threshold_pages",
-            "page caches of this size and more bypass the OS file cache",
-            None, 0, 2_147_483_647,
-        ),
-        SettingSpec(
-            "isolation", "of the workload's transactions", ("read_committed", "snapshot"), default="read_committed"
-        ),
-        SettingSpec("lock_resolution", "what a transaction does at a lock", ("wait", "no_wait"), default="wait"),
-        SettingSpec("lock_timeout_s", "how long a waiting transaction waits", None, 1, 32_767),
-        SettingSpec("deadlock_timeout_s", "how long before a deadlock is looked for", None, 1, 32_767),
-        SettingSpec("temp_cache_limit_mb", "memory for sorting before it goes to files, MiB", None, 1, 1_048_576),
-    ]  # fmt: skip
-    if version.has_config_table:
-        specs += [
-            SettingSpec("read_consistency", "read committed sees one state a statement", (True, False)),
-            SettingSpec("use_file_system_cache", "false reads and writes past the OS file cache", (True, False)),
-        ]
-    return {spec.name: spec for spec in specs}
-
-
-class Firebird(Engine):
-    """One Firebird of this machine, whichever way it runs."""
-
-    family = "firebird"
-    on_raw_device = True  # doc/README.raw_devices of its source
-
-    def __init__(self, id: str, version: Version) -> None:  # noqa: A002
-        self.id = id
-        self.version = version
-        self._specs = specs_of(version)
-
-    def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return self._specs
-
-    def durability_levels(self) -> tuple[str, ...]:
-        return ("os", "drive")
-
-    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
-        """The level as Forced Writes off or on."""
-        if level not in self.durability_levels():
-            raise BadInput(
-                f"{self.id}: has no durability level {level} (it has {', '.join(self.durability_levels())}): "
-                "Firebird hands its pages to the operating system at each commit",
-                f'leave it out with [[exclude]] engine = "{self.id}", durability = "{level}"',
-            )
-        forced = level == "drive"
-        asked = settings.get("forced_writes")
-        if asked is not None and asked is not forced:
-            raise BadInput(
-                f"{self.id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
-                "leave forced_writes out, or ask for the level that it means",
-            )
-        if forced:
-            return Durability(level, "Forced Writes on: each page is written through to the drive (O_DSYNC)")
-        return Durability(
-            level,
-            "Forced Writes off: handed to the OS at commit, never flushed; an OS crash or power cut may lose commits "
-            "and, since the order of writes is not kept, break the database",
-        )
 
 
 class FirebirdInstance(Instance):
@@ -181,7 +76,7 @@ class FirebirdInstance(Instance):
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
         self._furnish()
-        conf = {**{CONF[name]: _conf_value(name, value) for name, value in self._conf().items()}, **self._own_conf()}
+        conf = {**{CONF[name]: conf_value(name, value) for name, value in self._conf().items()}, **self._own_conf()}
         (self._root / "firebird.conf").write_text("".join(f"{entry} = {value}\n" for entry, value in conf.items()))
         (self._root / "databases.conf").write_text("")
 
@@ -290,7 +185,7 @@ class FirebirdInstance(Instance):
         given = Answers(answers)
         asked = {name: spoken(value) for name, value in self._settings.items()}
         forced = given.compare(
-            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=_flag
+            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=flag
         )
         found = [
             given.compare("page_size", asked["page_size"], "MON$DATABASE", answer="mon$page_size"),
@@ -312,13 +207,13 @@ class FirebirdInstance(Instance):
                 said=_lock_timeout,
             ),
             given.compare("sweep_interval", None, "MON$DATABASE", answer="mon$sweep_interval"),
-            given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", said=_flag),
+            given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", said=flag),
         ]
         for name, entry in CONF.items():
             if name not in self._engine.setting_specs():
                 continue
             if self._engine.version.has_config_table:
-                said = partial(_config_said, name)
+                said = partial(config_said, name)
                 found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
             elif (seen := self._unanswered(name, asked.get(name), found, given)) is not None:
                 found.append(seen)
@@ -479,23 +374,5 @@ def _columns(table: str, where: str, *names: str) -> list[Inspection]:
     return [Inspection(name=name, sql=f"select {name} from {table}{where}") for name in names]  # noqa: S608 - our words
 
 
-def _flag(value: str) -> str:
-    return {"1": "true", "0": "false"}.get(value, value)
-
-
 def _lock_timeout(value: str) -> str:
     return {"-1": "without limit", "0": "no wait"}.get(value, value)
-
-
-def _conf_value(name: str, value: Scalar) -> str:
-    if name == "temp_cache_limit_mb":
-        return f"{value}M"
-    if name == "read_consistency":
-        return "1" if value else "0"
-    return spoken(value)
-
-
-def _config_said(name: str, value: str) -> str:
-    if name == "temp_cache_limit_mb":
-        return value.removesuffix("M") if value.endswith("M") else str(int(value) >> 20) if value.isdigit() else value
-    return _flag(value) if name in ("read_consistency", "use_file_system_cache") else value

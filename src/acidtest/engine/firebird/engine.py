@@ -1,0 +1,51 @@
+"""A Firebird as an engine, whichever way it runs: its settings and its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acidtest.engine.base import Durability, Engine, SettingSpec
+from acidtest.engine.firebird.versions import Version, specs_of
+from acidtest.errors import BadInput
+from acidtest.journal.models import Scalar
+
+
+class Firebird(Engine):
+    """One Firebird of this machine, whichever way it runs."""
+
+    family = "firebird"
+    on_raw_device = True  # doc/README.raw_devices of its source
+
+    def __init__(self, id: str, version: Version) -> None:  # noqa: A002
+        self.id = id
+        self.version = version
+        self._specs = specs_of(version)
+
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return self._specs
+
+    def durability_levels(self) -> tuple[str, ...]:
+        return ("os", "drive")
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        """The level as Forced Writes off or on."""
+        if level not in self.durability_levels():
+            raise BadInput(
+                f"{self.id}: has no durability level {level} (it has {', '.join(self.durability_levels())}): "
+                "Firebird hands its pages to the operating system at each commit",
+                f'leave it out with [[exclude]] engine = "{self.id}", durability = "{level}"',
+            )
+        forced = level == "drive"
+        asked = settings.get("forced_writes")
+        if asked is not None and asked is not forced:
+            raise BadInput(
+                f"{self.id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
+                "leave forced_writes out, or ask for the level that it means",
+            )
+        if forced:
+            return Durability(level, "Forced Writes on: each page is written through to the drive (O_DSYNC)")
+        return Durability(
+            level,
+            "Forced Writes off: handed to the OS at commit, never flushed; an OS crash or power cut may lose commits "
+            "and, since the order of writes is not kept, break the database",
+        )
