@@ -26,6 +26,11 @@ STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run o
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
 
+def pytest_configure() -> None:
+    # Workers have to find the same tests in the same order, also where a test goes over a set of words.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     arrange(items)
