@@ -6,7 +6,7 @@ import pytest
 
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, Size, parse, size_of
-from acidtest.experiment.sizes import WAREHOUSES_MOST, check_ascending
+from acidtest.experiment.sizes import UNITS_MOST, check_ascending
 
 TEXT = """
 name = "t"
@@ -52,7 +52,7 @@ def test_notations(text: str, size: Size) -> None:
     assert size_of(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "x memory", "0x memory", "-1x memory", "0 warehouses", f"{WAREHOUSES_MOST + 1} warehouses", "2 memory", "nan", "1e999 GB", "2x swap", "1" * 400])  # fmt: skip
+@pytest.mark.parametrize("text", ["", "x memory", "0x memory", "-1x memory", "0 warehouses", f"{UNITS_MOST + 1} warehouses", "2 memory", "nan", "1e999 GB", "2x swap", "1" * 400])  # fmt: skip
 def test_what_is_no_size_is_refused_in_a_line(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         size_of(text)

@@ -66,8 +66,11 @@ def plan(
     for name in ("terminals", "lasts"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("runs as cell", overflow="fold")
+    orders_of: dict[str, list[int]] = {}
+    for cell in planned.cells:
+        orders_of.setdefault(cell.combination, []).append(cell.order)
     for cell in planned.combinations():
-        orders = [c.order for c in planned.cells if c.combination == cell.combination]
+        orders = orders_of[cell.combination]
         shown = ", ".join(map(str, orders[:3])) + (", …" if len(orders) > 3 else "")
         work = cell.workload
         lasts = f"{work.count:,} tx" if work.count else span(work.warmup_s + (work.duration_s or 0))

@@ -38,12 +38,16 @@ def powercut(
     ] = False,
 ) -> None:
     """Cut the power of a simulated disk under each engine, and count acknowledged commits that are lost."""
+    from acidtest.audit import judge
+
     if replay is not None:
         _replay(replay, json=json)
         return
     if file is None or out is None:
         raise BadInput("powercut: needs an experiment and --out DIR", "or --replay STATE.json alone")
-    to_cut = experiment.read(file, quick=quick).to_cut()
+    read = experiment.read(file, quick=quick)
+    judge.check_waivers(read.waive, f"{file}: waive")
+    to_cut = read.to_cut()
     if cuts is not None or seed is not None:
         to_cut = to_cut.model_copy(update={"repetitions": cuts or 1})
     given = (("--cuts", cuts), ("--only", only), ("--seed", seed))

@@ -39,9 +39,11 @@ def trace(
     Each combination runs once, for few transactions, watched by the kernel's tracing (needs root) or by strace.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
+    from acidtest.audit import judge
     from acidtest.report.calls import as_json, print_calls
 
     read = experiment.read(file, quick=quick)
+    judge.check_waivers(read.waive, f"{file}: waive")
     conductor.verify(conductor.plan_of(read), file)
     planned = _few(read, transactions)
     chosen = _chosen(planned, engine or [], cell or [])

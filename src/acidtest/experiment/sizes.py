@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from acidtest.errors import BadInput
+from acidtest.workload import BY_KIND, growing
 
 UNITS = {"b": 1, "bytes": 1} | {
     f"{prefix}{suffix}": base**power
@@ -58,17 +59,20 @@ class Size:
         return Size(self.asked, bytes=round(self.times_memory * (memory_mb << 20)))
 
 
-WAREHOUSES = re.compile(r"([0-9]+)\s*warehouses?", re.ASCII | re.IGNORECASE)
+# "40 warehouses": of the unit in which a workload that grows counts its size.
+UNITS_OF_SIZE = tuple(dict.fromkeys(BY_KIND[kind].UNIT_OF_SIZE for kind in growing()))
+_WORDS = "|".join(unit.removesuffix("s") + "s?" for unit in UNITS_OF_SIZE)
+COUNTED = re.compile(rf"([0-9]+)\s*({_WORDS})", re.ASCII | re.IGNORECASE)
 TIMES_MEMORY = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,9})?)\s*[x×]\s*memory", re.IGNORECASE)
-WAREHOUSES_MOST = 100_000
+UNITS_MOST = 100_000
 
 
 def size_of(text: str) -> Size:
     """One of growth's sizes: as ``bytes_of`` reads it, ``40 warehouses``, or ``2x memory``. Raises BadInput."""
-    if found := WAREHOUSES.fullmatch(text.strip()):
+    if found := COUNTED.fullmatch(text.strip()):
         count = int(found[1][:9])
-        if not 1 <= count <= WAREHOUSES_MOST:
-            raise BadInput(f'"{text}": must be from 1 to {WAREHOUSES_MOST:,} warehouses')
+        if not 1 <= count <= UNITS_MOST:
+            raise BadInput(f'"{text}": must be from 1 to {UNITS_MOST:,} {UNITS_OF_SIZE[0]}')
         return Size(text, units=count)
     if found := TIMES_MEMORY.fullmatch(text.strip()):
         times = float(found[1])
@@ -78,7 +82,7 @@ def size_of(text: str) -> Size:
     try:
         return Size(text, bytes=bytes_of(text))
     except BadInput as error:
-        raise BadInput(error.message, 'write it as "9.04 GB", "40 warehouses" or "2x memory"') from None
+        raise BadInput(error.message, f'write it as "9.04 GB", "40 {UNITS_OF_SIZE[0]}" or "2x memory"') from None
 
 
 def check_ascending(sizes: Sequence[Size], memories_mb: Sequence[int | None]) -> None:
@@ -88,7 +92,7 @@ def check_ascending(sizes: Sequence[Size], memories_mb: Sequence[int | None]) ->
         other = next(size for size in sizes if size.units is None)
         raise BadInput(
             f'growth.sizes: "{counted[0].asked}" and "{other.asked}" cannot be put in order',
-            "give all in warehouses, or none",
+            f"give all in {UNITS_OF_SIZE[0]}, or none",
         )
     for memory_mb in memories_mb:
         order = [(size.with_memory(memory_mb).bytes or size.units or 0) for size in sizes]

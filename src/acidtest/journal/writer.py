@@ -14,11 +14,21 @@ from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.reader import CUTS, NAME, read, split_torn
 
 
-def _alike(header: Header) -> dict[str, Any]:
-    """What a run and the power cuts of one experiment have in common: not how often, and not which workload."""
-    apart = ("title", "question", "repetitions", "factors")
-    factors = {name: levels for name, levels in header.experiment.get("factors", {}).items() if name != "workload"}
-    return {name: value for name, value in header.experiment.items() if name not in apart} | {"factors": factors}
+def _alike(one: Header, other: Header) -> bool:
+    """Whether a run and the power cuts of one experiment made these: how often and which workload may differ."""
+    apart = ("title", "question", "repetitions", "factors", "workload")
+
+    def common(header: Header) -> dict[str, Any]:
+        factors = {name: levels for name, levels in header.experiment.get("factors", {}).items() if name != "workload"}
+        return {name: value for name, value in header.experiment.items() if name not in apart} | {"factors": factors}
+
+    # Version 0.1 wrote the keys of all workloads into each: those that both have must be the same.
+    mine, theirs = (header.experiment.get("workload", {}) for header in (one, other))
+    return (
+        common(one) == common(other)
+        and mine.keys() == theirs.keys()
+        and all(table[key] == theirs[name][key] for name, table in mine.items() for key in table.keys() & theirs[name])
+    )
 
 
 class JournalWriter:
@@ -62,7 +72,7 @@ class JournalWriter:
             )
         for other in {NAME, CUTS} - {self.path.name}:
             beside = self.path.with_name(other)
-            if beside.exists() and _alike(read(beside).header) != _alike(header):
+            if beside.exists() and not _alike(read(beside).header, header):
                 raise BadInput(f"{beside}: is of another experiment, or another size of it", "give another --out")
         return journal.model_copy(update={"torn_bytes": torn})
 
