@@ -17,7 +17,7 @@ from acidtest.report.numbers import number
 TIED = {
     "thread": "a commit's calls are those of its own thread",
     "time": "a commit's calls are those that the server made while it was under way",
-    "shared_time": "several terminals at once: which commit a call is for cannot be told, so there are only averages",
+    "shared_time": "several terminals at once: calls cannot be assigned to commits, so there are only averages",
 }
 LAYERS = {"file_system": "file system", "block": "block layer", "device": "disk"}
 OTHERS_MAX = 6  # names of files that were only read or open
@@ -166,8 +166,8 @@ def line_row(line: ObservedLine) -> tuple[str, ...]:
 def as_json(recording: Recording) -> dict[str, Any]:
     """The same for programs, each file with its role."""
     calls = recording.calls
-    told = calls.model_dump(mode="json") if calls else None
-    for file in told["files"] if told else []:
+    observed = calls.model_dump(mode="json") if calls else None
+    for file in observed["files"] if observed else []:
         file["role"] = role(recording.engine.id if recording.engine else "", file["path"])
     return {
         "cell": recording.cell,
@@ -176,7 +176,7 @@ def as_json(recording: Recording) -> dict[str, Any]:
         "reason": recording.reason,
         "engine": recording.engine.model_dump(mode="json") if recording.engine else None,
         "durability_means": recording.durability_means,
-        "calls": told,
+        "calls": observed,
     }
 
 

@@ -16,7 +16,7 @@ from acidtest.report.numbers import number
 from acidtest.report.pivot import Grid, short
 from acidtest.report.results import Line, Table
 
-# Okabe and Ito's palette: told apart with every kind of colour vision, on light and on dark.
+# Okabe and Ito's palette: distinct in every kind of colour vision, on light and on dark.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E8E2E", "#7F7F7F")
 DASHES = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3])
 VERDICTS = {"survived": "#009E73", "lost": "#D55E00", "unknown": "#E69F00"}
@@ -36,7 +36,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
             "commits a second": line.goodput.median,
             "low": line.goodput.interval.low if line.goodput.interval else None,
             "high": line.goodput.interval.high if line.goodput.interval else None,
-            "said": number(line.goodput.median),
+            "text": number(line.goodput.median),
             "end": max([*line.row.goodput_per_s(), line.goodput.interval.high if line.goodput.interval else 0]),
         }
         for line in lines
@@ -70,7 +70,7 @@ def bars(table: Table, engines: list[str]) -> Spec | None:
             tooltip=["level:N", "repetition:Q", alt.Tooltip("commits a second:Q", format=",.3r")],
         )
     )
-    label = base.mark_text(align="left", dx=6).encode(x="end:Q", y=y, text="said:N", opacity=alt.value(0.85))
+    label = base.mark_text(align="left", dx=6).encode(x="end:Q", y=y, text="text:N", opacity=alt.value(0.85))
     return spec(alt.layer(bar, interval, dot, label), height=max(60, 30 * len(lines)))
 
 
@@ -309,7 +309,7 @@ def heat(grid: Grid, relative: bool, unit: str) -> Spec:
         tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
     )  # fmt: skip
     return spec(
-        alt.layer(field, chart.mark_text().encode(x=x, y=y, text="said:N")), height=max(60, 34 * len(grid.rows))
+        alt.layer(field, chart.mark_text().encode(x=x, y=y, text="text:N")), height=max(60, 34 * len(grid.rows))
     )
 
 
@@ -326,7 +326,7 @@ def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
                 "value": value,
                 "low": scale * bounds.low if bounds else None,
                 "high": scale * bounds.high if bounds else None,
-                "said": number(value),
+                "text": number(value),
             }
         )
     return found

@@ -1,4 +1,4 @@
-"""Figures as words and for programs: the same on the page, in the terminal, and wherever else they are told."""
+"""Figures as words and for programs: the same on the page, in the terminal, and wherever else they stand."""
 
 from __future__ import annotations
 

@@ -168,14 +168,16 @@ def _settings(results: Results) -> list[tuple[str, list[SettingInForce]]]:
 
 def _answers(results: Results) -> list[str]:
     """What the tables say, in plain words; nothing that they do not."""
-    said = []
+    answers = []
     several = len(results.tables) > 1
     for table in results.tables:
         if table.growth:
-            said += table.growth.answers
+            answers += table.growth.answers
             continue
         if table.grids:
-            said += [f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)]
+            answers += [
+                f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)
+            ]
         measured = [line for line in table.lines if line.row.done]
         scans = table.counted == "reads"  # to which durability is nothing
         durable = [line for line in measured if scans or line.levels["durability"] == "drive"]
@@ -186,20 +188,22 @@ def _answers(results: Results) -> list[str]:
         what = "reads" if scans else "durable commits"
         rates = [number(line.goodput.median) for line in (slowest, best)]
         if best is slowest:
-            said.append(f"{table.workload}: {rates[1]} {what} a second ({best.label}).")
+            answers.append(f"{table.workload}: {rates[1]} {what} a second ({best.label}).")
         else:
-            said.append(
+            answers.append(
                 f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) {what} a second."
             )
         verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
         unclear = [line for line in measured if line.verdict in ("no difference shown", "too few repetitions")]
         if table.grids and results.base:
             counts = Counter(line.verdict for line in measured if line.verdict)
-            said.append(f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}.")
+            answers.append(
+                f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}."
+            )
             continue
         if verdicts:
             shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in verdicts)
-            said.append(f"Against the base (= 100): {shown}.")
+            answers.append(f"Against the base (= 100): {shown}.")
         if unclear:
-            said.append(f"No difference from the base is shown for {'; '.join(line.label for line in unclear)}.")
-    return said
+            answers.append(f"No difference from the base is shown for {'; '.join(line.label for line in unclear)}.")
+    return answers

@@ -32,7 +32,7 @@ class Line:
     percentiles: tuple[Percentile, ...]  # of analysis.latency.SHOWN, then the maximum; of all repetitions
     flush_us: float | None  # the flush alone; median of the repetitions' medians, None where it is part of the write
     times_plain: Summary | None  # of a plain write's latency; None without one
-    said: str  # verdict, that it sends no flush, or why it could not be measured
+    outcome: str  # verdict; or no flush, where it sends none; or why it could not be measured
     refused: str | None
 
     @property
@@ -85,14 +85,14 @@ def _line(
     flushes = [_median_ns(one.flush.buckets, one.flush.count) / 1000 for one in found if one.flush.count]
     floor = floors.get((step.pattern, step.block_bytes))
     refused = recording.refusal(position)
-    said: str = judgement.methods.get(step.method, "cannot tell") if step.method in DURABLE else NO_PROMISE
+    verdict: str = judgement.methods.get(step.method, "cannot tell") if step.method in DURABLE else NO_PROMISE
     return Line(
         step=step,
         rate=summarise([one.writes_per_s for one in found]),
         percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
         flush_us=median(flushes),
         times_plain=ratio([median_us(one) for one in found], floor) if floor else None,
-        said=f"refused: {refused}" if refused else said,
+        outcome=f"refused: {refused}" if refused else verdict,
         refused=refused,
     )
 
@@ -113,7 +113,7 @@ def print_report(found: Report, console: Console) -> None:
     console.print(Text(f"Commit path of {recording.path}", style="bold"), soft_wrap=True)
     below = Grid.grid(padding=(0, 0, 0, 2))
     for layer in recording.layers:
-        below.add_row(Text(said(layer), style="dim"))
+        below.add_row(Text(layer_text(layer), style="dim"))
     console.print(below)
     for pattern, words in PATTERNS.items():
         lines = [line for line in found.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
@@ -153,7 +153,7 @@ def _columns() -> list[Column]:
         Column("95 %", lambda line: interval(line.rate), drop=5),
         *(latency(share) for share in (*SHOWN, 1.0)),
         Column("× plain", lambda line: number(line.times_plain.median if line.times_plain else None), drop=1),
-        Column("", lambda line: Text(line.said, STYLES.get(line.said, "dim")), right=False),
+        Column("", lambda line: Text(line.outcome, STYLES.get(line.outcome, "dim")), right=False),
     ]
 
 
@@ -184,7 +184,7 @@ def _print_writers(found: Report, console: Console) -> None:
     print_fitted(columns, list(by.items()), console, "--json has all")
 
 
-def said(layer: Layer) -> str:
+def layer_text(layer: Layer) -> str:
     """One layer in a line."""
     if layer.kind == "file system":
         return f"{layer.name} ({layer.about})"
@@ -209,6 +209,6 @@ def _json(line: Line) -> dict[str, Any]:
         "latency_us": {p.name: None if p.value_ms is None else p.value_ms * 1000 for p in line.percentiles},
         "flush_us": line.flush_us,
         "times_plain": line.times_plain and summary_json(line.times_plain),
-        "verdict": line.said if line.step.method in DURABLE and not line.refused else None,
+        "verdict": line.outcome if line.step.method in DURABLE and not line.refused else None,
         "refused": line.refused,
     }

@@ -279,11 +279,11 @@ def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Load
             if recording.load and recording.load.rows:
                 of = found.setdefault(recording.load.model_dump_json(), (recording.load, []))[1]
                 of.extend([] if row in of else [row])
-    told = []
+    loads = []
     for load, of in found.values():
         common = [f for f in factors if f != "engine" and len({row.levels[f] for row in of}) == 1]
-        told.append((name_of(of[0], ["engine", *common]), load))
-    return tuple(told)
+        loads.append((name_of(of[0], ["engine", *common]), load))
+    return tuple(loads)
 
 
 class _Notes:

@@ -91,20 +91,20 @@ def _print_growth(results: Results, table: Table, growth: Growth, console: Conso
         console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page shows what that keeps.", style="dim")
 
 
-def print_commit_costs(found: Sequence[CommitCost], console: Console) -> None:
+def print_commit_costs(costs: Sequence[CommitCost], console: Console) -> None:
     """Speed, calls and survival in one table."""
-    cut = any(cost.survival for cost in found)
+    cut = any(cost.survival for cost in costs)
     console.print()
     console.print(Text(f"What a commit costs{', and what it is worth' if cut else ''}", style="bold"))
     columns = [
         _Column(short(factor), lambda cost, factor=factor: cost.row.levels[factor], right=False)  # type: ignore[misc]
-        for factor in commit_cost.varied(found)
+        for factor in commit_cost.varied(costs)
     ]
-    columns += [_Column(one.head, one.said, drop=one.drop) for one in commit_cost.columns(found)]
+    columns += [_Column(one.head, one.text, drop=one.drop) for one in commit_cost.columns(costs)]
     if cut:
         columns.append(_Column("power cuts", _fate, right=False))
-    _print_fitted(columns, found, console)
-    if any(cost.calls for cost in found):
+    _print_fitted(columns, costs, console)
+    if any(cost.calls for cost in costs):
         console.print(
             "writes, flushes and the time in them: of one commit, as acidtest trace counts them.", style="dim"
         )
@@ -317,22 +317,22 @@ def _print_place(results: Results, console: Console) -> None:
         if recording.status == "failed":
             continue
         if place.kind == "server":
-            said = f"Storage: {place.path}'s own, which acidtest cannot see"
+            storage = f"Storage: {place.path}'s own, which acidtest cannot see"
         elif place.guest:
-            said = f"Storage: {place.guest.name}: virtio disk on an image on {place.image_on}"
+            storage = f"Storage: {place.guest.name}: virtio disk on an image on {place.image_on}"
         elif place.disk:
             on = f" on {place.image_on}" if place.image_on else ""
-            said = f"Storage: a simulated disk ({place.image}{on}): {place.disk}"
+            storage = f"Storage: a simulated disk ({place.image}{on}): {place.disk}"
         elif place.image:  # what is made on it, the factors say
-            said = f"Storage: a loop over an image ({place.image.partition(', ')[2]}) on {place.image_on}"
+            storage = f"Storage: a loop over an image ({place.image.partition(', ')[2]}) on {place.image_on}"
         else:
-            said = (
+            storage = (
                 f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), "
                 f"write cache {place.write_cache}, scheduler {place.scheduler}"
             )
-        if said not in seen:
-            seen.add(said)
-            console.print(Text(said, style="dim").append(_marks(results.place_notes), style="yellow"))
+        if storage not in seen:
+            seen.add(storage)
+            console.print(Text(storage, style="dim").append(_marks(results.place_notes), style="yellow"))
 
 
 def _print_bad(results: Results, console: Console) -> None:
