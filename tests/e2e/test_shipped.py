@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from acidtest import experiment, plan
+from acidtest.families import of_engine
 from acidtest.journal.models import NOT_APPLICABLE
 
 SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
@@ -40,6 +41,11 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
                 parameters[key] = min(parameters[key], most)
         if "growth" in small:
             parameters["warehouse_percent"] = MOST["warehouse_percent"]
+    # The small size may leave out engines whose settings are there for the whole one.
+    factor = small["factors"].get("engine", [small.get("engine")])
+    engines = [one.get("value", one["name"]) if isinstance(one, dict) else str(one) for one in factor]
+    families = {family.name for engine in engines if (family := of_engine(engine))}
+    small["settings"] = {family: table for family, table in small.get("settings", {}).items() if family in families}
     return small
 
 
