@@ -41,7 +41,9 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
                 parameters[key] = min(parameters[key], most)
         if "growth" in small:
             parameters["warehouse_percent"] = MOST["warehouse_percent"]
-    # The small size may leave out engines whose settings are there for the whole one.
+    # The small size may leave out workloads, and engines whose settings are there for the whole one.
+    named = small["factors"].get("workload", list(small["workload"]))
+    small["workload"] = {name: table for name, table in small["workload"].items() if name in named}
     factor = small["factors"].get("engine", [small.get("engine")])
     engines = [one.get("value", one["name"]) if isinstance(one, dict) else str(one) for one in factor]
     families = {family.name for engine in engines if (family := of_engine(engine))}
