@@ -26,6 +26,11 @@ STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run o
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
 
+def pytest_configure() -> None:
+    # Workers have to find the same tests in the same order, also where a test goes over a set of words.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     arrange(items)
@@ -65,7 +70,12 @@ def _lives(run: Path) -> bool:
 
 @pytest.fixture(scope="session")
 def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The engines that tests run, where they are missing; one that cannot be brought fails the tests."""
+    """The engines that tests run, where they are missing; one that cannot be brought fails the tests.
+
+    The one engine of ``make test-fast`` is in the rig.
+    """
+    if os.environ.get("ACIDTEST_TESTS") == "fast":
+        return
     brought = [engine for family in FAMILIES.values() for engine in family.private]
     with one_worker_at_a_time(tmp_path_factory, "engines"):
         subprocess.run(

@@ -71,6 +71,7 @@ FASTER = {
     "8 terminals, more than one turn each": recordings(2100, terminals=8),
     "a simulated disk whose cache lies": recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")),
     "a simulated disk, just above its turns": recordings(123, place=simulated(PLATTER)),
+    "ten commits in eight turns": recordings(found=factory.result(150, count=10), place=simulated(PLATTER)),
     "a slower simulated disk": recordings(100, place=simulated(f"rotating, rpm 5400, {PLATTER.partition(', ')[2]}")),
     "a simulated disk in a virtual machine": recordings(
         1000, place=simulated(PLATTER), virtualization="virtual machine"
@@ -89,6 +90,10 @@ FASTER = {
 AS_FAST_AS_IT_TURNS = {
     "a commit a turn": recordings(119),
     "a fast drive, a commit a turn": recordings(250),
+    "ten commits in nine turns": recordings(found=factory.result(133, count=10), place=simulated(PLATTER)),
+    "forty commits of four terminals in nine turns": recordings(
+        found=factory.result(532, count=40, terminals=4), place=simulated(PLATTER)
+    ),
     "group commit of 8 terminals": recordings(1900, terminals=8),
     "a simulated disk that behaves": recordings(119, place=simulated(PLATTER)),
     "group commit on a simulated disk": recordings(900, terminals=8, place=simulated(PLATTER)),

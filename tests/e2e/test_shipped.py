@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from acidtest import experiment, plan
-from acidtest.families import of_engine
 from acidtest.journal.models import NOT_APPLICABLE
 
 SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 # The most that a cell of these tests is given, by key of a workload.
 MOST = {
     "duration_s": 0.5, "warmup_s": 0.1, "count": 20, "scale": 1, "warehouses": 1, "warehouse_percent": 1, "products": 500,
-    "orders_per_call": 5, "size_mb": 8, "terminals": 4,
+    "size_mb": 8, "terminals": 4,
 }  # fmt: skip
 SIZES = ["6 MB", "10 MB"]
 
@@ -29,26 +28,19 @@ def overlaid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def smallest(written: dict[str, Any]) -> dict[str, Any]:
-    """The experiment's small size, smaller still."""
-    small = overlaid(written, written.pop("quick", {}))
-    small.pop("quick", None)
-    small["repetitions"] = 1
+    """The experiment with a small size that is smaller still: it is there in every one that is shipped."""
+    small = overlaid(written, written["quick"])
+    run = small["factors"].get("workload", small["workload"])
+    workloads = {
+        name: {key: min(parameters[key], most) for key, most in MOST.items() if key in parameters}
+        for name, parameters in small["workload"].items()
+        if name in run
+    }
+    more: dict[str, Any] = {"repetitions": 1, "workload": workloads}
     if "growth" in small:
-        small["growth"]["sizes"] = SIZES
-    for parameters in small["workload"].values():
-        for key, most in MOST.items():
-            if key in parameters:
-                parameters[key] = min(parameters[key], most)
-        if "growth" in small:
-            parameters["warehouse_percent"] = MOST["warehouse_percent"]
-    # The small size may leave out workloads, and engines whose settings are there for the whole one.
-    named = small["factors"].get("workload", list(small["workload"]))
-    small["workload"] = {name: table for name, table in small["workload"].items() if name in named}
-    factor = small["factors"].get("engine", [small.get("engine")])
-    engines = [one.get("value", one["name"]) if isinstance(one, dict) else str(one) for one in factor]
-    families = {family.name for engine in engines if (family := of_engine(engine))}
-    small["settings"] = {family: table for family, table in small.get("settings", {}).items() if family in families}
-    return small
+        more["growth"] = {"sizes": SIZES}
+        more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
+    return {**written, "quick": overlaid(written["quick"], more)}
 
 
 def one_cell_a_level(small: dict[str, Any]) -> dict[str, Any]:
@@ -59,16 +51,17 @@ def one_cell_a_level(small: dict[str, Any]) -> dict[str, Any]:
         if set(levels.items()) <= shown:
             left_out.append({name: [level] for name, level in levels.items()})
         shown |= set(levels.items())
-    small["exclude"] = [*small.get("exclude", []), *left_out]
-    return small
+    exclude = [*small["quick"].get("exclude", small.get("exclude", [])), *left_out]
+    return {**small, "quick": {**small["quick"], "exclude": exclude}}
 
 
 def _combinations(small: dict[str, Any]) -> list[dict[str, str]]:
     """Levels of each, without the sizes that its database grows to, and what reaches nothing there."""
-    factors = {"workload", *small["factors"]}
+    read = experiment.parse(toml(small), "smallest", quick=True)
+    written = {"workload", *small["factors"], *small["quick"].get("factors", {})}
     found = [
-        {name: level for name, level in cell.levels.items() if name in factors and level != NOT_APPLICABLE}
-        for cell in plan.make(experiment.parse(toml(small), "smallest")).combinations()
+        {name: level for name, level in cell.levels.items() if name in written and level != NOT_APPLICABLE}
+        for cell in plan.make(read).combinations()
     ]
     return [levels for position, levels in enumerate(found) if levels not in found[:position]]
 
@@ -92,8 +85,8 @@ def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path:
     tiny.write_text(toml(one_cell_a_level(small)))
     kinds = {parameters.get("kind", name) for name, parameters in small["workload"].items()}
     if kinds != {"numbered"}:
-        ran = acidtest("run", tiny, "--out", out, "--json")
-        assert ran.returncode in (0, 1), ran.stderr  # findings are right: all is too short here
+        ran = acidtest("run", tiny, "--quick", "--out", out, "--json")
+        assert ran.returncode in (0, 1), ran.stderr + ran.stdout  # findings are right: all is too short here
         told = json.loads(ran.stdout)
         assert told["rows"], told
         recordings = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[1:]]
@@ -101,7 +94,7 @@ def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path:
         assert all(one["result"]["counts"]["committed"] > 0 for one in recordings)
         assert len({one["cell"] for one in recordings}) == len(recordings) > 1
     if "numbered" in kinds:
-        ran = acidtest("powercut", tiny, "--out", out, "--cuts", "1", "--json")
+        ran = acidtest("powercut", tiny, "--quick", "--out", out, "--cuts", "1", "--json")
         assert ran.returncode in (0, 1), ran.stderr
         cuts = json.loads(ran.stdout)["cuts"]
         assert {one["status"] for one in cuts} == {"done"}, cuts

@@ -10,6 +10,8 @@ import pytest
 
 from support import journal_lines
 
+pytestmark = pytest.mark.alone
+
 
 def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path) -> None:
     ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, cwd=tmp_path)

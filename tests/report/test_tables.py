@@ -180,6 +180,11 @@ def test_side_by_side_names_what_else_differs() -> None:
     assert pair["verdict"] == "faster"
     assert pair["ratio"]["median"] == pytest.approx(1.5)
     assert found.different == [{"what": "machine kernel", "a": "Linux 6.1", "b": "Linux 6.12"}]
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    found.show(console)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"A commits/s +B commits/s", printed)
+    assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
 
 
 @pytest.mark.parametrize(

@@ -66,15 +66,15 @@ def test_warehouses_added_to_a_database_are_those_of_a_load_at_once(
     grown.start(ledger)
     try:
         with pytest.raises(CellFailed, match="loading the database: the database does not hold 2 warehouses: "):
-            talk(grown, ledger, 4, [LoadPhase(from_warehouses=2)])
+            talk(grown, ledger, 4, [LoadPhase(from_units=2)])
         talk(grown, ledger, 2, [LoadPhase(sessions=2), CheckPhase()])
-        for from_warehouses, percent in ((1, 1), (3, 1), (2, 2)):
+        for from_units, percent in ((1, 1), (3, 1), (2, 2)):
             with pytest.raises(CellFailed, match="loading the database: the database holds "):
-                talk(grown, ledger, 4, [LoadPhase(from_warehouses=from_warehouses)], percent)
-        found = rows(grown, ledger, [LoadPhase(sessions=2, from_warehouses=2), CheckPhase()])
+                talk(grown, ledger, 4, [LoadPhase(from_units=from_units)], percent)
+        found = rows(grown, ledger, [LoadPhase(sessions=2, from_units=2), CheckPhase()])
         talk(grown, ledger, 4, [RUN, CheckPhase()])
         at_work = CheckPhase(at_least=[0] * 5)
-        talk(grown, ledger, 5, [LoadPhase(from_warehouses=4), at_work, RUN, at_work])
+        talk(grown, ledger, 5, [LoadPhase(from_units=4), at_work, RUN, at_work])
     finally:
         grown.release()
     at_once = engine.create(tmp_path / "at-once", {})

@@ -9,11 +9,12 @@
 pub mod events;
 pub mod samples;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Raised when a field changes meaning; both sides refuse another number.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 // ---------------------------------------------------------------------------------------------- lab -> rig
 
@@ -35,182 +36,48 @@ pub struct Job {
 }
 
 impl Job {
-    /// What in the job cannot be followed, though its form is right.
+    /// What in the job's phases cannot be followed, though its form is right. Target and workload are judged by who reads
+    /// their messages.
     pub fn flaw(&self) -> Option<String> {
-        let (what, size) = match self.workload {
-            Workload::Commits { .. } => ("row_bytes", 1),
-            Workload::Tpcb { scale } => ("scale", scale),
-            Workload::Numbered { terminals, parts, .. } => ("terminals and parts", terminals.min(parts)),
-            Workload::Tpcc { warehouses, .. } => ("warehouses", warehouses),
-            Workload::Orders { products, orders_per_call, .. } => {
-                ("products and orders_per_call", products.min(orders_per_call))
-            }
-            Workload::Iud { rows } => ("rows", rows),
-            Workload::Scan { size_mb, .. } => ("size_mb", size_mb),
-            Workload::Oltp { tables, table_rows } => ("tables and table_rows", tables.min(table_rows)),
-        };
-        if matches!(self.workload, Workload::Numbered { terminals, parts, .. } if terminals > 10_000 || parts > 256) {
-            return Some("terminals or parts is out of range".to_string());
-        }
-        if matches!(self.workload, Workload::Tpcc { percent, .. } if !(1..=100).contains(&percent)) {
-            return Some("percent is out of range".to_string());
-        }
-        if size == 0 {
-            return Some(format!("{what} must be at least 1"));
-        }
         self.phases.iter().find_map(|phase| match phase {
             Phase::Run(plan) => plan.flaw(),
             Phase::Load { sessions: 0, .. } => Some("sessions is out of range".to_string()),
-            Phase::Load { from_warehouses: from @ 1.., .. } => match self.workload {
-                Workload::Tpcc { warehouses, .. } if warehouses > *from => None,
-                Workload::Tpcc { .. } => Some("warehouses must be more than from_warehouses".to_string()),
-                _ => Some("from_warehouses is for the workload tpcc".to_string()),
-            },
             Phase::Load { .. } | Phase::Check { .. } | Phase::Survey {} | Phase::Ask { .. } => None,
         })
     }
 }
 
-/// The database to open a session to.
+/// The fields of a message that one module alone understands.
+pub type Fields = serde_json::Map<String, serde_json::Value>;
+
+/// The database to open sessions to. The fields beside `engine` are those of the engine's session, whose module defines them
+/// and refuses others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "engine", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Target {
-    Sqlite {
-        /// Database file; created by the load phase when absent.
-        path: String,
-        /// Statements run on every new session, before anything else (`PRAGMA ...`).
-        setup: Vec<String>,
-        /// How long a session waits for another's lock before the attempt counts as a conflict.
-        busy_timeout_ms: u32,
-    },
-    Firebird {
-        /// Full path of the client library to load (`libfbclient.so.2`); the embedded engine comes with it.
-        library: String,
-        /// Path (embedded) or path on the server (remote) of an existing database.
-        database: String,
-        user: String,
-        /// `null` for an embedded engine.
-        remote: Option<FirebirdRemote>,
-        isolation: FirebirdIsolation,
-        lock_resolution: FirebirdLockResolution,
-        /// Seconds a `wait` transaction waits; `null` waits until the engine breaks a deadlock.
-        lock_timeout_s: Option<u32>,
-    },
-    Postgres {
-        /// A name or an address, or the directory that holds the server's Unix socket.
-        host: String,
-        port: u16,
-        user: String,
-        password: Option<String>,
-        /// An existing database.
-        database: String,
-        /// Statements run on every new session, before anything else (`SET ...`).
-        setup: Vec<String>,
-        /// Statements that need not wait for each other's answers are sent together. Never for a comparison of engines.
-        pipeline: bool,
-    },
-    /// MySQL and MariaDB.
-    Mysql {
-        /// A name or an address, or the path of the server's Unix socket; `port` is not used then.
-        host: String,
-        port: u16,
-        user: String,
-        password: Option<String>,
-        /// An existing database.
-        database: String,
-        /// Statements run on every new session, before anything else (`SET ...`).
-        setup: Vec<String>,
-    },
+pub struct Target {
+    pub engine: String,
+    #[serde(flatten)]
+    pub fields: Fields,
 }
 
+/// What is run. The fields beside `name` are the workload's parameters, which its module defines; it refuses others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FirebirdRemote {
-    pub host: String,
-    pub port: u16,
-    pub password: String,
+pub struct Workload {
+    pub name: String,
+    #[serde(flatten)]
+    pub fields: Fields,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FirebirdIsolation {
-    /// Read committed, record version. Firebird 4 and later turn it into read consistency
-    /// when `ReadConsistency = 1` is in force.
-    ReadCommitted,
-    /// Firebird's `SNAPSHOT` (concurrency).
-    Snapshot,
+/// Reads the fields of a message whose first names `whose` they are: a workload, an engine.
+pub fn read_fields<T: DeserializeOwned>(whose: &str, fields: &Fields) -> Result<T, String> {
+    T::deserialize(fields).map_err(|error| format!("{whose}: {error}"))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FirebirdLockResolution {
-    Wait,
-    NoWait,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Workload {
-    /// One table, one insert and one commit a transaction (the study of InnoDB's commit cost).
-    Commits {
-        /// Bytes of text in each inserted row.
-        row_bytes: u32,
-    },
-    /// TPC-B-like: `scale` branches, 10 tellers and 100,000 accounts a branch.
-    Tpcb { scale: u32 },
-    /// TPC-C-like, after revision 5.11.
-    Tpcc {
-        warehouses: u32,
-        /// Rows of a warehouse in percent of the specification's, 1 to 100: items, and customers, orders and new orders of
-        /// each of its ten districts.
-        percent: u32,
-        /// Each transaction is one call of a stored procedure instead of its statements one by one.
-        procedures: bool,
-        /// Keying and think times of clauses 5.2.5.2 and 5.2.5.4.
-        keying: bool,
-        /// A terminal goes to another warehouse for each transaction, instead of staying at one: otherwise a few terminals
-        /// use as few warehouses of a large database.
-        roaming: bool,
-    },
-    /// A procedure that writes orders of 1 to 6 lines with random products, and a trigger that updates the inventory.
-    Orders {
-        products: u32,
-        /// Orders written by one call, which is one transaction.
-        orders_per_call: u32,
-        /// The products of each call follow from its number, so that every engine is asked for the same ones.
-        repeatable: bool,
-    },
-    /// Insert `rows` rows, select all, update all, delete all: four transactions, over and over.
-    Iud { rows: u32 },
-    /// A table read whole, over and over.
-    Scan {
-        /// The table's values, in 10^6 bytes.
-        size_mb: u32,
-        read: Read,
-    },
-    /// The statements of sysbench's `oltp_read_write`.
-    Oltp { tables: u32, table_rows: u32 },
-    /// Transactions that carry their number in every row that they write, to be found again after a power cut.
-    Numbered {
-        /// At least as many as submit transactions, at most 10,000.
-        terminals: u32,
-        /// Rows that a transaction writes in each of two tables, at most 256.
-        parts: u32,
-        /// Bytes of text in each row.
-        row_bytes: u32,
-    },
-}
-
-/// In which way a table is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Read {
-    /// As it lies there.
-    Natural,
-    /// By a column without an index: the engine sorts all rows.
-    Sorted,
-    /// In the order of a secondary index, which has no relation to that of the table.
-    Indexed,
+/// The fields of a message, as its module writes them.
+pub fn write_fields(message: &impl Serialize) -> Fields {
+    match serde_json::to_value(message) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => unreachable!("a message is a struct of plain data"),
+    }
 }
 
 /// One question about a setting.
@@ -226,16 +93,16 @@ pub struct Inspection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
-    /// Create the schema and fill it. The target must hold no table of the workload, but where warehouses are added.
+    /// Create the schema and fill it. The target must hold no table of the workload, but where some is added to it.
     Load {
         /// How many sessions fill it side by side, at least 1; an engine with one writer uses one. The rows are the
         /// same whatever their number.
         sessions: u32,
         /// Each row by a prepared insert of its own, instead of the engine's fastest way: what that gains, for comparison.
         one_by_one: bool,
-        /// Of `tpcc`: a database with exactly so many warehouses gets those after them, up to the workload's number; its
-        /// tables, items, indexes and procedures are there. 0: all is made. The rows are the same either way.
-        from_warehouses: u32,
+        /// Of a workload that grows: a database with exactly so many of the units in which it does (warehouses) gets those
+        /// after them, up to the workload's number; its schema is there. 0: all is made. The rows are the same either way.
+        from_units: u32,
     },
     /// The workload's consistency conditions.
     Check {

@@ -3,15 +3,15 @@
 use crate::*;
 use serde_json::{json, Map, Value};
 
-/// Type name to its samples.
-pub fn all() -> Value {
+/// Type name to its samples. Those of the targets and workloads come from the modules that read them.
+pub fn all(targets: &[Target], workloads: &[Workload]) -> Value {
     let mut types = Map::new();
-    types.insert("Target".into(), json!(targets()));
-    types.insert("Workload".into(), json!(workloads()));
+    types.insert("Target".into(), json!(targets));
+    types.insert("Workload".into(), json!(workloads));
     types.insert("Pacing".into(), json!(pacings()));
     types.insert("Extent".into(), json!(extents()));
     types.insert("Phase".into(), json!(phases()));
-    types.insert("Job".into(), json!(jobs()));
+    types.insert("Job".into(), json!(jobs(targets, workloads)));
     types.insert("ProbeJob".into(), json!(probe_jobs()));
     types.insert("Event".into(), json!(events()));
     types.insert("DiskSpec".into(), json!(disk_specs()));
@@ -19,60 +19,6 @@ pub fn all() -> Value {
     types.insert("DiskAnswer".into(), json!(disk_answers()));
     types.insert("RunResult".into(), json!([result(None), result(Some(arrivals()))]));
     Value::Object(types)
-}
-
-fn targets() -> Vec<Target> {
-    let firebird = |remote, lock_timeout_s, isolation, lock_resolution| Target::Firebird {
-        library: "/opt/firebird/libfbclient.so.2".into(),
-        database: "/data/x.fdb".into(),
-        user: "SYSDBA".into(),
-        remote,
-        isolation,
-        lock_resolution,
-        lock_timeout_s,
-    };
-    let remote = FirebirdRemote { host: "localhost".into(), port: 3050, password: "masterkey".into() };
-    vec![
-        Target::Sqlite {
-            path: "/data/x.db".into(),
-            setup: vec!["pragma journal_mode = wal".into()],
-            busy_timeout_ms: 60_000,
-        },
-        firebird(None, None, FirebirdIsolation::ReadCommitted, FirebirdLockResolution::Wait),
-        firebird(Some(remote), Some(10), FirebirdIsolation::Snapshot, FirebirdLockResolution::NoWait),
-        Target::Postgres {
-            host: "/data/instance".into(),
-            port: 5432,
-            user: "acidtest".into(),
-            password: Some("secret".into()),
-            database: "acidtest".into(),
-            setup: vec!["set synchronous_commit = off".into()],
-            pipeline: true,
-        },
-        Target::Mysql {
-            host: "127.0.0.1".into(),
-            port: 3306,
-            user: "acidtest".into(),
-            password: None,
-            database: "acidtest".into(),
-            setup: vec!["set session sql_mode = ''".into()],
-        },
-    ]
-}
-
-fn workloads() -> Vec<Workload> {
-    vec![
-        Workload::Commits { row_bytes: 100 },
-        Workload::Tpcb { scale: 2 },
-        Workload::Tpcc { warehouses: 4, percent: 25, procedures: true, keying: true, roaming: true },
-        Workload::Orders { products: 1_000, orders_per_call: 100, repeatable: true },
-        Workload::Iud { rows: 5_000 },
-        Workload::Scan { size_mb: 100, read: Read::Natural },
-        Workload::Scan { size_mb: 100, read: Read::Sorted },
-        Workload::Scan { size_mb: 100, read: Read::Indexed },
-        Workload::Oltp { tables: 2, table_rows: 1_000 },
-        Workload::Numbered { terminals: 4, parts: 3, row_bytes: 100 },
-    ]
 }
 
 fn pacings() -> Vec<Pacing> {
@@ -89,7 +35,7 @@ fn extents() -> Vec<Extent> {
 
 fn phases() -> Vec<Phase> {
     let mut phases = vec![
-        Phase::Load { sessions: 2, one_by_one: true, from_warehouses: 2 },
+        Phase::Load { sessions: 2, one_by_one: true, from_units: 2 },
         Phase::Check { at_least: None },
         Phase::Check { at_least: Some(vec![4, 0]) },
         Phase::Survey {},
@@ -112,11 +58,14 @@ fn phases() -> Vec<Phase> {
     phases
 }
 
-fn jobs() -> Vec<Job> {
+/// Each workload and each target is in one of them.
+fn jobs(targets: &[Target], workloads: &[Workload]) -> Vec<Job> {
     let inspect = vec![Inspection { name: "journal_mode".into(), sql: "pragma journal_mode".into() }];
-    workloads()
-        .into_iter()
-        .zip(targets().into_iter().cycle())
+    let many = targets.len().max(workloads.len());
+    let (targets, workloads) = (targets.iter().cloned().cycle(), workloads.iter().cloned().cycle());
+    workloads
+        .zip(targets)
+        .take(many)
         .map(|(workload, target)| (target, workload))
         .map(|(target, workload)| Job {
             protocol: PROTOCOL,
@@ -436,9 +385,19 @@ fn disk_answers() -> Vec<DiskAnswer> {
 mod tests {
     use super::*;
 
+    fn some_jobs() -> Vec<Job> {
+        let fields: Fields =
+            Fields::from_iter([("path".to_string(), json!("/data/x")), ("setup".to_string(), json!(["a", "b"]))]);
+        let target = Target { engine: "one".into(), fields: fields.clone() };
+        jobs(
+            &[target],
+            &[Workload { name: "any".into(), fields }, Workload { name: "bare".into(), fields: Fields::new() }],
+        )
+    }
+
     #[test]
     fn every_sample_survives_the_round_trip() {
-        for job in jobs() {
+        for job in some_jobs() {
             let text = serde_json::to_string(&job).unwrap();
             assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
         }
@@ -461,7 +420,7 @@ mod tests {
     fn unknown_fields_are_refused() {
         for (known, with) in [(r#""seed":42"#, r#""seed":42,"sede":1"#), (r#""terminals":4"#, r#""terminals":4,"x":1"#)]
         {
-            let text = serde_json::to_string(&jobs()[0]).unwrap().replacen(known, with, 1);
+            let text = serde_json::to_string(&some_jobs()[0]).unwrap().replacen(known, with, 1);
             assert!(serde_json::from_str::<Job>(&text).is_err(), "{with}");
         }
     }

@@ -4,26 +4,64 @@ use measure::Noted;
 use observe::Watch;
 use protocol::events::{conclude, EventWriter, Halted, Step};
 use protocol::{Checked, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL};
+use session::Database;
 use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use terminal::Ready;
 use transaction::{Acknowledged, LoadContext, Outcome, Seat, Session, Value, Workload};
 
+/// A job whose target and workload have been read by their modules.
+pub struct Admitted {
+    job: Job,
+    database: Box<dyn Database>,
+    workload: Box<dyn Workload>,
+}
+
+/// Admits a job that can be followed; an error says what in it cannot.
+pub fn admit(job: Job) -> Result<Admitted, String> {
+    let database = session::database(&job.target)?;
+    let workload = workload::of(&job.workload, job.seed)?;
+    let adds = |phase: &Phase| match phase {
+        Phase::Load { from_units, .. } => *from_units,
+        _ => 0,
+    };
+    let from = job.phases.iter().map(adds).max().unwrap_or(0);
+    let flaw = match workload.growing() {
+        _ if from == 0 => None,
+        None => Some(format!("from_units: the database of the workload {} does not grow", job.workload.name)),
+        Some(growing) if growing.units() <= from => {
+            Some("the workload must have more units than from_units".to_string())
+        }
+        Some(_) => None,
+    };
+    match job.flaw().or(flaw) {
+        Some(flaw) => Err(flaw),
+        None => Ok(Admitted { job, database, workload }),
+    }
+}
+
+/// The job as it was read by all who read a part of it.
+pub fn again(job: Job) -> Result<Job, String> {
+    let (target, workload) = (session::database(&job.target)?.target(), workload::again(&job.workload)?);
+    Ok(Job { target, workload, ..job })
+}
+
 /// Puts what was being done beside an engine's error.
 fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
     outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
 }
 
-/// Runs `job` and writes its events to `out`. Answers whether every phase ended; an error means that nobody listens.
-pub fn perform(job: &Job, out: &mut dyn Write) -> std::io::Result<bool> {
-    conclude(out, |events| phases(job, events))
+/// Runs a job and writes its events to `out`. Answers whether every phase ended; an error means that nobody listens.
+pub fn perform(admitted: &Admitted, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |events| phases(admitted, events))
 }
 
-fn phases(job: &Job, events: &mut EventWriter) -> Step<()> {
-    let workload = workload::of(&job.workload, job.seed);
+fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
+    let Admitted { job, database, workload } = admitted;
+    let (database, workload) = (database.as_ref(), workload.as_ref());
     // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
-    let mut own = Some(doing("opening the database", session::open(&job.target))?);
+    let mut own = Some(doing("opening the database", database.open())?);
     let first = own.as_mut().expect("just opened");
     events.write(&Event::Hello {
         protocol: PROTOCOL,
@@ -37,24 +75,24 @@ fn phases(job: &Job, events: &mut EventWriter) -> Step<()> {
     let mut runs = 0;
     for phase in &job.phases {
         match phase {
-            Phase::Load { sessions, one_by_one, from_warehouses } => {
+            Phase::Load { sessions, one_by_one, from_units } => {
                 own = None;
-                let (open, dialect) = (|| session::open(&job.target), session::dialect(&job.target));
-                let context = LoadContext::new(&open, dialect, job.seed, *sessions, *one_by_one, *from_warehouses);
-                load(&context, workload.as_ref(), events)?;
+                let open = || database.open();
+                let context = LoadContext::new(&open, database.dialect(), job.seed, *sessions, *one_by_one);
+                load(&context, workload, *from_units, events)?;
             }
             Phase::Check { at_least } => {
                 let told = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
-                check(workload.as_ref(), opened(&mut own, job)?, &told, events)?;
+                check(workload, opened(&mut own, database)?, &told, events)?;
             }
             Phase::Survey {} => {
-                let survey = doing("surveying transactions", workload.survey(opened(&mut own, job)?))?;
+                let survey = doing("surveying transactions", workload.survey(opened(&mut own, database)?))?;
                 events.write(&Event::Surveyed(survey))?;
             }
-            Phase::Ask { questions } => ask(questions, opened(&mut own, job)?, events)?,
+            Phase::Ask { questions } => ask(questions, opened(&mut own, database)?, events)?,
             Phase::Run(plan) => {
                 own = None;
-                let told = run(job, workload.as_ref(), plan, runs, &settings, events)?;
+                let told = run(admitted, plan, runs, &settings, events)?;
                 acknowledged.add(&told);
                 runs += 1;
             }
@@ -63,9 +101,9 @@ fn phases(job: &Job, events: &mut EventWriter) -> Step<()> {
     Ok(())
 }
 
-fn opened<'a>(own: &'a mut Option<Box<dyn Session>>, job: &Job) -> Step<&'a mut dyn Session> {
+fn opened<'a>(own: &'a mut Option<Box<dyn Session>>, database: &dyn Database) -> Step<&'a mut dyn Session> {
     if own.is_none() {
-        *own = Some(doing("opening the database again", session::open(&job.target))?);
+        *own = Some(doing("opening the database again", database.open())?);
     }
     Ok(own.as_mut().expect("opened above").as_mut())
 }
@@ -99,12 +137,15 @@ fn ask(questions: &[String], session: &mut dyn Session, events: &mut EventWriter
 /// How often the count of loaded rows is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-fn load(context: &LoadContext, workload: &dyn Workload, events: &mut EventWriter) -> Step<()> {
+fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events: &mut EventWriter) -> Step<()> {
     let began = Instant::now();
     let mut series = Vec::new();
     let mut unheard = None;
     let outcome = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| workload.load(context));
+        let loading = scope.spawn(|| match workload.growing() {
+            Some(growing) if from_units > 0 => growing.add(context, from_units),
+            _ => workload.load(context),
+        });
         let (mut told_s, mut told) = (0.0, (0, 0));
         loop {
             let ended = loading.is_finished();
@@ -150,8 +191,7 @@ fn check(
 }
 
 fn run(
-    job: &Job,
-    workload: &dyn Workload,
+    Admitted { job, database, workload }: &Admitted,
     plan: &RunPlan,
     run: u64,
     settings: &[Setting],
@@ -160,7 +200,7 @@ fn run(
     let mut terminals = Vec::new();
     let workers = workload.workers(plan.terminals);
     for number in 0..plan.terminals + workers {
-        let mut session = doing(&format!("opening terminal {number}'s session"), session::open(&job.target))?;
+        let mut session = doing(&format!("opening terminal {number}'s session"), database.open())?;
         let answers = inspect(session.as_mut(), &job.inspect)?;
         if answers != settings {
             events.write(&Event::Settings { terminal: Some(number), values: answers })?;

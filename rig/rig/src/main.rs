@@ -54,8 +54,7 @@ fn main() -> ExitCode {
 
 fn job() -> anyhow::Result<ExitCode> {
     die_with_parent();
-    let job: protocol::Job = read("Job")?;
-    admit("Job", job.protocol, job.flaw())?;
+    let job = admitted(read("Job")?)?;
     Ok(ended(job::perform(&job, &mut std::io::stdout().lock())))
 }
 
@@ -67,8 +66,7 @@ fn jobs() -> anyhow::Result<ExitCode> {
     for line in std::io::stdin().lock().lines() {
         let line = line.context("reading standard input")?;
         let job: protocol::Job = serde_json::from_str(&line).context("a line of standard input is no Job")?;
-        admit("Job", job.protocol, job.flaw())?;
-        performed = job::perform(&job, &mut std::io::stdout().lock());
+        performed = job::perform(&admitted(job)?, &mut std::io::stdout().lock());
         if performed.is_err() {
             break;
         }
@@ -79,18 +77,28 @@ fn jobs() -> anyhow::Result<ExitCode> {
 fn probe() -> anyhow::Result<ExitCode> {
     die_with_parent();
     let job: protocol::ProbeJob = read("ProbeJob")?;
-    admit("ProbeJob", job.protocol, job.flaw())?;
+    check_protocol(job.protocol)?;
+    if let Some(flaw) = job.flaw() {
+        bail!("standard input is no ProbeJob: {flaw}");
+    }
     Ok(ended(probe::perform(&job, &mut std::io::stdout().lock())))
 }
 
-fn admit(what: &str, spoken: u32, flaw: Option<String>) -> anyhow::Result<()> {
+fn admitted(job: protocol::Job) -> anyhow::Result<job::Admitted> {
+    check_protocol(job.protocol)?;
+    job::admit(job).map_err(not_a_job)
+}
+
+fn not_a_job(flaw: String) -> anyhow::Error {
+    anyhow::anyhow!("standard input is no Job: {flaw}")
+}
+
+/// Both sides must speak the same protocol.
+fn check_protocol(spoken: u32) -> anyhow::Result<()> {
     if spoken != protocol::PROTOCOL {
         bail!("the job speaks protocol {spoken}, this rig {}; install acidtest again", protocol::PROTOCOL);
     }
-    match flaw {
-        Some(flaw) => bail!("standard input is no {what}: {flaw}"),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn ended(performed: std::io::Result<bool>) -> ExitCode {
@@ -118,13 +126,13 @@ fn read<T: serde::de::DeserializeOwned>(what: &str) -> anyhow::Result<T> {
 }
 
 fn samples() -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(&protocol::samples::all())?;
+    let text = serde_json::to_string_pretty(&protocol::samples::all(&session::samples(), &workload::samples()))?;
     writeln!(std::io::stdout(), "{text}").context("writing standard output")
 }
 
 fn echo(kind: &str) -> anyhow::Result<()> {
     let text = match kind {
-        "Job" => serde_json::to_string(&read::<protocol::Job>(kind)?)?,
+        "Job" => serde_json::to_string(&job::again(read(kind)?).map_err(not_a_job)?)?,
         "ProbeJob" => serde_json::to_string(&read::<protocol::ProbeJob>(kind)?)?,
         "Event" => serde_json::to_string(&read::<protocol::Event>(kind)?)?,
         "DiskSpec" => serde_json::to_string(&read::<protocol::DiskSpec>(kind)?)?,

@@ -825,7 +825,7 @@ fn what_is_no_job_is_refused() {
         assert_refused(input.as_bytes());
     }
     assert_refused(b"\xff\xfe\x00");
-    assert_refused(with(full_job(&place), [("protocol", json!(2))]).to_string().as_bytes());
+    assert_refused(with(full_job(&place), [("protocol", json!(protocol::PROTOCOL + 1))]).to_string().as_bytes());
     for (at, wrong) in [
         ("/seed", json!(-1)),
         ("/seed", json!("42")),

@@ -51,7 +51,7 @@ fn small(warehouses: u32) -> Value {
 }
 
 fn adding(from: u32) -> Value {
-    with(load(), [("from_warehouses", json!(from))])
+    with(load(), [("from_units", json!(from))])
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn warehouses_are_added_to_nothing_but_the_database_asked_for() {
     assert!(message.starts_with("the database does not hold 2 warehouses: "), "{message}");
     let ended = perform(&place.job(small(2), vec![adding(2)]));
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("warehouses must be more than from_warehouses"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the workload must have more units than from_units"), "{}", ended.stderr);
     let ended = perform(&place.job(tpcb(1), vec![adding(2)]));
-    assert!(ended.stderr.contains("from_warehouses is for the workload tpcc"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the database of the workload tpcb does not grow"), "{}", ended.stderr);
 }
 
 #[test]

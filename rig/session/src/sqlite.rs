@@ -3,8 +3,10 @@
 //! Transactions that write begin with `BEGIN IMMEDIATE`: a deferred transaction that turns into a writer is refused at
 //! once (SQLITE_BUSY without the busy handler) when another wrote meanwhile; see <https://sqlite.org/lang_transaction.html>.
 
+use crate::registry::Engine;
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, ErrorCode, ToSql};
+use serde::{Deserialize, Serialize};
 use std::task::Poll;
 use std::time::Duration;
 use transaction::{Bulk, Class, Dialect, OneByOne, Outcome, Request, Session, SessionError, Sink, Statement, Value};
@@ -17,16 +19,56 @@ pub struct Sqlite {
 
 const STATEMENTS_MAX: usize = 256;
 
-impl Sqlite {
-    pub fn open(path: &str, setup: &[String], busy_timeout_ms: u32) -> Outcome<Sqlite> {
+static DIALECT: Dialect = Dialect {
+    name: "sqlite",
+    engine: "SQLite",
+    one_writer: true,
+    keys_after_load: false,
+    // The rowid: "bigint" would add an index of its own beside it.
+    key: "integer primary key",
+    small_key: "integer primary key",
+    own_key: "integer primary key",
+    by_key: "without rowid",
+    datetime: "timestamp",
+    bytes: "",
+    char_length: "length",
+    div: "/",
+    first_row: "limit 1",
+    procedures: None,
+    settle: None,
+    recount: None,
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Database file; created by the load phase when absent.
+    path: String,
+    /// Statements run on every new session, before anything else (`PRAGMA ...`).
+    setup: Vec<String>,
+    /// How long a session waits for another's lock before the attempt counts as a conflict.
+    busy_timeout_ms: u32,
+}
+
+impl Engine for Sqlite {
+    const NAME: &'static str = "sqlite";
+    const DIALECT: &'static Dialect = &DIALECT;
+    type Target = Target;
+
+    fn open(Target { path, setup, busy_timeout_ms }: &Target) -> Outcome<Sqlite> {
         let connection = Connection::open(path).map_err(said)?;
-        connection.busy_timeout(Duration::from_millis(busy_timeout_ms.into())).map_err(said)?;
+        connection.busy_timeout(Duration::from_millis((*busy_timeout_ms).into())).map_err(said)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         let mut session = Sqlite { connection, statements: Vec::new() };
         for sql in setup {
             session.rows(sql)?; // a pragma may answer a row
         }
         Ok(session)
+    }
+
+    fn samples() -> Vec<Target> {
+        let setup = vec!["pragma journal_mode = wal".into()];
+        vec![Target { path: "/data/x.db".into(), setup, busy_timeout_ms: 60_000 }]
     }
 }
 
@@ -80,8 +122,8 @@ fn value(found: ValueRef<'_>) -> Value {
 }
 
 impl Session for Sqlite {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
     }
 
     fn engine_version(&mut self) -> Outcome<String> {
@@ -124,6 +166,10 @@ impl Session for Sqlite {
             found.push((0..columns).map(|c| row.get_ref(c).map(value)).collect::<Result<_, _>>().map_err(said)?);
         }
         Ok(found)
+    }
+
+    fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {
+        self.rows(&format!("explain query plan {query}"))
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {

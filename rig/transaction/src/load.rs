@@ -10,11 +10,10 @@ pub type Open<'a> = &'a (dyn Fn() -> Outcome<Box<dyn Session>> + Sync);
 
 pub struct LoadContext<'a> {
     open: Open<'a>,
-    dialect: Dialect,
+    dialect: &'static Dialect,
     seed: u64,
     sessions: usize,
     one_by_one: bool,
-    from_warehouses: u32,
     expected: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
@@ -23,26 +22,19 @@ pub struct LoadContext<'a> {
 impl<'a> LoadContext<'a> {
     pub fn new(
         open: Open<'a>,
-        dialect: Dialect,
+        dialect: &'static Dialect,
         seed: u64,
         sessions: u32,
         one_by_one: bool,
-        from_warehouses: u32,
     ) -> LoadContext<'a> {
-        // SQLite admits one writer.
-        let sessions = if dialect == Dialect::Sqlite { 1 } else { sessions as usize };
+        let sessions = if dialect.one_writer { 1 } else { sessions as usize };
         let (expected, rows, bytes) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        LoadContext { open, dialect, seed, sessions, one_by_one, from_warehouses, expected, rows, bytes }
+        LoadContext { open, dialect, seed, sessions, one_by_one, expected, rows, bytes }
     }
 
     /// Seed of every random value that is loaded.
     pub fn seed(&self) -> u64 {
         self.seed
-    }
-
-    /// How many are loaded already.
-    pub fn warehouses_there(&self) -> i64 {
-        self.from_warehouses.into()
     }
 
     pub fn sessions(&self) -> usize {
@@ -143,7 +135,7 @@ impl<'a> LoadContext<'a> {
         statements.into_iter().try_for_each(|sql| session.batch(sql.as_ref()))
     }
 
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> &'static Dialect {
         self.dialect
     }
 }

@@ -1,7 +1,7 @@
 //! One client session of an engine. Workloads speak to the [`Session`] trait and never name an engine;
-//! what differs between engines in SQL is looked up by [`Dialect`] beside the workload.
+//! the words in which engines' SQL differs come with it, as its [`Dialect`].
 
-use crate::{Bulk, Outcome, Value};
+use crate::{Bulk, Dialect, Outcome, Value};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
@@ -9,14 +9,6 @@ use std::task::Poll;
 /// Names a statement prepared on a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statement(pub usize);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    Sqlite,
-    Firebird,
-    Postgres,
-    Mysql,
-}
 
 /// What a caller on the measured path asks of a session. Statements run inside a transaction that was begun.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +35,7 @@ pub type Sink<'a> = &'a mut dyn FnMut(&[Value]);
 /// sessions of a server; scripts use them through [`Client`](crate::Client). Everything else may wait, and is
 /// not on the measured path.
 pub trait Session: Send {
-    fn dialect(&self) -> Dialect;
+    fn dialect(&self) -> &'static Dialect;
     /// The version the engine itself reports.
     fn engine_version(&mut self) -> Outcome<String>;
     fn prepare(&mut self, sql: &str) -> Outcome<Statement>;
@@ -67,6 +59,11 @@ pub trait Session: Send {
 
     /// All rows of a query that is run once, in a transaction of its own.
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>>;
+
+    /// How the engine would run a query, in its own words.
+    fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {
+        self.rows(&format!("explain {query}"))
+    }
 
     /// Begins to fill `columns` of `table`, by the fastest way that the engine offers a client. Nothing is sure to be
     /// there before [`Bulk::finish`].

@@ -25,6 +25,11 @@ pub trait Workload: Sync {
     /// Creates the schema and fills it. The rows do not depend on how many sessions fill it.
     fn load(&self, context: &LoadContext) -> Outcome<()>;
 
+    /// What a workload has whose database can grow; none of others.
+    fn growing(&self) -> Option<&dyn Growing> {
+        None
+    }
+
     /// The consistency conditions, each with the figures compared.
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>>;
 
@@ -46,4 +51,14 @@ pub trait Workload: Sync {
 
     /// What one terminal, or one worker, does, its statements prepared on `session`.
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>>;
+}
+
+/// A workload whose loaded database can be added to.
+pub trait Growing {
+    /// How many units of the workload's own size (warehouses) its database has.
+    fn units(&self) -> u32;
+
+    /// Loads the units after the first `from`, which must be there, all of them and no others. The rows are those of a load
+    /// of all at once.
+    fn add(&self, context: &LoadContext, from: u32) -> Outcome<()>;
 }

@@ -2,36 +2,51 @@
 //!
 //! Source: MySQL bug 31876, whose benchmark is 500 insert-and-commit pairs.
 
-use super::{commit, condition, number, LETTERS};
+use crate::registry::Kind;
+use crate::sql::filled;
+use crate::{commit, condition, number, LETTERS};
 use protocol::Condition;
 use rand::Rng as _;
+use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value,
-    Workload,
+    Acknowledged, Attempt, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
+/// One table, one insert and one commit a transaction.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Commits {
-    pub row_bytes: u32,
+    /// Bytes of text in each inserted row.
+    row_bytes: u32,
+}
+
+impl Kind for Commits {
+    const NAME: &'static str = "commits";
+
+    fn flaw(&self) -> Option<String> {
+        None
+    }
+
+    fn samples() -> Vec<Commits> {
+        vec![Commits { row_bytes: 100 }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
 }
 
 impl Workload for Commits {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let id = match context.dialect() {
-            // SQLite's rowid: "bigint" would add an index of its own beside it.
-            Dialect::Sqlite => "integer primary key",
-            _ => "bigint not null primary key",
-        };
         let width = self.row_bytes.max(1);
-        context.statements([format!("create table commits (id {id}, terminal integer, payload varchar({width}))")])
+        let sql = "create table commits (id {key}, terminal integer, payload varchar({width}))";
+        context.statements([filled(sql, context.dialect(), &[("width", &width)])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let rows = number(session, "select count(*) from commits")?;
-        let length = match session.dialect() {
-            Dialect::Sqlite => "length",
-            _ => "char_length",
-        };
-        let sql = format!("select count(*) from commits where {length}(payload) <> {}", self.row_bytes);
+        let sql = "select count(*) from commits where {char_length}(payload) <> {wanted}";
+        let sql = filled(sql, session.dialect(), &[("wanted", &self.row_bytes)])?;
         let short = number(session, &sql)?;
         Ok(vec![
             condition(

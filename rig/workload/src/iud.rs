@@ -3,15 +3,37 @@
 //! The simple test that users of Firebird hand around: 5,000 inserts, each a statement of its own, then the rest. Each
 //! terminal does it to rows of its own, so that after a whole round the table is empty again.
 
-use super::{commit, condition, number, FILLER};
+use crate::registry::Kind;
+use crate::sql::filled;
+use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
+use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Class, Client, Dialect, Drawn, Ended, KindSpec, LoadContext, Outcome, Refused, Rng, Script,
-    Seat, Session, SessionError, Statement, Value, Workload,
+    Acknowledged, Attempt, Class, Client, Drawn, Ended, KindSpec, LoadContext, Outcome, Refused, Rng, Script, Seat,
+    Session, SessionError, Statement, Value, Workload,
 };
 
+/// Insert `rows` rows, select all, update all, delete all.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Iud {
-    pub rows: u32,
+    rows: u32,
+}
+
+impl Kind for Iud {
+    const NAME: &'static str = "iud";
+
+    fn flaw(&self) -> Option<String> {
+        flaw_if_zero("rows", self.rows)
+    }
+
+    fn samples() -> Vec<Iud> {
+        vec![Iud { rows: 5_000 }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
 }
 
 const INSERT: usize = 0;
@@ -27,12 +49,9 @@ const KINDS: [KindSpec; 4] = [
 
 impl Workload for Iud {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let id = match context.dialect() {
-            Dialect::Sqlite => "integer primary key",
-            _ => "bigint not null primary key",
-        };
-        let columns = "owner bigint not null, updates integer not null, payload varchar(100) not null";
-        context.statements([format!("create table iud (id {id}, {columns})")])
+        let sql = "create table iud (id {key}, owner bigint not null, updates integer not null, \
+                   payload varchar(100) not null)";
+        context.statements([filled(sql, context.dialect(), &[])?])
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
@@ -48,11 +67,8 @@ impl Workload for Iud {
         let torn = owners.iter().filter(|owner| owner[0] != wanted).count();
         let uneven = owners.iter().filter(|owner| owner[1] != owner[2] || !(0..=1).contains(&owner[1])).count();
         let ids = number(session, "select count(distinct id) from iud")?;
-        let length = match session.dialect() {
-            Dialect::Sqlite => "length",
-            _ => "char_length",
-        };
-        let short = number(session, &format!("select count(*) from iud where {length}(payload) <> 100"))?;
+        let whole = filled("select count(*) from iud where {char_length}(payload) <> 100", session.dialect(), &[])?;
+        let short = number(session, &whole)?;
         Ok(vec![
             condition(
                 "inserts_and_deletes_match_acknowledged",

@@ -4,18 +4,48 @@
 //! Transaction `n` of a terminal inserts `parts` rows in each of two tables and sets the terminal's counter to `n`. What
 //! a row must hold follows from its place alone. Number 0 of each terminal comes with the load.
 
-use super::{commit, condition, number, LETTERS};
+use crate::registry::Kind;
+use crate::sql::filled;
+use crate::{commit, condition, flaw_if_zero, number, LETTERS};
 use protocol::{Condition, Survey, SurveyedTerminal, Torn};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use transaction::{
-    Acknowledged, Attempt, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value,
-    Workload,
+    Acknowledged, Attempt, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
+/// Transactions that carry their number in every row that they write.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Numbered {
-    pub terminals: u64,
-    pub parts: u64,
-    pub row_bytes: usize,
+    /// At least as many as submit transactions.
+    terminals: u32,
+    /// Rows that a transaction writes in each of two tables.
+    parts: u32,
+    /// Bytes of text in each row.
+    row_bytes: u32,
+}
+
+const TERMINALS_MAX: u32 = 10_000;
+const PARTS_MAX: u32 = 1 << PART_BITS;
+
+impl Kind for Numbered {
+    const NAME: &'static str = "numbered";
+
+    fn flaw(&self) -> Option<String> {
+        if self.terminals > TERMINALS_MAX || self.parts > PARTS_MAX {
+            return Some("terminals or parts is out of range".to_string());
+        }
+        flaw_if_zero("terminals and parts", self.terminals.min(self.parts))
+    }
+
+    fn samples() -> Vec<Numbered> {
+        vec![Numbered { terminals: 4, parts: 3, row_bytes: 100 }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
 }
 
 const TABLES: [&str; 2] = ["numbered_left", "numbered_right"];
@@ -27,7 +57,7 @@ const SEQ_BITS: u32 = 40;
 impl Numbered {
     fn row(&self, table: usize, terminal: u64, seq: u64, part: u64) -> [Value; 5] {
         let id = row_id(terminal, seq, part);
-        let payload = Value::Text(payload(table, id, self.row_bytes));
+        let payload = Value::Text(payload(table, id, self.row_bytes as usize));
         [Value::Int(id as i64), Value::Int(terminal as i64), Value::Int(seq as i64), Value::Int(part as i64), payload]
     }
 }
@@ -55,22 +85,17 @@ fn payload(table: usize, id: u64, bytes: usize) -> String {
 
 impl Workload for Numbered {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        let id = match context.dialect() {
-            // SQLite's rowid: "bigint" would add an index of its own beside it.
-            Dialect::Sqlite => "integer primary key",
-            _ => "bigint not null primary key",
-        };
         let width = self.row_bytes.max(1);
-        let rows = TABLES.map(|table| {
-            format!(
-                "create table {table} (id {id}, terminal integer, seq bigint, part integer, payload varchar({width}))"
-            )
-        });
+        let rows = |table| {
+            let sql = "create table {table} (id {key}, terminal integer, seq bigint, part integer, \
+                       payload varchar({width}))";
+            filled(sql, context.dialect(), &[("table", &table), ("width", &width)])
+        };
         let counters = "create table numbered_counters (terminal integer not null primary key, seq bigint)".to_string();
-        context.statements(rows.into_iter().chain([counters]))?;
+        context.statements([rows(TABLES[0])?, rows(TABLES[1])?, counters])?;
         let mut session = context.session()?;
         for (table, name) in TABLES.into_iter().enumerate() {
-            let mut rows = (0..self.terminals).flat_map(|t| (0..self.parts).map(move |part| (t, part)));
+            let mut rows = (0..self.terminals).flat_map(|t| (0..self.parts).map(move |part| (t.into(), part.into())));
             context.fill(session.as_mut(), name, &COLUMNS, |values| {
                 let Some((terminal, part)) = rows.next() else { return false };
                 values.clear();
@@ -82,7 +107,7 @@ impl Workload for Numbered {
         context.fill(session.as_mut(), "numbered_counters", &["terminal", "seq"], |values| {
             let Some(terminal) = terminals.next() else { return false };
             values.clear();
-            values.extend([Value::Int(terminal as i64), Value::Int(0)]);
+            values.extend([Value::Int(terminal.into()), Value::Int(0)]);
             true
         })?;
         Ok(())
@@ -92,10 +117,11 @@ impl Workload for Numbered {
         let mut found = Vec::new();
         for table in TABLES {
             let rows = number(session, &format!("select count(*) from {table}"))?;
-            let transactions = rows / self.parts as i64 - self.terminals as i64;
+            let parts = i64::from(self.parts);
+            let transactions = rows / parts - i64::from(self.terminals);
             found.push(condition(
                 &format!("{table}_matches_acknowledged"),
-                rows % self.parts as i64 == 0 && acknowledged.agrees(transactions),
+                rows % parts == 0 && acknowledged.agrees(transactions),
                 format!("{rows} rows, {}", acknowledged.shown(acknowledged.committed)),
             ));
         }
@@ -157,7 +183,7 @@ impl Script for Commit {
             client.begin().await?;
             for table in 0..TABLES.len() {
                 for part in 0..self.workload.parts {
-                    let row = self.workload.row(table, self.terminal, self.seq, part);
+                    let row = self.workload.row(table, self.terminal, self.seq, part.into());
                     client.change_one(self.inserts[table], &row).await?;
                 }
                 if table == 0 {
@@ -194,7 +220,10 @@ impl Surveyor<'_> {
             self.strays += 1;
             return;
         };
-        if terminal >= self.workload.terminals || part >= self.workload.parts || seq >> (SEQ_BITS - PART_BITS) != 0 {
+        if terminal >= self.workload.terminals.into()
+            || part >= self.workload.parts.into()
+            || seq >> (SEQ_BITS - PART_BITS) != 0
+        {
             self.strays += 1;
             return;
         }
@@ -204,7 +233,7 @@ impl Surveyor<'_> {
         found.parts[bit / 128] |= 1 << (bit % 128);
         // Some engines answer numbers as text: the values are compared, not their types.
         let right = id == row_id(terminal, seq, part)
-            && matches!(&row[4], Value::Text(text) if *text == payload(table, id, self.workload.row_bytes));
+            && matches!(&row[4], Value::Text(text) if *text == payload(table, id, self.workload.row_bytes as usize));
         if twice || !right {
             found.wrong += 1;
         } else {
@@ -213,9 +242,14 @@ impl Surveyor<'_> {
     }
 
     fn told(self, counters: &[Vec<Value>]) -> Survey {
-        let expected = self.workload.parts * TABLES.len() as u64;
+        let expected = u64::from(self.workload.parts) * TABLES.len() as u64;
         let mut terminals: Vec<SurveyedTerminal> = (0..self.workload.terminals)
-            .map(|terminal| SurveyedTerminal { terminal, counter: None, whole: Vec::new(), torn: Vec::new() })
+            .map(|terminal| SurveyedTerminal {
+                terminal: terminal.into(),
+                counter: None,
+                whole: Vec::new(),
+                torn: Vec::new(),
+            })
             .collect();
         let mut strays = self.strays;
         for row in counters {

@@ -3,12 +3,15 @@
 //! Source: sysbench 1.0.20, `oltp_common.lua` and `oltp_read_write.lua` with their default options. Rows are drawn by
 //! its default distribution, `special`.
 
-use super::{commit, condition, number};
+use crate::registry::Kind;
+use crate::sql::filled;
+use crate::{commit, condition, flaw_if_zero, number};
 use protocol::Condition;
 use rand::{Rng as _, RngExt as _, SeedableRng};
+use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Class, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session,
-    SessionError, Statement, Value, Workload,
+    Acknowledged, Attempt, Class, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, SessionError,
+    Statement, Value, Workload,
 };
 
 const POINT_SELECTS: usize = 10;
@@ -19,37 +22,55 @@ const PAD_GROUPS: usize = 5;
 const CHUNK: i64 = 10_000;
 const COLUMNS: [&str; 4] = ["id", "k", "c", "pad"];
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Oltp {
-    pub tables: i64,
-    pub table_rows: i64,
+    tables: u32,
+    /// Rows of each.
+    table_rows: u32,
+}
+
+impl Kind for Oltp {
+    const NAME: &'static str = "oltp";
+
+    fn flaw(&self) -> Option<String> {
+        flaw_if_zero("tables and table_rows", self.tables.min(self.table_rows))
+    }
+
+    fn samples() -> Vec<Oltp> {
+        vec![Oltp { tables: 2, table_rows: 1_000 }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
+}
+
+impl Oltp {
+    fn rows(&self) -> i64 {
+        self.table_rows.into()
+    }
 }
 
 impl Workload for Oltp {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        // As in `tpcb`: the key is the table itself, or it is built over all rows.
-        let (id, key_after) = match context.dialect() {
-            Dialect::Sqlite => ("integer primary key", false),
-            Dialect::Mysql => ("integer not null primary key", false),
-            Dialect::Firebird | Dialect::Postgres => ("integer not null", true),
-        };
-        context.statements((1..=self.tables).map(|table| {
-            format!(
-                "create table sbtest{table} (id {id}, k integer default 0 not null, \
-                 c char(120) default '' not null, pad char(60) default '' not null)"
-            )
-        }))?;
-        context.expect((self.tables * self.table_rows) as u64);
+        let dialect = context.dialect();
+        let sql = "create table sbtest{table} (id {later_small_key}, k integer default 0 not null, \
+                   c char(120) default '' not null, pad char(60) default '' not null)";
+        let create = (1..=self.tables).map(|table| filled(sql, dialect, &[("table", &table)]));
+        context.statements(create.collect::<Outcome<Vec<_>>>()?)?;
+        context.expect(u64::from(self.tables) * u64::from(self.table_rows));
         let chunks = (1..=self.tables)
-            .flat_map(|table| (0..self.table_rows).step_by(CHUNK as usize).map(move |before| (table, before)));
+            .flat_map(|table| (0..self.rows()).step_by(CHUNK as usize).map(move |before| (table, before)));
         context.each(chunks.collect(), |session, (table, before)| {
-            let mut rng = Rng::seed_from_u64(context.seed() ^ (((table as u64) << 32) + before as u64 + 1));
-            let last = self.table_rows.min(before + CHUNK);
+            let mut rng = Rng::seed_from_u64(context.seed() ^ ((u64::from(table) << 32) + before as u64 + 1));
+            let last = self.rows().min(before + CHUNK);
             let mut next = before + 1;
             context
                 .fill(session, &format!("sbtest{table}"), &COLUMNS, |row| {
                     row.resize(COLUMNS.len(), Value::Null);
                     row[0] = Value::Int(next);
-                    row[1] = Value::Int(special(&mut rng, self.table_rows));
+                    row[1] = Value::Int(special(&mut rng, self.rows()));
                     digits(&mut row[2], C_GROUPS, &mut rng);
                     digits(&mut row[3], PAD_GROUPS, &mut rng);
                     next += 1;
@@ -60,15 +81,12 @@ impl Workload for Oltp {
         context.statements((1..=self.tables).flat_map(|table| {
             let key = format!("alter table sbtest{table} add constraint pk_sbtest{table} primary key (id)");
             let index = format!("create index k_{table} on sbtest{table} (k)");
-            key_after.then_some(key).into_iter().chain([index])
+            dialect.keys_after_load.then_some(key).into_iter().chain([index])
         }))
     }
 
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let length = match session.dialect() {
-            Dialect::Sqlite => "length",
-            _ => "char_length",
-        };
+        let length = session.dialect().char_length;
         let (c, pad) = (C_GROUPS * 12 - 1, PAD_GROUPS * 12 - 1);
         let (mut rows, mut foreign, mut below, mut cut) = (0, 0, 0, 0);
         for table in 1..=self.tables {
@@ -79,7 +97,7 @@ impl Workload for Oltp {
             // Some engines fill a char up with blanks.
             cut += count(&format!(" where {length}(trim(c)) <> {c} or {length}(trim(pad)) <> {pad}"))?;
         }
-        let wanted = self.tables * self.table_rows;
+        let wanted = i64::from(self.tables) * self.rows();
         Ok(vec![
             // Each transaction deletes a row and inserts it again. The key admits no id twice.
             condition("rows_are_unchanged_in_number", rows == wanted, format!("{rows} rows, {wanted} wanted")),
@@ -113,7 +131,7 @@ impl Workload for Oltp {
         };
         Ok(Box::new(ReadWrite {
             tables: (1..=self.tables).map(prepare).collect::<Outcome<_>>()?,
-            table_rows: self.table_rows,
+            table_rows: self.rows(),
             points: Asked::new(),
             ranges: std::array::from_fn(|_| Asked::new()),
             update_index: Asked::new(),

@@ -4,12 +4,14 @@
 //! account, its teller and its branch by the same amount and writes history (clause 1.2). The teller is drawn uniformly;
 //! the account belongs to the teller's branch in 85 of 100 transactions, to another otherwise (clause 5.3.5).
 
-use super::{commit, condition, number, FILLER};
+use crate::registry::Kind;
+use crate::sql::{filled, Values};
+use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
 use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
 use transaction::{
-    Acknowledged, Attempt, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value,
-    Workload,
+    Acknowledged, Attempt, Client, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session, Statement, Value, Workload,
 };
 
 pub const TELLERS: i64 = 10;
@@ -17,8 +19,33 @@ pub const ACCOUNTS: i64 = 100_000;
 const DELTA_MAX: i64 = 999_999;
 const CHUNK: i64 = 25_000;
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tpcb {
-    pub scale: i64,
+    /// Branches.
+    scale: u32,
+}
+
+impl Kind for Tpcb {
+    const NAME: &'static str = "tpcb";
+
+    fn flaw(&self) -> Option<String> {
+        flaw_if_zero("scale", self.scale)
+    }
+
+    fn samples() -> Vec<Tpcb> {
+        vec![Tpcb { scale: 2 }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
+}
+
+impl Tpcb {
+    fn scale(&self) -> i64 {
+        self.scale.into()
+    }
 }
 
 /// Names of a table, its number of rows a branch, its row's columns after the key.
@@ -70,23 +97,19 @@ const HISTORY: &str = "create table history (tid integer not null, bid integer n
 impl Workload for Tpcb {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let dialect = context.dialect();
-        // SQLite's rowid is the key itself, and InnoDB keeps a table in the order of its key; elsewhere the index is built
-        // once over all rows.
-        let (kind, key_after) = match dialect {
-            Dialect::Sqlite => ("integer primary key", false),
-            Dialect::Mysql => ("bigint not null primary key", false),
-            Dialect::Firebird | Dialect::Postgres => ("bigint not null", true),
-        };
-        let create =
-            TABLES.iter().map(|table| format!("create table {} ({} {kind}, {})", table.name, table.key, table.columns));
-        context.statements(std::iter::once(HISTORY.to_string()).chain(create))?;
+        let create = TABLES.iter().map(|Table { name, key, columns, .. }| {
+            let values: Values = &[("name", name), ("column", key), ("columns", columns)];
+            filled("create table {name} ({column} {later_key}, {columns})", dialect, values)
+        });
+        let create: Vec<_> = std::iter::once(Ok(HISTORY.to_string())).chain(create).collect::<Outcome<_>>()?;
+        context.statements(create)?;
         let mut chunks = Vec::new();
         for table in &TABLES {
-            let rows = self.scale * table.per_branch;
+            let rows = self.scale() * table.per_branch;
             chunks
                 .extend((0..rows).step_by(CHUNK as usize).map(|before| (table, before + 1, rows.min(before + CHUNK))));
         }
-        context.expect(TABLES.iter().map(|table| self.scale * table.per_branch).sum::<i64>() as u64);
+        context.expect(TABLES.iter().map(|table| self.scale() * table.per_branch).sum::<i64>() as u64);
         context.each(chunks, |session, (table, first, last)| {
             let mut next = first;
             let filler = Value::Text(FILLER[..table.filler].to_string());
@@ -104,7 +127,7 @@ impl Workload for Tpcb {
                 })
                 .map(|_| ())
         })?;
-        let keys = TABLES.iter().filter(|_| key_after).map(|table| {
+        let keys = TABLES.iter().filter(|_| dialect.keys_after_load).map(|table| {
             let Table { name, key, .. } = table;
             format!("alter table {name} add constraint pk_{name} primary key ({key})")
         });
@@ -115,7 +138,7 @@ impl Workload for Tpcb {
         let mut found = Vec::new();
         for table in &TABLES {
             let rows = number(session, &format!("select count(*) from {}", table.name))?;
-            let right = self.scale * table.per_branch;
+            let right = self.scale() * table.per_branch;
             found.push(condition(
                 &format!("{}_cardinality", table.name),
                 rows == right,
@@ -164,7 +187,7 @@ impl Workload for Tpcb {
 
     fn script(&self, session: &mut dyn Session, _: Seat) -> Outcome<Box<dyn Script>> {
         Ok(Box::new(Transfer {
-            scale: self.scale,
+            scale: self.scale(),
             update_account: session.prepare("update accounts set abalance = abalance + ? where aid = ?")?,
             read_account: session.prepare("select abalance from accounts where aid = ?")?,
             update_teller: session.prepare("update tellers set tbalance = tbalance + ? where tid = ?")?,

@@ -11,7 +11,7 @@ from acidtest.analysis.summary import median
 from acidtest.audit.bench import OURS, EngineName, Published, Statement, Where
 from acidtest.audit.drive import turns_per_s
 from acidtest.journal.protocol import RunResult
-from acidtest.workload import BY_KIND, unit
+from acidtest.workload import BY_KIND, WorkloadSpec, unit
 
 
 def published(row: Row, name: str, where: Where, engine: EngineName | None) -> Iterator[Published]:
@@ -59,22 +59,26 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
 def _durable_rate(row: Row) -> float | None:
     """Commits a second, each on the drive before the next of its terminal began; None where that is not claimed.
 
-    Several terminals may share a flush; of one terminal each commit waits for a flush of its own.
+    Several terminals may share a flush; of one terminal each commit waits for a flush of its own. The first one of each
+    terminal is not counted: it may find the drive anywhere in its turn.
     """
     spec = BY_KIND.get(str(row.first.workload.get("kind")))
-    if spec is None or any(r.durability != "drive" for r in row.done):
-        return None
-    if spec.ALWAYS_WRITES:
-        return median(row.goodput_per_s())
-    if not spec.WRITING_KINDS:
+    if spec is None or not (spec.ALWAYS_WRITES or spec.WRITING_KINDS) or any(r.durability != "drive" for r in row.done):
         return None
     return median(
         [
-            sum(of.committed for of in result.kinds if of.name in spec.WRITING_KINDS) / result.measured_s
+            max(0.0, _written(result, spec) - result.terminals) / result.measured_s
             for result in row.results()
             if result.measured_s > 0
         ]
     )
+
+
+def _written(result: RunResult, spec: type[WorkloadSpec]) -> float:
+    """The commits that have changed rows."""
+    if spec.ALWAYS_WRITES:
+        return result.goodput_per_s * result.measured_s
+    return sum(of.committed for of in result.kinds if of.name in spec.WRITING_KINDS)
 
 
 def _in_turn(row: Row) -> tuple[float, ...]:

@@ -36,4 +36,4 @@ def job_for(
 
 def load_phase(loaded: int = 0) -> LoadPhase:
     """A load by as many sessions as this machine has processors, on top of ``loaded`` units of the workload's size."""
-    return LoadPhase(sessions=os.cpu_count() or 1, from_warehouses=loaded)
+    return LoadPhase(sessions=os.cpu_count() or 1, from_units=loaded)

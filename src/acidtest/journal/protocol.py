@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 class Message(BaseModel):
@@ -70,7 +70,7 @@ class LoadPhase(Message):
     phase: Literal["load"] = "load"
     sessions: int = 1
     one_by_one: bool = False
-    from_warehouses: int = 0  # tpcc: the database has so many, and gets those after them
+    from_units: int = 0  # of a workload that grows: the database has so many, and gets those after them
 
 
 class CheckPhase(Message):

@@ -17,7 +17,7 @@ from acidtest.analysis.summary import Summary, median, ratio
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import name_of
-from acidtest.workload import unit
+from acidtest.workload import unit as unit_of
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class SideBySide:
 
     def show(self, console: Console) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        unit = "/".join(dict.fromkeys(unit(str(pair.one.first.workload["kind"])) for pair in self.pairs)) or "commits"
-        for head in ("levels", f"A {unit}/s", f"B {unit}/s", "B (A = 100)", "95 %", "B is"):
+        counted = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
+        for head in ("levels", f"A {counted}/s", f"B {counted}/s", "B (A = 100)", "95 %", "B is"):
             table.add_column(head, justify="left" if head in ("levels", "B is") else "right")
         for pair in self.pairs:
             table.add_row(*pair.shown())

@@ -100,7 +100,7 @@ pub fn scan(size_mb: u32, read: &str) -> Value {
 }
 
 pub fn load() -> Value {
-    json!({"phase": "load", "sessions": 1, "one_by_one": false, "from_warehouses": 0})
+    json!({"phase": "load", "sessions": 1, "one_by_one": false, "from_units": 0})
 }
 
 pub fn check() -> Value {

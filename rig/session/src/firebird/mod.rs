@@ -5,15 +5,16 @@
 
 mod bulk;
 
-use protocol::{FirebirdIsolation, FirebirdLockResolution, Target};
+use crate::registry::Engine;
 use rsfbclient_core::{
     charset::UTF_8, Column, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, FreeStmtOp,
     SqlType, StmtType, TrDataAccessMode, TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion,
     TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
+use serde::{Deserialize, Serialize};
 use std::task::Poll;
-use transaction::{Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use transaction::{Bulk, Class, Dialect, Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value};
 
 type Client = NativeFbClient<DynLoad>;
 type Handle = <Client as FirebirdClientDbOps>::DbHandle;
@@ -37,12 +38,73 @@ pub struct Firebird {
     remote: bool,
 }
 
-impl Firebird {
-    pub fn open(target: &Target) -> Outcome<Firebird> {
-        let Target::Firebird { library, database, user, remote, isolation, lock_resolution, lock_timeout_s } = target
-        else {
-            unreachable!("session::open matches the target");
-        };
+static DIALECT: Dialect = Dialect {
+    name: "firebird",
+    engine: "Firebird",
+    one_writer: false,
+    keys_after_load: true,
+    key: "bigint not null primary key",
+    small_key: "integer not null primary key",
+    own_key: "bigint not null primary key",
+    by_key: "",
+    datetime: "timestamp",
+    bytes: "character set ascii",
+    char_length: "char_length",
+    div: "/",
+    first_row: "rows 1",
+    procedures: Some(Procedures { call: "execute procedure", call_for_row: "select * from" }),
+    settle: None,
+    recount: Some("set statistics index {index}"),
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Full path of the client library to load (`libfbclient.so.2`); the embedded engine comes with it.
+    library: String,
+    /// Path (embedded) or path on the server (remote) of an existing database.
+    database: String,
+    user: String,
+    /// `null` for an embedded engine.
+    remote: Option<Remote>,
+    isolation: Isolation,
+    lock_resolution: LockResolution,
+    /// Seconds a `wait` transaction waits; `null` waits until the engine breaks a deadlock.
+    lock_timeout_s: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remote {
+    host: String,
+    port: u16,
+    password: String,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Isolation {
+    /// Read committed, record version. Firebird 4 and later turn it into read consistency
+    /// when `ReadConsistency = 1` is in force.
+    ReadCommitted,
+    /// Firebird's `SNAPSHOT` (concurrency).
+    Snapshot,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LockResolution {
+    Wait,
+    NoWait,
+}
+
+impl Engine for Firebird {
+    const NAME: &'static str = "firebird";
+    const DIALECT: &'static Dialect = &DIALECT;
+    type Target = Target;
+
+    fn open(target: &Target) -> Outcome<Firebird> {
+        let Target { library, database, user, remote, isolation, lock_resolution, lock_timeout_s } = target;
         let load = DynLoad { charset: UTF_8, lib_path: library.clone() };
         let mut client = load
             .try_to_client()
@@ -60,12 +122,12 @@ impl Firebird {
         let kind = TransactionConfiguration {
             data_access: TrDataAccessMode::ReadWrite,
             isolation: match isolation {
-                FirebirdIsolation::ReadCommitted => TrIsolationLevel::ReadCommited(TrRecordVersion::RecordVersion),
-                FirebirdIsolation::Snapshot => TrIsolationLevel::Concurrency,
+                Isolation::ReadCommitted => TrIsolationLevel::ReadCommited(TrRecordVersion::RecordVersion),
+                Isolation::Snapshot => TrIsolationLevel::Concurrency,
             },
             lock_resolution: match lock_resolution {
-                FirebirdLockResolution::Wait => TrLockResolution::Wait(*lock_timeout_s),
-                FirebirdLockResolution::NoWait => TrLockResolution::NoWait,
+                LockResolution::Wait => TrLockResolution::Wait(*lock_timeout_s),
+                LockResolution::NoWait => TrLockResolution::NoWait,
             },
         };
         let database = client
@@ -75,6 +137,25 @@ impl Firebird {
         Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind, remote })
     }
 
+    fn samples() -> Vec<Target> {
+        let target = |remote, lock_timeout_s, isolation, lock_resolution| Target {
+            library: "/opt/firebird/libfbclient.so.2".into(),
+            database: "/data/x.fdb".into(),
+            user: "SYSDBA".into(),
+            remote,
+            isolation,
+            lock_resolution,
+            lock_timeout_s,
+        };
+        let remote = Remote { host: "localhost".into(), port: 3050, password: "masterkey".into() };
+        vec![
+            target(None, None, Isolation::ReadCommitted, LockResolution::Wait),
+            target(Some(remote), Some(10), Isolation::Snapshot, LockResolution::NoWait),
+        ]
+    }
+}
+
+impl Firebird {
     fn begin(&mut self) -> Outcome<()> {
         let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
         self.transaction = Some(transaction);
@@ -134,8 +215,8 @@ impl Firebird {
 }
 
 impl Session for Firebird {
-    fn dialect(&self) -> Dialect {
-        Dialect::Firebird
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
     }
 
     fn engine_version(&mut self) -> Outcome<String> {
@@ -187,6 +268,15 @@ impl Session for Firebird {
             self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).map_err(said)?;
         }
         ran.map(|_| found)
+    }
+
+    fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {
+        self.prepare(query)?;
+        self.rows(&format!(
+            "select cast(mon$explained_plan as varchar(4000)) from mon$statements \
+             where mon$attachment_id = current_connection and mon$sql_text starting with '{}'",
+            query.replace('\'', "''")
+        ))
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {

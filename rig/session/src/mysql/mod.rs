@@ -9,11 +9,14 @@ mod login;
 #[cfg(test)]
 mod tests;
 
+use crate::registry::Engine;
 use connection::Wire;
-use protocol::Target;
+use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
-use transaction::{failed, garbled, Bulk, Class, Dialect, Outcome, Request, Session, Sink, Statement, Value};
+use transaction::{
+    failed, garbled, Bulk, Class, Dialect, Outcome, Procedures, Request, Session, Sink, Statement, Value,
+};
 use wire_mysql::{as_many, command, put_parameters, refusal, Answer, Column, Manner, Reader, IN_TRANSACTION};
 
 pub struct Mysql {
@@ -51,14 +54,65 @@ const UNSUPPORTED_PS: u16 = 1295;
 const SETUP: &str = "set autocommit = 1, default_storage_engine = innodb, \
                      sql_mode = concat(@@session.sql_mode, ',STRICT_ALL_TABLES')";
 
-impl Mysql {
-    pub fn open(target: &Target) -> Outcome<Mysql> {
-        let Target::Mysql { host, port, user, password, database, setup } = target else {
-            unreachable!("session::open matches the target");
-        };
+static DIALECT: Dialect = Dialect {
+    name: "mysql",
+    engine: "MySQL",
+    one_writer: false,
+    // InnoDB keeps a table in the order of its key.
+    keys_after_load: false,
+    key: "bigint not null primary key",
+    small_key: "integer not null primary key",
+    // There are no sequences.
+    own_key: "bigint not null auto_increment primary key",
+    by_key: "",
+    // A timestamp sets itself and is never null.
+    datetime: "datetime",
+    bytes: "character set latin1 collate latin1_bin",
+    char_length: "char_length",
+    div: "div",
+    first_row: "limit 1",
+    procedures: Some(Procedures { call: "call", call_for_row: "call" }),
+    settle: None,
+    recount: None,
+};
+
+/// MySQL and MariaDB.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// A name or an address, or the path of the server's Unix socket; `port` is not used then.
+    host: String,
+    port: u16,
+    user: String,
+    password: Option<String>,
+    /// An existing database.
+    database: String,
+    /// Statements run on every new session, before anything else (`SET ...`).
+    setup: Vec<String>,
+}
+
+impl Engine for Mysql {
+    const NAME: &'static str = "mysql";
+    const DIALECT: &'static Dialect = &DIALECT;
+    type Target = Target;
+
+    fn open(Target { host, port, user, password, database, setup }: &Target) -> Outcome<Mysql> {
         Mysql::over(Wire::connect(host, *port)?, database, user, password.as_deref(), setup)
     }
 
+    fn samples() -> Vec<Target> {
+        vec![Target {
+            host: "127.0.0.1".into(),
+            port: 3306,
+            user: "acidtest".into(),
+            password: None,
+            database: "acidtest".into(),
+            setup: vec!["set session sql_mode = ''".into()],
+        }]
+    }
+}
+
+impl Mysql {
     fn over(mut wire: Wire, database: &str, user: &str, password: Option<&str>, setup: &[String]) -> Outcome<Mysql> {
         let manner = login::log_in(&mut wire, database, user, password)?;
         let (asked, answer) = (BEGIN, Answer::to(false));
@@ -109,8 +163,8 @@ fn put_query(wire: &mut Wire, sql: &str) -> Outcome<()> {
 }
 
 impl Session for Mysql {
-    fn dialect(&self) -> Dialect {
-        Dialect::Mysql
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
     }
 
     fn engine_version(&mut self) -> Outcome<String> {

@@ -7,13 +7,14 @@ mod connection;
 mod copy;
 mod login;
 
+use crate::registry::Engine;
 use connection::{Ended, Wire};
 use copy::Copy;
-use protocol::Target;
+use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    failed, garbled, Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value,
+    failed, garbled, Bulk, Class, Dialect, Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value,
 };
 use wire_postgres::{affected, column_types, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
@@ -51,11 +52,48 @@ const ROLLBACK: Statement = Statement(2);
 const SYNC: &[u8] = b"S\0\0\0\x04";
 const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
-impl Postgres {
-    pub fn open(target: &Target) -> Outcome<Postgres> {
-        let Target::Postgres { host, port, user, password, database, setup, pipeline } = target else {
-            unreachable!("session::open matches the target");
-        };
+static DIALECT: Dialect = Dialect {
+    name: "postgres",
+    engine: "PostgreSQL",
+    one_writer: false,
+    keys_after_load: true,
+    key: "bigint not null primary key",
+    small_key: "integer not null primary key",
+    own_key: "bigint not null primary key",
+    by_key: "",
+    datetime: "timestamp",
+    bytes: "collate \"C\"",
+    char_length: "char_length",
+    div: "/",
+    first_row: "limit 1",
+    procedures: Some(Procedures { call: "select", call_for_row: "select * from" }),
+    // The first to read does it otherwise, or the autovacuum.
+    settle: Some("vacuum analyze {table}"),
+    recount: None,
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// A name or an address, or the directory that holds the server's Unix socket.
+    host: String,
+    port: u16,
+    user: String,
+    password: Option<String>,
+    /// An existing database.
+    database: String,
+    /// Statements run on every new session, before anything else (`SET ...`).
+    setup: Vec<String>,
+    /// Statements that need not wait for each other's answers are sent together. Never for a comparison of engines.
+    pipeline: bool,
+}
+
+impl Engine for Postgres {
+    const NAME: &'static str = "postgres";
+    const DIALECT: &'static Dialect = &DIALECT;
+    type Target = Target;
+
+    fn open(Target { host, port, user, password, database, setup, pipeline }: &Target) -> Outcome<Postgres> {
         let mut wire = Wire::connect(host, *port)?;
         login::log_in(&mut wire, database, user, password.as_deref())?;
         let mut session = Postgres {
@@ -80,6 +118,20 @@ impl Postgres {
         Ok(session)
     }
 
+    fn samples() -> Vec<Target> {
+        vec![Target {
+            host: "/data/instance".into(),
+            port: 5432,
+            user: "acidtest".into(),
+            password: Some("secret".into()),
+            database: "acidtest".into(),
+            setup: vec!["set synchronous_commit = off".into()],
+            pipeline: true,
+        }]
+    }
+}
+
+impl Postgres {
     /// Writes Bind and Execute.
     fn ask(&mut self, statement: Statement, parameters: &[Value], one: bool) -> Outcome<()> {
         let prepared = &self.statements[statement.0];
@@ -137,8 +189,8 @@ impl Postgres {
 }
 
 impl Session for Postgres {
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
     }
 
     fn engine_version(&mut self) -> Outcome<String> {

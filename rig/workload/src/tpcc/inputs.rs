@@ -165,12 +165,15 @@ fn waits(kind: usize, rng: &mut Rng) -> (Duration, Duration) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Parameters;
     use super::*;
     use rand::SeedableRng as _;
 
     fn desk(terminal: u64, warehouses: i64, keying: bool) -> Desk {
         let seat = Seat { run: 0, terminal, terminals: 100, worker: false };
-        Desk::new(seat, &Tpcc::new(warehouses as u32, 100, false, keying, false, 9))
+        let parameters =
+            Parameters { warehouses: warehouses as u32, percent: 100, procedures: false, keying, roaming: false };
+        Desk::new(seat, &Tpcc::new(parameters, 9))
     }
 
     fn drawn(warehouses: i64) -> Vec<Inputs> {
@@ -265,7 +268,8 @@ mod tests {
     #[test]
     fn terminals_that_roam_come_to_all_warehouses_alike() {
         let (mut rng, seat) = (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false });
-        let mut desk = Desk::new(seat, &Tpcc::new(40, 10, false, false, true, 9));
+        let parameters = Parameters { warehouses: 40, percent: 10, procedures: false, keying: false, roaming: true };
+        let mut desk = Desk::new(seat, &Tpcc::new(parameters, 9));
         let mut seen = [[0u32; 10]; 40];
         for _ in 0..40_000 {
             let (_, inputs) = desk.draw(&mut rng);

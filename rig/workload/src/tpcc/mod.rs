@@ -11,15 +11,18 @@ mod random;
 mod schema;
 mod script;
 
+use crate::flaw_if_zero;
+use crate::registry::Kind;
 use inputs::Desk;
-use load::Rows;
+use load::{Chunk, Rows};
 use protocol::Condition;
 use queue::Queue;
 use random::{Constants, Texts};
 use schema::Table;
 use script::{Deliverer, Means, Terminal};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use transaction::{Acknowledged, KindSpec, LoadContext, Outcome, Script, Seat, Session, Workload};
+use transaction::{Acknowledged, Growing, KindSpec, LoadContext, Outcome, Script, Seat, Session, Workload};
 
 /// Districts of a warehouse.
 const DISTRICTS: i64 = 10;
@@ -81,7 +84,43 @@ const KINDS: [KindSpec; 5] = [
 /// Terminals that one worker delivers for.
 const TERMINALS_PER_WORKER: u32 = 10;
 
-pub struct Tpcc {
+/// TPC-C-like, after revision 5.11.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    warehouses: u32,
+    /// Rows of a warehouse in percent of the specification's, 1 to 100: items, and customers, orders and new orders of
+    /// each of its ten districts.
+    percent: u32,
+    /// Each transaction is one call of a stored procedure instead of its statements one by one.
+    procedures: bool,
+    /// Keying and think times of clauses 5.2.5.2 and 5.2.5.4.
+    keying: bool,
+    /// A terminal goes to another warehouse for each transaction, instead of staying at one: otherwise a few terminals
+    /// use as few warehouses of a large database.
+    roaming: bool,
+}
+
+impl Kind for Parameters {
+    const NAME: &'static str = "tpcc";
+
+    fn flaw(&self) -> Option<String> {
+        if !(1..=100).contains(&self.percent) {
+            return Some("percent is out of range".to_string());
+        }
+        flaw_if_zero("warehouses", self.warehouses)
+    }
+
+    fn samples() -> Vec<Parameters> {
+        vec![Parameters { warehouses: 4, percent: 25, procedures: true, keying: true, roaming: true }]
+    }
+
+    fn workload(self, seed: u64) -> Box<dyn Workload> {
+        Box::new(Tpcc::new(self, seed))
+    }
+}
+
+struct Tpcc {
     warehouses: i64,
     scale: Scale,
     procedures: bool,
@@ -92,45 +131,57 @@ pub struct Tpcc {
 }
 
 impl Tpcc {
-    pub fn new(warehouses: u32, percent: u32, procedures: bool, keying: bool, roaming: bool, seed: u64) -> Tpcc {
+    fn new(Parameters { warehouses, percent, procedures, keying, roaming }: Parameters, seed: u64) -> Tpcc {
         let scale = Scale { percent: percent.into() };
-        Tpcc {
-            warehouses: warehouses.into(),
-            scale,
-            procedures,
-            keying,
-            roaming,
-            constants: Constants::of_run(scale, seed),
-            queue: Arc::default(),
-        }
+        let constants = Constants::of_run(scale, seed);
+        Tpcc { warehouses: warehouses.into(), scale, procedures, keying, roaming, constants, queue: Arc::default() }
+    }
+
+    fn fill(&self, context: &LoadContext, chunks: Vec<Chunk>) -> Outcome<()> {
+        let texts = Texts::new(context.seed());
+        context.each(chunks, |session, chunk| {
+            let mut rows = Rows::new(chunk, self.scale, context.seed(), &texts);
+            context.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
+        })
+    }
+}
+
+/// Lists of statements, those of one list one after another.
+fn run(context: &LoadContext, lists: Vec<Vec<String>>) -> Outcome<()> {
+    context.each(lists, |session, statements| statements.iter().try_for_each(|sql| session.batch(sql)))
+}
+
+impl Growing for Tpcc {
+    fn units(&self) -> u32 {
+        self.warehouses as u32
+    }
+
+    fn add(&self, context: &LoadContext, from: u32) -> Outcome<()> {
+        let from = from.into();
+        grown::holds(context.session()?.as_mut(), from, self.scale)?;
+        context.expect(load::rows(from, self.warehouses, self.scale) as u64);
+        // A warehouse's own row comes last: until then the database has no more than before.
+        let (rest, last) =
+            load::chunks(from, self.warehouses).into_iter().partition(|chunk| chunk.table != Table::Warehouse);
+        self.fill(context, rest)?;
+        self.fill(context, last)?;
+        run(context, schema::after_more(context.dialect()))
     }
 }
 
 impl Workload for Tpcc {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let dialect = context.dialect();
-        let from = context.warehouses_there();
-        let procedures = if self.procedures && from == 0 { procedures::create(dialect)? } else { Vec::new() };
-        if from == 0 {
-            context.statements(schema::tables(dialect))?;
-        } else {
-            grown::holds(context.session()?.as_mut(), from, self.scale)?;
-        }
-        context.expect(load::rows(from, self.warehouses, self.scale) as u64);
-        // A warehouse's own row comes last where it is added: until then the database has no more than before.
-        let (rest, last) = load::chunks(from, self.warehouses)
-            .into_iter()
-            .partition(|chunk| from == 0 || chunk.table != Table::Warehouse);
-        let texts = Texts::new(context.seed());
-        for chunks in [rest, last] {
-            context.each(chunks, |session, chunk| {
-                let mut rows = Rows::new(chunk, self.scale, context.seed(), &texts);
-                context.fill(session, chunk.table.name(), &chunk.table.names(), |values| rows.next(values)).map(|_| ())
-            })?;
-        }
-        let after = if from == 0 { schema::after(dialect) } else { schema::after_more(dialect) };
-        context.each(after, |session, statements| statements.iter().try_for_each(|sql| session.batch(sql)))?;
+        let procedures = if self.procedures { procedures::create(dialect)? } else { Vec::new() };
+        context.statements(schema::tables(dialect)?)?;
+        context.expect(load::rows(0, self.warehouses, self.scale) as u64);
+        self.fill(context, load::chunks(0, self.warehouses))?;
+        run(context, schema::after(dialect))?;
         context.statements(procedures)
+    }
+
+    fn growing(&self) -> Option<&dyn Growing> {
+        Some(self)
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {

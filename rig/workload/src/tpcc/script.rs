@@ -7,7 +7,6 @@
 use super::inputs::{unused_item, Customer, Desk, Inputs, NewOrder, Payment};
 use super::procedures::Calls;
 use super::queue::{Delivery, Queue};
-use super::schema::first_row;
 use super::{Scale, DELIVERY, DISTRICTS};
 use crate::commit;
 use std::hint::black_box;
@@ -161,7 +160,7 @@ pub struct Statements {
 
 impl Statements {
     fn prepare(session: &mut dyn Session, scale: Scale) -> Outcome<Statements> {
-        let first = first_row(session.dialect());
+        let first = session.dialect().first_row;
         let mut stock = [Statement(0); DISTRICTS as usize];
         for (statement, district) in stock.iter_mut().zip(1..) {
             *statement = session.prepare(&format!(

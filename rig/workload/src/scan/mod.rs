@@ -4,13 +4,16 @@
 //! made to take the plan that is measured, and the plan is read back. What is answered is counted and summed up, by the
 //! engine where that leaves the plan as it is, so that handing rows over does not hide how they are read.
 
-use super::{commit, condition};
-use protocol::{Condition, Read};
+use crate::registry::Kind;
+use crate::sql::{filled, File, Files};
+use crate::{commit, condition, flaw_if_zero};
+use protocol::Condition;
 use rand::{Rng as _, SeedableRng};
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
 use transaction::{
-    Acknowledged, Attempt, Client, Dialect, Drawn, Ended, KindSpec, LoadContext, Outcome, Refused, Rng, Script, Seat,
-    Session, Statement, Value, Workload,
+    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, Ended, KindSpec, LoadContext, Outcome, Refused, Rng,
+    Script, Seat, Session, Statement, Value, Workload,
 };
 
 /// Text in each row, the larger part of it. A sort by it carries it along, whatever the engine does with other columns.
@@ -22,8 +25,61 @@ const CHUNK: u64 = 10_000;
 /// After the text: an engine that lays long rows out in several pages must have read them all to come to the amount.
 const COLUMNS: [&str; 4] = ["id", "ordinal", "filler", "amount"];
 
-pub struct Scan {
-    pub read: Read,
+/// How each engine is made to read, by the names of the reads, and what its plan must say. A query answers rows of two
+/// numbers: how many rows of the table one stands for, and the sum of their amounts. `settings` are of the session, those
+/// with a read's name behind theirs for it alone; `loaded` ends the load.
+const READS: Files = Files(&[
+    ("firebird", File(include_str!("firebird.sql"))),
+    ("mysql", File(include_str!("mysql.sql"))),
+    ("postgres", File(include_str!("postgres.sql"))),
+    ("sqlite", File(include_str!("sqlite.sql"))),
+]);
+
+/// A table read whole, over and over.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The table's values, in 10^6 bytes.
+    size_mb: u32,
+    read: Read,
+}
+
+/// In which way a table is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Read {
+    /// As it lies there.
+    Natural,
+    /// By a column without an index: the engine sorts all rows.
+    Sorted,
+    /// In the order of a secondary index, which has no relation to that of the table.
+    Indexed,
+}
+
+impl Read {
+    fn name(self) -> &'static str {
+        KINDS[self as usize].name
+    }
+}
+
+impl Kind for Parameters {
+    const NAME: &'static str = "scan";
+
+    fn flaw(&self) -> Option<String> {
+        flaw_if_zero("size_mb", self.size_mb)
+    }
+
+    fn samples() -> Vec<Parameters> {
+        [Read::Natural, Read::Sorted, Read::Indexed].map(|read| Parameters { size_mb: 100, read }).into()
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(Scan::new(self.size_mb, self.read))
+    }
+}
+
+struct Scan {
+    read: Read,
     rows: u64,
     seen: Arc<Mutex<Seen>>,
 }
@@ -44,7 +100,7 @@ struct Answer {
 }
 
 impl Scan {
-    pub fn new(size_mb: u32, read: Read) -> Scan {
+    fn new(size_mb: u32, read: Read) -> Scan {
         let rows = (u64::from(size_mb) * 1_000_000 / ROW_BYTES).max(1);
         Scan { read, rows, seen: Arc::default() }
     }
@@ -54,23 +110,12 @@ impl Workload for Scan {
     /// The rows follow from their number alone, so that another process, with another seed, knows what it must find.
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let dialect = context.dialect();
-        // As in `tpcb`: the key is the table itself, or it is built over all rows.
-        let (id, key_after) = match dialect {
-            Dialect::Sqlite => ("integer primary key", false),
-            Dialect::Mysql => ("bigint not null primary key", false),
-            Dialect::Firebird | Dialect::Postgres => ("bigint not null", true),
-        };
+        let file = of_engine(dialect)?;
         // One byte a letter, compared as bytes: the sort is the same work on every engine.
-        let bytes = match dialect {
-            Dialect::Sqlite => "",
-            Dialect::Firebird => " character set ascii",
-            Dialect::Postgres => " collate \"C\"",
-            Dialect::Mysql => " character set latin1 collate latin1_bin",
-        };
-        context.statements([format!(
-            "create table scan (id {id}, ordinal bigint not null, filler varchar({FILLER_BYTES}){bytes} not null, \
-             amount integer not null)"
-        )])?;
+        let sql =
+            "create table scan (id {later_key}, ordinal bigint not null, filler varchar({letters}) {bytes} not null, \
+                   amount integer not null)";
+        context.statements([filled(sql, dialect, &[("letters", &FILLER_BYTES)])?])?;
         context.expect(self.rows);
         let order = Shuffle::of(self.rows);
         let chunks = (0..self.rows).step_by(CHUNK as usize).collect();
@@ -93,18 +138,18 @@ impl Workload for Scan {
                 })
                 .map(|_| ())
         })?;
-        let key = key_after.then_some("alter table scan add constraint pk_scan primary key (id)");
-        // Otherwise the first to read marks the rows as committed, which is writing.
-        let clean = matches!(dialect, Dialect::Postgres).then_some("vacuum (freeze, analyze) scan");
-        let index = "create index scan_ordinal on scan (ordinal)";
-        context.statements(key.into_iter().chain([index]).chain(clean))
+        let key = "alter table scan add constraint pk_scan primary key (id)".to_string();
+        let index = "create index scan_ordinal on scan (ordinal)".to_string();
+        let key = dialect.keys_after_load.then_some(key);
+        context.statements(key.into_iter().chain([index]).chain(file.named("loaded", dialect, &[])?))
     }
 
     /// Reads none of the rows, so that a run after it finds caches as it was meant to; each read of a run is checked
     /// by itself.
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let plan = plan(session, self.read)?;
-        let wanted = wanted(session.dialect(), self.read);
+        let file = of_engine(session.dialect())?;
+        let plan = plan(session, file, self.read)?;
+        let wanted = Wanted::of(file, self.read)?;
         let seen = self.seen.lock().expect("no panic under this lock");
         let told = match seen.wrong {
             None => format!("{} reads, each of the {} rows that were loaded", seen.reads, self.rows),
@@ -118,11 +163,7 @@ impl Workload for Scan {
             }
         };
         Ok(vec![
-            condition(
-                &format!("plan_is_{}", KINDS[self.read as usize].name),
-                wanted.fits(&plan),
-                format!("plan: {plan}"),
-            ),
+            condition(&format!("plan_is_{}", self.read.name()), wanted.fits(&plan), format!("plan: {plan}")),
             condition("each_read_finds_what_was_loaded", seen.wrong.is_none(), told),
         ])
     }
@@ -133,12 +174,10 @@ impl Workload for Scan {
     }
 
     fn script(&self, session: &mut dyn Session, _: Seat) -> Outcome<Box<dyn Script>> {
-        steer(session, self.read)?;
-        Ok(Box::new(Reading {
-            statement: session.prepare(query(session.dialect(), self.read))?,
-            loaded: self.loaded(),
-            seen: self.seen.clone(),
-        }))
+        let file = of_engine(session.dialect())?;
+        steer(session, file, self.read)?;
+        let query = file.one(self.read.name(), session.dialect(), &[])?;
+        Ok(Box::new(Reading { statement: session.prepare(&query)?, loaded: self.loaded(), seen: self.seen.clone() }))
     }
 }
 
@@ -155,104 +194,51 @@ const KINDS: [KindSpec; 3] = [
     KindSpec { name: "indexed", limit_ms: None },
 ];
 
-/// Answers rows of two numbers: how many rows of the table one stands for, and the sum of their amounts. An engine that
-/// would leave out a sort nobody sees (MySQL), or not sort as it does otherwise (SQLite, to which a subquery's sort means a
-/// table of its own), answers row by row.
-fn query(dialect: Dialect, read: Read) -> &'static str {
-    match (dialect, read) {
-        (Dialect::Sqlite, Read::Natural) => "select count(*), sum(amount) from scan not indexed",
-        (Dialect::Sqlite, Read::Sorted) => "select 1, amount from scan not indexed order by filler",
-        (Dialect::Sqlite, Read::Indexed) => {
-            "select count(*), sum(amount) from scan indexed by scan_ordinal where ordinal > 0"
-        }
-        (Dialect::Firebird, Read::Natural) => "select count(*), sum(amount) from scan plan (scan natural)",
-        (Dialect::Firebird, Read::Sorted) => {
-            "select count(*), sum(amount) from (select amount from scan plan (scan natural) order by filler) sorted"
-        }
-        (Dialect::Firebird, Read::Indexed) => {
-            "select count(*), sum(amount) \
-             from (select amount from scan plan (scan order scan_ordinal) order by ordinal) sorted"
-        }
-        (Dialect::Postgres, Read::Natural) => "select count(*), sum(amount) from scan",
-        (Dialect::Postgres, Read::Sorted) => {
-            "select count(*), sum(amount) from (select amount from scan order by filler) sorted"
-        }
-        (Dialect::Postgres, Read::Indexed) => "select count(*), sum(amount) from scan where ordinal > 0",
-        (Dialect::Mysql, Read::Natural) => "select count(*), sum(amount) from scan use index ()",
-        (Dialect::Mysql, Read::Sorted) => "select 1, amount from scan use index () order by filler",
-        (Dialect::Mysql, Read::Indexed) => {
-            "select count(*), sum(amount) from scan force index (scan_ordinal) where ordinal > 0"
-        }
-    }
+fn of_engine(dialect: &Dialect) -> Outcome<File> {
+    READS.of(dialect).ok_or_else(|| {
+        let engine = dialect.engine;
+        failed(Class::Other, format!("the workload scan does not know how {engine} is made to read in one way"))
+    })
 }
 
-/// Settings of the session, where an engine has no words for a plan in the query itself.
-fn steer(session: &mut dyn Session, read: Read) -> Outcome<()> {
-    if session.dialect() != Dialect::Postgres {
-        return Ok(());
-    }
-    // One process reads, as on the other engines.
-    session.batch("set max_parallel_workers_per_gather = 0")?;
-    if read == Read::Indexed {
-        session.batch("set enable_seqscan = off")?;
-        session.batch("set enable_bitmapscan = off")?;
+/// Sets what the session needs so that the engine reads in this way, where there are no words for that in the query itself.
+fn steer(session: &mut dyn Session, file: File, read: Read) -> Outcome<()> {
+    for name in ["settings", &format!("settings_{}", read.name())] {
+        for sql in file.named(name, session.dialect(), &[])? {
+            session.batch(&sql)?;
+        }
     }
     Ok(())
 }
 
 /// What the engine would do, in its own words, on one line.
-fn plan(session: &mut dyn Session, read: Read) -> Outcome<String> {
-    steer(session, read)?;
-    let query = query(session.dialect(), read);
-    let rows = match session.dialect() {
-        Dialect::Sqlite => session.rows(&format!("explain query plan {query}"))?,
-        Dialect::Postgres | Dialect::Mysql => session.rows(&format!("explain {query}"))?,
-        Dialect::Firebird => {
-            session.prepare(query)?;
-            session.rows(&format!(
-                "select cast(mon$explained_plan as varchar(4000)) from mon$statements \
-                 where mon$attachment_id = current_connection and mon$sql_text starting with '{query}'"
-            ))?
-        }
-    };
+fn plan(session: &mut dyn Session, file: File, read: Read) -> Outcome<String> {
+    steer(session, file, read)?;
+    let rows = session.plan(&file.one(read.name(), session.dialect(), &[])?)?;
     let words: Vec<_> = rows.into_iter().flatten().filter_map(Value::into_text).collect();
     Ok(words.join(" ").split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What a plan must say, and what it must not, in small letters.
 struct Wanted {
-    says: &'static [&'static str],
-    never: &'static [&'static str],
+    says: Vec<String>,
+    never: Vec<String>,
 }
 
 impl Wanted {
+    /// As the engine's file has it above the query.
+    fn of(file: File, read: Read) -> Outcome<Wanted> {
+        let words = |what| {
+            let list = file.remark(read.name(), what).and_then(|list| serde_json::from_str(list).ok());
+            list.ok_or_else(|| failed(Class::Other, format!("a file of SQL has no list `{what}` for {}", read.name())))
+        };
+        Ok(Wanted { says: words("says")?, never: words("never")? })
+    }
+
     fn fits(&self, plan: &str) -> bool {
         let plan = plan.to_lowercase();
         self.says.iter().all(|words| plan.contains(words)) && !self.never.iter().any(|words| plan.contains(words))
     }
-}
-
-fn wanted(dialect: Dialect, read: Read) -> Wanted {
-    let (says, never): (&'static [_], &'static [_]) = match (dialect, read) {
-        (Dialect::Sqlite, Read::Natural) => (&["scan scan"], &["index"]),
-        (Dialect::Sqlite, Read::Sorted) => (&["scan scan", "temp b-tree for order by"], &["index"]),
-        (Dialect::Sqlite, Read::Indexed) => (&["using index scan_ordinal"], &["temp b-tree"]),
-        (Dialect::Firebird, Read::Natural) => (&["table \"scan\" full scan"], &["index", "sort"]),
-        // With "refetch" the sort would be of keys only, and the rows read again in its order.
-        (Dialect::Firebird, Read::Sorted) => (&["-> sort", "full scan"], &["index", "refetch"]),
-        // A bitmap would be read in the order of the table.
-        (Dialect::Firebird, Read::Indexed) => (&["index \"scan_ordinal\""], &["-> sort", "bitmap"]),
-        (Dialect::Postgres, Read::Natural) => (&["seq scan on scan"], &["index", "sort", "gather"]),
-        (Dialect::Postgres, Read::Sorted) => (&["sort key: scan.filler", "seq scan on scan"], &["index", "gather"]),
-        (Dialect::Postgres, Read::Indexed) => {
-            (&["index scan using scan_ordinal on scan"], &["sort", "bitmap", "gather"])
-        }
-        (Dialect::Mysql, Read::Natural) => (&[" scan all "], &["filesort"]),
-        (Dialect::Mysql, Read::Sorted) => (&[" scan all ", "using filesort"], &["using temporary"]),
-        // Multi-range read would sort the rows by their key before it reads them.
-        (Dialect::Mysql, Read::Indexed) => (&[" scan range scan_ordinal "], &["mrr", "filesort"]),
-    };
-    Wanted { says, never }
 }
 
 struct Reading {
@@ -351,6 +337,7 @@ fn fill(value: &mut Value, rng: &mut Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::tests::PLAIN;
     use proptest::prelude::*;
 
     proptest! {
@@ -396,20 +383,16 @@ mod tests {
 
     #[test]
     fn a_plan_must_say_all_and_nothing_else() {
-        for (dialect, read, plan, fits) in [
-            (Dialect::Sqlite, Read::Natural, "2 0 0 SCAN scan", true),
-            (Dialect::Sqlite, Read::Natural, "2 0 0 SCAN scan USING COVERING INDEX scan_ordinal", false),
-            (Dialect::Postgres, Read::Indexed, "Aggregate -> Index Scan using scan_ordinal on scan", true),
-            (Dialect::Postgres, Read::Indexed, "Aggregate -> Seq Scan on scan", false),
-            (Dialect::Postgres, Read::Natural, "Gather -> Parallel Seq Scan on scan", false),
-            (
-                Dialect::Mysql,
-                Read::Indexed,
-                "1 SIMPLE scan range scan_ordinal scan_ordinal 8 9 Using where; Using MRR",
-                false,
-            ),
+        for (engine, read, plan, fits) in [
+            ("sqlite", Read::Natural, "2 0 0 SCAN scan", true),
+            ("sqlite", Read::Natural, "2 0 0 SCAN scan USING COVERING INDEX scan_ordinal", false),
+            ("postgres", Read::Indexed, "Aggregate -> Index Scan using scan_ordinal on scan", true),
+            ("postgres", Read::Indexed, "Aggregate -> Seq Scan on scan", false),
+            ("postgres", Read::Natural, "Gather -> Parallel Seq Scan on scan", false),
+            ("mysql", Read::Indexed, "1 SIMPLE scan range scan_ordinal scan_ordinal 8 9 Using where; Using MRR", false),
         ] {
-            assert_eq!(wanted(dialect, read).fits(plan), fits, "{plan}");
+            let file = READS.of(&Dialect { name: engine, ..PLAIN }).unwrap();
+            assert_eq!(Wanted::of(file, read).unwrap().fits(plan), fits, "{plan}");
         }
     }
 }

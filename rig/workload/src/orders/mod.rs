@@ -1,0 +1,362 @@
+//! `orders`: the benchmark that the Firebird project took apart when it seemed to show version 4 slower than 3.
+//!
+//! A call of a procedure, which is one transaction, writes many orders of 1 to 6 lines with random products; a trigger
+//! takes each line off the product's inventory. Calls meet at the inventory. Its procedure draws the products itself, so
+//! a call that the engine restarts asks for other ones. The two remedies named there are parameters: products that follow
+//! from the call's seed, and one order a call.
+//!
+//! An engine without procedures (SQLite) must have triggers: there the client runs the procedure's statements, and draws as
+//! if repeatable. The file of each engine has its trigger, and its procedure or those statements.
+
+use crate::registry::Kind;
+use crate::sql::{filled, File, Files, Values};
+use crate::{commit, condition, flaw_if_zero, number, FILLER};
+use protocol::Condition;
+use rand::{RngExt as _, SeedableRng as _};
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use transaction::{
+    failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session,
+    Statement, Value, Workload,
+};
+
+const CUSTOMERS: i64 = 1000;
+/// Pieces of each product before the first order.
+const STOCK: i64 = 1_000_000;
+const LINES_MAX: i64 = 6;
+const QUANTITY_MAX: i64 = 4;
+const DAYS_MAX: i64 = 730;
+const TAX_PERCENT: i64 = 16;
+const CHUNK: i64 = 25_000;
+
+const SCHEMA: File = File(include_str!("schema.sql"));
+const ROUTINES: Files = Files(&[
+    ("firebird", File(include_str!("firebird.sql"))),
+    ("mysql", File(include_str!("mysql.sql"))),
+    ("postgres", File(include_str!("postgres.sql"))),
+    ("sqlite", File(include_str!("sqlite.sql"))),
+]);
+
+/// A procedure that writes orders of 1 to 6 lines with random products, and a trigger that updates the inventory.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orders {
+    products: u32,
+    /// Orders written by one call, which is one transaction.
+    orders_per_call: u32,
+    /// The products of each call follow from its number, so that every engine is asked for the same ones.
+    repeatable: bool,
+}
+
+impl Kind for Orders {
+    const NAME: &'static str = "orders";
+
+    fn flaw(&self) -> Option<String> {
+        flaw_if_zero("products and orders_per_call", self.products.min(self.orders_per_call))
+    }
+
+    fn samples() -> Vec<Orders> {
+        vec![Orders { products: 1_000, orders_per_call: 100, repeatable: true }]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        Box::new(self)
+    }
+}
+
+/// Lehmer's generator with the multiplier of Park, Miller and Stockmeyer (1993). Its products fit into 64 bits, so that
+/// every engine's procedures compute the same numbers.
+const MULTIPLIER: i64 = 48_271;
+const MODULUS: i64 = 2_147_483_647;
+
+struct Lehmer(i64);
+
+impl Lehmer {
+    fn draw(&mut self, low: i64, high: i64) -> i64 {
+        self.0 = self.0 * MULTIPLIER % MODULUS;
+        low + self.0 % (high - low + 1)
+    }
+}
+
+fn of_engine(dialect: &Dialect) -> Outcome<File> {
+    ROUTINES.of(dialect).ok_or_else(|| {
+        let engine = dialect.engine;
+        failed(Class::Other, format!("the workload orders has no trigger and no procedure for {engine}"))
+    })
+}
+
+impl Orders {
+    fn products(&self) -> i64 {
+        self.products.into()
+    }
+
+    fn orders_per_call(&self) -> i64 {
+        self.orders_per_call.into()
+    }
+
+    /// The statement that creates the procedure.
+    fn procedure(&self, file: File, dialect: &Dialect) -> Outcome<String> {
+        let draw = |name: &str, low: &dyn Display, high: &dyn Display| {
+            let values: Values =
+                &[("name", &name), ("low", low), ("high", high), ("multiplier", &MULTIPLIER), ("modulus", &MODULUS)];
+            file.one(if self.repeatable { "draw_repeatable" } else { "draw" }, dialect, values)
+        };
+        let values: Values = &[
+            ("orders", &self.orders_per_call),
+            ("tax_percent", &TAX_PERCENT),
+            ("draw_days", &draw("xdays", &0, &DAYS_MAX)?),
+            ("draw_customer", &draw("xcustomer", &"xcustomer_min", &"xcustomer_max")?),
+            ("draw_lines", &draw("xlines", &1, &LINES_MAX)?),
+            ("draw_product", &draw("xproduct", &"xproduct_min", &"xproduct_max")?),
+            ("draw_quantity", &draw("xquantity", &1, &QUANTITY_MAX)?),
+        ];
+        file.one("create_orders", dialect, values)
+    }
+}
+
+impl Workload for Orders {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        let dialect = context.dialect();
+        let file = of_engine(dialect)?;
+        let mut routines = file.unnamed(dialect, &[])?;
+        if dialect.procedures.is_some() {
+            routines.push(self.procedure(file, dialect)?);
+        }
+        context.statements(SCHEMA.unnamed(dialect, &[])?)?;
+        context.expect((CUSTOMERS + 2 * self.products()) as u64);
+        let chunks = |table: usize, rows: i64| {
+            (0..rows).step_by(CHUNK as usize).map(move |before| (table, before + 1, rows.min(before + CHUNK)))
+        };
+        let tasks = chunks(0, CUSTOMERS).chain(chunks(1, self.products())).chain(chunks(2, self.products()));
+        context.each(tasks.collect(), |session, (table, first, last)| {
+            let (name, columns): (&str, &[&str]) = [
+                ("customer", &["id", "name"][..]),
+                ("product", &["id", "title", "price"][..]),
+                ("inventory", &["product_id", "quantity"][..]),
+            ][table];
+            let mut rng = Rng::seed_from_u64(context.seed() ^ first as u64);
+            let mut id = first;
+            context
+                .fill(session, name, columns, |row| {
+                    row.clear();
+                    row.push(Value::Int(id));
+                    match table {
+                        0 => row.push(Value::Text(format!("Customer {id} {}", &FILLER[..20]))),
+                        1 => {
+                            row.push(Value::Text(format!("Product {id} {}", &FILLER[..40])));
+                            row.push(Value::Int(rng.random_range(100..=99_999)));
+                        }
+                        _ => row.push(Value::Int(STOCK)),
+                    }
+                    id += 1;
+                    id <= last + 1
+                })
+                .map(|_| ())
+        })?;
+        context.statements(routines)
+    }
+
+    fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let mut found = Vec::new();
+        for (table, right) in [("customer", CUSTOMERS), ("product", self.products()), ("inventory", self.products())] {
+            let rows = number(session, &format!("select count(*) from {table}"))?;
+            let name = format!("{table}_cardinality");
+            found.push(condition(&name, rows == right, format!("{rows} rows, {right} wanted")));
+        }
+        let orders = number(session, "select count(*) from orders")?;
+        let calls = (orders % self.orders_per_call() == 0).then_some(orders / self.orders_per_call());
+        found.push(condition(
+            "orders_match_acknowledged",
+            calls.is_some_and(|calls| acknowledged.agrees(calls)),
+            format!(
+                "{orders} orders, {} calls of {} acknowledged, {} unknown",
+                acknowledged.committed, self.orders_per_call, acknowledged.unknown
+            ),
+        ));
+        let whole = session.dialect().div;
+        // Both sides of an equation in one column, summed for each key: no join, which not every engine does well without
+        // an index, and neither side may have a key that the other has not.
+        let unequal = |key: &str, one: String, other: &str| {
+            format!(
+                "select count(*) from (select {key}, sum(v) s from ({one} union all {other}) b group by {key}) e \
+                 where s <> 0"
+            )
+        };
+        for (name, sql) in [
+            (
+                "each_order_has_1_to_6_lines",
+                format!("select count(*) from orders where line_count < 1 or line_count > {LINES_MAX}"),
+            ),
+            (
+                "each_order_has_the_lines_it_counts",
+                unequal(
+                    "id",
+                    "select id, line_count v from orders".to_string(),
+                    "select orders_id id, -1 v from orderline",
+                ),
+            ),
+            (
+                "each_order_costs_what_its_lines_do",
+                unequal(
+                    "id",
+                    "select id, netamount v from orders".to_string(),
+                    "select l.orders_id id, -l.quantity * p.price v from orderline l \
+                     left join product p on p.id = l.product_id",
+                ),
+            ),
+            (
+                "each_total_is_net_and_tax",
+                format!(
+                    "select count(*) from orders where tax <> netamount * {TAX_PERCENT} {whole} 100 \
+                     or totalamount <> netamount + tax"
+                ),
+            ),
+            (
+                "each_line_has_1_to_4_pieces",
+                format!("select count(*) from orderline where quantity < 1 or quantity > {QUANTITY_MAX}"),
+            ),
+            (
+                "each_inventory_lacks_what_its_lines_took",
+                unequal(
+                    "product_id",
+                    format!("select product_id, quantity - {STOCK} v from inventory"),
+                    "select product_id, quantity v from orderline",
+                ),
+            ),
+        ] {
+            let wrong = number(session, &sql)?;
+            found.push(condition(name, wrong == 0, format!("{wrong} differ")));
+        }
+        Ok(found)
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        let thread = Value::Int(seat.terminal as i64);
+        let dialect = session.dialect();
+        if dialect.procedures.is_some() {
+            let call = session.prepare(&filled("{call} create_orders(?, ?)", dialect, &[])?)?;
+            return Ok(Box::new(Call { call, inputs: [thread, Value::Null] }));
+        }
+        let file = of_engine(dialect)?;
+        Ok(Box::new(Steps {
+            thread,
+            seed: 0,
+            orders: self.orders_per_call(),
+            ends: ["select min(id) from product", "select max(id) from product"]
+                .into_iter()
+                .chain(["select min(id) from customer", "select max(id) from customer"])
+                .map(|sql| session.prepare(sql))
+                .collect::<Outcome<_>>()?,
+            insert_order: session.prepare(&file.one("insert_order", dialect, &[])?)?,
+            insert_line: session.prepare(&file.one("insert_line", dialect, &[])?)?,
+            read_price: session.prepare("select price from product where id = ?")?,
+            update_order: session
+                .prepare("update orders set netamount = ?, tax = ?, totalamount = ?, line_count = ? where id = ?")?,
+        }))
+    }
+}
+
+/// The seed of one call. It stays the same when the call is tried again.
+fn seed(rng: &mut Rng) -> i64 {
+    rng.random_range(1..MODULUS)
+}
+
+struct Call {
+    call: Statement,
+    inputs: [Value; 2],
+}
+
+impl Script for Call {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
+        self.inputs[1] = Value::Int(seed(rng));
+        Some(Drawn::default())
+    }
+
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            client.begin().await?;
+            client.execute(self.call, &self.inputs).await?;
+            commit(client).await
+        })
+    }
+}
+
+/// The procedure's statements, one by one.
+struct Steps {
+    thread: Value,
+    seed: i64,
+    orders: i64,
+    ends: Vec<Statement>,
+    insert_order: Statement,
+    insert_line: Statement,
+    read_price: Statement,
+    update_order: Statement,
+}
+
+impl Script for Steps {
+    fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
+        self.seed = seed(rng);
+        Some(Drawn::default())
+    }
+
+    fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
+        Box::pin(async {
+            let mut lehmer = Lehmer(self.seed);
+            client.begin().await?;
+            let mut ends = [0; 4];
+            for (end, statement) in ends.iter_mut().zip(&self.ends) {
+                *end = one(client, *statement, &[]).await?;
+            }
+            let [product_min, product_max, customer_min, customer_max] = ends;
+            for _ in 0..self.orders {
+                let days = Value::Int(lehmer.draw(0, DAYS_MAX));
+                let customer = Value::Int(lehmer.draw(customer_min, customer_max));
+                let order =
+                    Value::Int(one(client, self.insert_order, &[days.clone(), customer, self.thread.clone()]).await?);
+                let lines = lehmer.draw(1, LINES_MAX);
+                let mut net = 0;
+                for _ in 0..lines {
+                    let product = Value::Int(lehmer.draw(product_min, product_max));
+                    let quantity = lehmer.draw(1, QUANTITY_MAX);
+                    let line = [order.clone(), product.clone(), Value::Int(quantity), days.clone()];
+                    client.change_one(self.insert_line, &line).await?;
+                    net += quantity * one(client, self.read_price, &[product]).await?;
+                }
+                let tax = net * TAX_PERCENT / 100;
+                let sums = [net, tax, net + tax, lines].map(Value::Int);
+                let [net, tax, total, lines] = sums;
+                client.change_one(self.update_order, &[net, tax, total, lines, order]).await?;
+            }
+            commit(client).await
+        })
+    }
+}
+
+/// The whole number that a query for one row answers.
+async fn one(client: &mut Client, query: Statement, parameters: &[Value]) -> Outcome<i64> {
+    let mut found = None;
+    client.query_one(query, parameters, |row| found = row[0].as_i64()).await?;
+    Ok(found.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_published_one() {
+        // Park, Miller and Stockmeyer, CACM 36 (7): from 1, the 10,000th number is 399268537.
+        let mut lehmer = Lehmer(1);
+        for _ in 0..10_000 {
+            lehmer.draw(0, MODULUS - 1);
+        }
+        assert_eq!(lehmer.0, 399_268_537);
+    }
+
+    #[test]
+    fn what_is_drawn_reaches_both_ends() {
+        let mut lehmer = Lehmer(7);
+        let drawn: Vec<i64> = (0..1000).map(|_| lehmer.draw(1, LINES_MAX)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&1), Some(&LINES_MAX)));
+    }
+}

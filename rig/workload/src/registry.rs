@@ -1,0 +1,155 @@
+//! The registry of workloads.
+
+use crate::{commits, iud, numbered, oltp, orders, scan, tpcb, tpcc};
+use protocol::{read_fields, write_fields, Fields};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use transaction::Workload;
+
+/// One line a workload.
+const WORKLOADS: &[Known] = &[
+    known::<commits::Commits>(),
+    known::<tpcb::Tpcb>(),
+    known::<tpcc::Parameters>(),
+    known::<orders::Orders>(),
+    known::<iud::Iud>(),
+    known::<scan::Parameters>(),
+    known::<oltp::Oltp>(),
+    known::<numbered::Numbered>(),
+];
+
+/// The parameters of a workload: the fields of its message.
+pub trait Kind: Serialize + DeserializeOwned {
+    /// By which a job names the workload.
+    const NAME: &'static str;
+
+    /// What in them cannot be followed, though their form is right.
+    fn flaw(&self) -> Option<String>;
+
+    /// Some, every field filled.
+    fn samples() -> Vec<Self>;
+
+    /// `seed` is the job's.
+    fn workload(self, seed: u64) -> Box<dyn Workload>;
+}
+
+struct Known {
+    name: &'static str,
+    workload: fn(&Fields, u64) -> Result<Box<dyn Workload>, String>,
+    again: fn(&Fields) -> Result<Fields, String>,
+    samples: fn() -> Vec<Fields>,
+}
+
+const fn known<K: Kind>() -> Known {
+    Known {
+        name: K::NAME,
+        workload: |fields, seed| Ok(read::<K>(fields)?.workload(seed)),
+        again: |fields| Ok(write_fields(&read::<K>(fields)?)),
+        samples: || K::samples().iter().map(write_fields).collect(),
+    }
+}
+
+fn read<K: Kind>(fields: &Fields) -> Result<K, String> {
+    let kind: K = read_fields(K::NAME, fields)?;
+    match kind.flaw() {
+        Some(flaw) => Err(flaw),
+        None => Ok(kind),
+    }
+}
+
+fn find(message: &protocol::Workload) -> Result<&'static Known, String> {
+    WORKLOADS.iter().find(|known| known.name == message.name).ok_or_else(|| {
+        let names: Vec<_> = WORKLOADS.iter().map(|known| known.name).collect();
+        format!("the workload {} is none of {}", message.name, names.join(", "))
+    })
+}
+
+/// The workload that a job names; `seed` is the job's. An error says what in the message cannot be followed.
+pub fn of(message: &protocol::Workload, seed: u64) -> Result<Box<dyn Workload>, String> {
+    (find(message)?.workload)(&message.fields, seed)
+}
+
+/// The message as the workload's module has read it.
+pub fn again(message: &protocol::Workload) -> Result<protocol::Workload, String> {
+    let fields = (find(message)?.again)(&message.fields)?;
+    Ok(protocol::Workload { name: message.name.clone(), fields })
+}
+
+/// Messages of every workload, every field filled.
+pub fn samples() -> Vec<protocol::Workload> {
+    let of = |known: &Known| {
+        let message = |fields| protocol::Workload { name: known.name.to_string(), fields };
+        (known.samples)().into_iter().map(message).collect::<Vec<_>>()
+    };
+    WORKLOADS.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(json: &str) -> String {
+        let message = serde_json::from_str(json).unwrap();
+        let refused = of(&message, 1).err().unwrap_or_else(|| panic!("{json} is taken"));
+        assert_eq!(again(&message).unwrap_err(), refused);
+        refused
+    }
+
+    #[test]
+    fn every_sample_is_read_and_written_as_it_was() {
+        for message in samples() {
+            assert_eq!(again(&message), Ok(message.clone()));
+            assert!(of(&message, 1).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_a_workload_does_not_know_or_lacks_is_refused() {
+        for message in samples() {
+            for name in message.fields.keys() {
+                let mut less = message.clone();
+                less.fields.remove(name);
+                let error = again(&less).unwrap_err();
+                assert!(error.starts_with(&format!("{}: missing field `{name}`", message.name)), "{error}");
+                let mut wrong = message.clone();
+                wrong.fields[name] = (-1).into();
+                assert!(again(&wrong).is_err(), "{name} of {}", message.name);
+            }
+            let mut more = message.clone();
+            more.fields.insert("surplus".to_string(), 1.into());
+            let error = again(&more).unwrap_err();
+            assert!(error.starts_with(&format!("{}: unknown field `surplus`", message.name)), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_refused_in_plain_words() {
+        for (json, flaw) in [
+            (
+                r#"{"name":"tpcz","scale":1}"#,
+                "the workload tpcz is none of commits, tpcb, tpcc, orders, iud, scan, oltp, numbered",
+            ),
+            (r#"{"name":"tpcb","scale":0}"#, "scale must be at least 1"),
+            (r#"{"name":"iud","rows":0}"#, "rows must be at least 1"),
+            (r#"{"name":"scan","size_mb":0,"read":"natural"}"#, "size_mb must be at least 1"),
+            (r#"{"name":"oltp","tables":1,"table_rows":0}"#, "tables and table_rows must be at least 1"),
+            (
+                r#"{"name":"orders","products":0,"orders_per_call":1,"repeatable":true}"#,
+                "products and orders_per_call must be at least 1",
+            ),
+            (r#"{"name":"numbered","terminals":0,"parts":1,"row_bytes":1}"#, "terminals and parts must be at least 1"),
+            (r#"{"name":"numbered","terminals":10001,"parts":1,"row_bytes":1}"#, "terminals or parts is out of range"),
+            (r#"{"name":"numbered","terminals":1,"parts":257,"row_bytes":1}"#, "terminals or parts is out of range"),
+            (
+                r#"{"name":"tpcc","warehouses":0,"percent":1,"procedures":false,"keying":false,"roaming":false}"#,
+                "warehouses must be at least 1",
+            ),
+            (
+                r#"{"name":"tpcc","warehouses":1,"percent":101,"procedures":false,"keying":false,"roaming":false}"#,
+                "percent is out of range",
+            ),
+        ] {
+            assert_eq!(refused(json), flaw);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+-- The nine tables (clause 1.3). The word primary_key stands where the key goes of a table that is made with its key.
+--
+-- Amounts are whole cents, taxes and discounts hundredths of a percent: exact and equal on every engine, also on SQLite,
+-- which has no decimal type. Foreign keys are not made. A column is a line, and its name comes first: the load reads them.
+
+-- name: item
+create table item (
+  i_id integer not null,
+  i_im_id integer not null,
+  i_name varchar(24) not null,
+  i_price bigint not null,
+  i_data varchar(50) not null{primary_key})
+
+-- name: warehouse
+create table warehouse (
+  w_id integer not null,
+  w_name varchar(10) not null,
+  w_street_1 varchar(20) not null,
+  w_street_2 varchar(20) not null,
+  w_city varchar(20) not null,
+  w_state char(2) not null,
+  w_zip char(9) not null,
+  w_tax integer not null,
+  w_ytd bigint not null{primary_key})
+
+-- name: stock
+create table stock (
+  s_w_id integer not null,
+  s_i_id integer not null,
+  s_quantity integer not null,
+  s_dist_01 char(24) not null,
+  s_dist_02 char(24) not null,
+  s_dist_03 char(24) not null,
+  s_dist_04 char(24) not null,
+  s_dist_05 char(24) not null,
+  s_dist_06 char(24) not null,
+  s_dist_07 char(24) not null,
+  s_dist_08 char(24) not null,
+  s_dist_09 char(24) not null,
+  s_dist_10 char(24) not null,
+  s_ytd integer not null,
+  s_order_cnt integer not null,
+  s_remote_cnt integer not null,
+  s_data varchar(50) not null{primary_key}) {by_key}
+
+-- name: district
+create table district (
+  d_w_id integer not null,
+  d_id integer not null,
+  d_name varchar(10) not null,
+  d_street_1 varchar(20) not null,
+  d_street_2 varchar(20) not null,
+  d_city varchar(20) not null,
+  d_state char(2) not null,
+  d_zip char(9) not null,
+  d_tax integer not null,
+  d_ytd bigint not null,
+  d_next_o_id integer not null{primary_key}) {by_key}
+
+-- name: customer
+create table customer (
+  c_w_id integer not null,
+  c_d_id integer not null,
+  c_id integer not null,
+  c_first varchar(16) not null,
+  c_middle char(2) not null,
+  c_last varchar(16) not null,
+  c_street_1 varchar(20) not null,
+  c_street_2 varchar(20) not null,
+  c_city varchar(20) not null,
+  c_state char(2) not null,
+  c_zip char(9) not null,
+  c_phone char(16) not null,
+  c_since {datetime} not null,
+  c_credit char(2) not null,
+  c_credit_lim bigint not null,
+  c_discount integer not null,
+  c_balance bigint not null,
+  c_ytd_payment bigint not null,
+  c_payment_cnt integer not null,
+  c_delivery_cnt integer not null,
+  c_data varchar(500) not null{primary_key}) {by_key}
+
+-- name: history
+create table history (
+  h_c_id integer not null,
+  h_c_d_id integer not null,
+  h_c_w_id integer not null,
+  h_d_id integer not null,
+  h_w_id integer not null,
+  h_date {datetime} not null,
+  h_amount bigint not null,
+  h_data varchar(24) not null)
+
+-- name: orders
+create table orders (
+  o_w_id integer not null,
+  o_d_id integer not null,
+  o_id integer not null,
+  o_c_id integer not null,
+  o_entry_d {datetime} not null,
+  o_carrier_id integer,
+  o_ol_cnt integer not null,
+  o_all_local integer not null{primary_key}) {by_key}
+
+-- name: order_line
+create table order_line (
+  ol_w_id integer not null,
+  ol_d_id integer not null,
+  ol_o_id integer not null,
+  ol_number integer not null,
+  ol_i_id integer not null,
+  ol_supply_w_id integer not null,
+  ol_delivery_d {datetime},
+  ol_quantity integer not null,
+  ol_amount bigint not null,
+  ol_dist_info char(24) not null{primary_key}) {by_key}
+
+-- name: new_order
+create table new_order (
+  no_w_id integer not null,
+  no_d_id integer not null,
+  no_o_id integer not null{primary_key}) {by_key}
