@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 def audit(
     path: Annotated[
-        Path | None, typer.Argument(help="A directory: a run of ours, or a benchmark of anybody's.", metavar="PATH")
+        Path | None, typer.Argument(help="A directory: a run of acidtest, or anybody's benchmark.", metavar="PATH")
     ] = None,
     except_: Annotated[
         list[str] | None,
-        typer.Option("--except", help="Set a rule's findings aside, and say why.", metavar="RULE=REASON"),
+        typer.Option("--except", help="Set a rule's findings aside, with the reason.", metavar="RULE=REASON"),
     ] = None,
     rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write them for CI systems too.")] = None,
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
-    """Look for what makes a benchmark wrong. Exit code 1: a finding says that it must not be believed."""
+    """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
     from acidtest.audit import importers, judge, ours
     from acidtest.audit.bench import Bench
     from acidtest.audit.rules import rules as all_rules
@@ -40,7 +40,7 @@ def audit(
         shown.print_rules(all_rules(), console, json=json)
         return
     if path is None:
-        raise BadInput("audit what?", "acidtest audit PATH; acidtest audit --rules lists what is looked for")
+        raise BadInput("audit: needs a directory", "acidtest audit PATH; acidtest audit --rules lists the rules")
     waivers = _waivers(except_ or [])
     judge.check_waivers(waivers, "--except")
     try:
@@ -52,19 +52,21 @@ def audit(
         bench = Bench(sides=[], read=[(one.name, "journal") for one in journals])
         for one in journals:
             journal = read(one)
-            said = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
-            found += judge.waived(said, journal.header.experiment.get("waive", {}) | waivers)
+            findings = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
+            found += judge.waived(findings, journal.header.experiment.get("waive", {}) | waivers)
         found = judge.in_order(found)
     else:
         bench = importers.read(path)
         if not bench.read:
-            raise BadInput(f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md says what can be")
+            raise BadInput(
+                f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md lists what can be audited"
+            )
         found = judge.waived(judge.of_bench(bench), waivers)
     if sarif is not None:
         try:
             sarif.write_text(json_.dumps(shown.as_sarif(found), indent=2))
         except OSError as error:
-            raise BadInput(f"{sarif}: cannot be written: {error.strerror}", "name a file that can be") from None
+            raise BadInput(f"{sarif}: cannot be written: {error.strerror}", "name a file that can be written") from None
     if json:
         print(json_.dumps(shown.as_json(bench, found), indent=2))
     else:
@@ -74,12 +76,12 @@ def audit(
 
 
 def _why(bench: Bench) -> str:
-    """What there is instead: what is broken, or of no kind that is known here."""
+    """What there is instead: broken files, or files of an unknown kind."""
     if bench.broken:
         first = bench.broken[0]
         return f": {first.file} {first.text}" + (f", and {len(bench.broken) - 1} more" if len(bench.broken) > 1 else "")
     names = ", ".join(bench.unread[:3]) + (", …" if len(bench.unread) > 3 else "")
-    return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of no kind that is known here" if names else ""
+    return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of an unknown kind" if names else ""
 
 
 def _waivers(given: list[str]) -> dict[str, str]:

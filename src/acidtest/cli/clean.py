@@ -11,13 +11,13 @@ from acidtest.place import leftovers, release_leftovers
 
 
 def clean(
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be released.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would be released.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
     """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
     directories.
 
-    Only what stands in a ledger is touched.
+    Only what is written in a ledger is touched.
     """
     lines = [f"{left.kind} {left.what}" for left in leftovers()] if dry_run else release_leftovers()
     if json:

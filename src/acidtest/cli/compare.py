@@ -18,7 +18,7 @@ def compare(
     b: Annotated[Path, typer.Argument(help="Another run's directory.", metavar="B")],
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Read run B against run A, row by row, and say what else differs between them."""
+    """Compare run B with run A, row by row, and show what else differs between them."""
     from acidtest.report.side_by_side import side_by_side
 
     found = side_by_side(read(a / NAME), read(b / NAME))

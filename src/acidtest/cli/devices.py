@@ -12,5 +12,5 @@ UseDevice = Annotated[
 ]
 Erase = Annotated[
     list[str] | None,
-    typer.Option("--erase", help="Of these, one on which everything may be destroyed.", metavar="/dev/X"),
+    typer.Option("--erase", help="One of these devices on which everything may be destroyed.", metavar="/dev/X"),
 ]

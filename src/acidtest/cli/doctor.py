@@ -34,7 +34,7 @@ def doctor(
     ] = Path(),
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Say what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
+    """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
     findings = [*_rig(), *_engines(), *_storage(directory), *_places(), *_machine(), *_memory_limit(), *_leftovers()]
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
@@ -77,12 +77,13 @@ def _storage(directory: Path) -> list[Finding]:
             "remedy": "this is memory: flushes cost nothing here; name a directory on the drive you want to know about",
         }
     cache = {"write back": "volatile, flushes matter", "write through": "none reported, flushes may cost nothing"}
+    volatile = cache.get(facts.write_cache, "not known whether it is volatile")
     findings.append(
         _finding(
             "drive",
             "ok" if facts.write_cache != "unknown" else "unknown",
             f"model {facts.device_model}, rotational {facts.rotational}, scheduler {facts.scheduler}, "
-            f"write cache {facts.write_cache} ({cache.get(facts.write_cache, 'cannot be told')}), FUA {facts.fua}",
+            f"write cache {facts.write_cache} ({volatile}), FUA {facts.fua}",
         )
     )
     return findings
@@ -121,7 +122,7 @@ def _simulated_disk() -> Finding:
     if not FUSE.exists():
         return _finding("simulated disk", "absent", f"this kernel has no FUSE ({FUSE})", "modprobe fuse")
     if os.geteuid() != 0 or not CONTROL.exists():
-        return _finding("simulated disk", "absent", "it needs what loop places need, and FUSE, which is there")
+        return _finding("simulated disk", "absent", "FUSE is there, but it needs root and loop devices too")
     return _finding("simulated disk", "ok", f"FUSE ({FUSE}), loop devices and root are there")
 
 

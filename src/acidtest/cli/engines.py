@@ -1,4 +1,4 @@
-"""``acidtest engines``: what is here, and bringing or removing one."""
+"""``acidtest engines``: lists, installs and removes engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def engines(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the engines: what is here, its version and architecture, where it comes from, what it lacks."""
+    """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks."""
     if context.invoked_subcommand:
         return
     offers = [asdict(offer) for offer in catalogue.offers()]
@@ -47,7 +47,7 @@ def engines(
 
 @app.command()
 def install(ids: Ids) -> None:
-    """Bring engines, each version into a folder of its own."""
+    """Install engines, each version into a folder of its own."""
     for id in ids:  # noqa: A001
         catalogue.describe(id).install(print)
         catalogue.find(id)
@@ -89,7 +89,7 @@ def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
     product = families.product_of_engine(id)
     try:
-        said = rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else ""
+        version = rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else ""
     except AcidtestError:
         return "unknown"
-    return said or "unknown"
+    return version or "unknown"

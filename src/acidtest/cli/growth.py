@@ -31,12 +31,12 @@ def growth(
         Path, typer.Argument(help="A run's directory, or a CSV file of sizes and rates.", metavar="WHERE")
     ],
     predict: Annotated[
-        list[str] | None, typer.Option("--predict", help='A size to be foretold: "1.8TB". May be repeated.')
+        list[str] | None, typer.Option("--predict", help='Predict the rate at this size: "1.8TB". May be repeated.')
     ] = None,
-    memory: Annotated[str | None, typer.Option("--memory", help='The memory it had: "16GB".')] = None,
+    memory: Annotated[str | None, typer.Option("--memory", help='Memory of the machine: "16GB".')] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
-    """Say what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""
+    """Show what is lost as a database grows, whether there is a knee, and what to expect of other sizes."""
     sizes = [_size("--predict", text) for text in predict or []]
     limit = _size("--memory", memory) if memory is not None else None
     series = _recorded(where, limit) if where.is_dir() else _published(where, limit)

@@ -19,7 +19,7 @@ from acidtest.plan.estimate import load_seconds
 
 def plan(
     file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
-    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Plan the experiment at its small size.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""

@@ -1,4 +1,4 @@
-"""``acidtest powercut``: cuts the power under loaded databases and says what survived."""
+"""``acidtest powercut``: cuts the power under loaded databases and shows what survived."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from acidtest.errors import BadInput
 def powercut(
     file: Annotated[Path | None, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where the journal goes. A second call resumes.")
+        Path | None, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
     cuts: Annotated[
-        int | None, typer.Option("--cuts", help="Of each combination; else the repetitions.", min=1, max=1000)
+        int | None,
+        typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
     ] = None,
     only: Annotated[str | None, typer.Option("--only", help="One combination, as the table names it.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
     replay: Annotated[
-        Path | None, typer.Option("--replay", help="Look again at a failing crash state, alone.", metavar="STATE.json")
+        Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
 ) -> None:
-    """Cut the power of a simulated disk under each engine, and count acknowledged commits that are gone."""
+    """Cut the power of a simulated disk under each engine, and count acknowledged commits that are lost."""
     from acidtest.audit import judge
 
     if replay is not None:

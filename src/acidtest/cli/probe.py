@@ -29,17 +29,19 @@ def probe(
     path: Annotated[Path, typer.Argument(help="A directory, or a block device.", metavar="PATH")],
     seconds: Annotated[float | None, typer.Option("--seconds", help="About how long to measure, in all.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="One writer only, in about ten seconds.")] = False,
-    writers: Annotated[str, typer.Option("--writers", help="How many write at once, beside one.")] = WRITERS,
+    writers: Annotated[str, typer.Option("--writers", help="Numbers of simultaneous writers, besides one.")] = WRITERS,
     one_file: Annotated[bool, typer.Option("--one-file", help="All writers on one file, not each on its own.")] = False,
     block: Annotated[int, typer.Option("--block", help="Bytes of a block: 512 to 1048576.")] = 4096,
-    repetitions: Annotated[int, typer.Option("--repetitions", help="Under five no interval and no verdict.")] = 5,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of the data and the order.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to keep a recording of it.")] = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", help="Fewer than five give no interval and no verdict.")
+    ] = 5,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the data and the order.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep a recording in this directory.")] = None,
     use_device: UseDevice = None,
     erase: Erase = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Measure every way of making a write durable, and say whether this storage flushes. Exit code 1: it does not.
+    """Measure every way of making a write durable, and judge whether this storage flushes. Exit code 1: it does not.
 
     A block device is only looked at, unless --use-device names it.
     """
@@ -82,7 +84,7 @@ def probe(
     else:
         print_report(found, console)
         if not found.lines:
-            console.print(f"Nothing was written, so nothing was measured: --use-device {path} does.")
+            console.print(f"Nothing was written, so nothing was measured: add --use-device {path} for that.")
     if found.judgement.verdict == "does not flush":
         raise typer.Exit(1)
 
@@ -123,13 +125,13 @@ class _Watcher:
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[status]}"),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._bars.add_task("probing", total=total, said="preparing")
-        self._told = 0
+        self._task = self._bars.add_task("probing", total=total, status="preparing")
+        self._shown = 0
 
     def __enter__(self) -> _Watcher:
         self._bars.start()
@@ -143,8 +145,8 @@ class _Watcher:
             self._console.print(line, soft_wrap=True, markup=False)
 
     def steps(self, done: int, left_s: float) -> None:
-        self._bars.update(self._task, completed=done, said=f"{done} of {self._total}, {span(left_s)} left")
+        self._bars.update(self._task, completed=done, status=f"{done} of {self._total}, {span(left_s)} left")
         tenth = 10 * done // self._total
-        if not self._console.is_terminal and tenth > self._told:
-            self._told = tenth
+        if not self._console.is_terminal and tenth > self._shown:
+            self._shown = tenth
             self._console.print(f"[{done}/{self._total}] {span(left_s)} left", soft_wrap=True, markup=False)

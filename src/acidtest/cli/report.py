@@ -96,17 +96,17 @@ def _writing(page: Path) -> Iterator[None]:
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(help="Where acidtest run wrote to.", metavar="DIR")],
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write one row a cell as CSV.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row a cell as Parquet.")] = None,
-    rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels go down a grid.")] = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="And the one whose levels go across.")] = None,
+    directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write one row for each cell as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
+    rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels are the rows of a grid.")] = None,
+    columns: Annotated[str | None, typer.Option("--columns", help="The factor whose levels are its columns.")] = None,
     predict: Annotated[
-        list[str] | None, typer.Option("--predict", help="The rate at this size is asked for: 1.8TB. May be repeated.")
+        list[str] | None, typer.Option("--predict", help="Predict the rate at this size: 1.8TB. May be repeated.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Draw the tables and the page again from the journal; needs no engine and no rights."""
+    """Draw the tables and the page again from the journal; needs no engine and no root."""
     from acidtest.report.survival_table import print_survival
     from acidtest.report.terminal import print_results
 

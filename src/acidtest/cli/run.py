@@ -22,14 +22,16 @@ from acidtest.journal.models import Recording
 from acidtest.report.numbers import number
 from acidtest.workload import unit as unit_of
 
-LOAD_TOLD_EVERY_S = 60.0  # to a log
+LOAD_SHOWN_EVERY_S = 60.0  # to a log
 
 
 def run(
     file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where journal and page go. A second run resumes.")],
-    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run cells again that could not run.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of journal and page. A second run resumes.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Run the experiment at its small size.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also run cells that could not run before.")
+    ] = False,
     use_device: UseDevice = None,
     erase: Erase = None,
     json: Annotated[
@@ -53,22 +55,22 @@ def run(
     else:
         print_results(rendered.results, console)
         console.print(f"\nPage: {rendered.page}", soft_wrap=True)
-    found = {recording.status for recording in outcome.journal.recordings}
-    if "failed" in found:
+    statuses = {recording.status for recording in outcome.journal.recordings}
+    if "failed" in statuses:
         print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
         raise typer.Exit(3)
-    if "invalid" in found:
-        print("Some cells are invalid and have no number: see above.", file=sys.stderr)
+    if "invalid" in statuses:
+        print("Some cells are invalid and have no figure: see above.", file=sys.stderr)
         raise typer.Exit(1)
     if severe := rendered.results.severe:
         names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
-        print(f"Findings say that numbers here must not be believed: {names}. See above.", file=sys.stderr)
+        print(f"By these findings the figures must not be believed: {names}. See above.", file=sys.stderr)
         raise typer.Exit(1)
 
 
 @contextmanager
 def watching(console: Console) -> Iterator[conductor.Watcher]:
-    """Who tells ``console`` how a run goes."""
+    """Shows on ``console`` how a run goes."""
     watcher = _Bars(console) if console.is_terminal else _Lines(console)
     try:
         yield watcher
@@ -84,7 +86,7 @@ class _Lines:
         self._console = console
         self._total = 0
         self._done = 0
-        self._told_s = 0.0  # of the load at work
+        self._shown_s = 0.0  # of the load at work
 
     def begins(self, done: int, total: int, place: str) -> None:
         self._done, self._total = done, total
@@ -109,14 +111,14 @@ class _Lines:
         pass
 
     def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
-        if loading.ended or loading.elapsed_s - self._told_s >= LOAD_TOLD_EVERY_S:
-            self._told_s = 0.0 if loading.ended else loading.elapsed_s
-            self._console.print(f"{cell.combination}: {_said_of_load(loading)}", soft_wrap=True, markup=False)
+        if loading.ended or loading.elapsed_s - self._shown_s >= LOAD_SHOWN_EVERY_S:
+            self._shown_s = 0.0 if loading.ended else loading.elapsed_s
+            self._console.print(f"{cell.combination}: {_load_text(loading)}", soft_wrap=True, markup=False)
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         self._done += 1
         self._console.print(
-            f"[{self._done}/{self._total}] {cell.id}: {_said(recording)}; {span(left_s)} left",
+            f"[{self._done}/{self._total}] {cell.id}: {_outcome_text(recording)}; {span(left_s)} left",
             soft_wrap=True,
             markup=False,
         )
@@ -130,7 +132,7 @@ class _Bars(_Lines):
         self.bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[status]}"),
             console=console,
             transient=True,
         )
@@ -139,37 +141,39 @@ class _Bars(_Lines):
 
     def begins(self, done: int, total: int, place: str) -> None:
         super().begins(done, total, place)
-        self._whole = self.bars.add_task("cells", total=total, completed=done, said="")
-        self._cell = self.bars.add_task("", total=1, said="")
+        self._whole = self.bars.add_task("cells", total=total, completed=done, status="")
+        self._cell = self.bars.add_task("", total=1, status="")
         self.bars.start()
 
     def cell_begins(self, cell: plan.Cell, left_s: float) -> None:
         assert self._whole is not None
         assert self._cell is not None
-        self.bars.update(self._whole, said=f"{self._done} of {self._total}, {span(left_s)} left")
-        self.bars.update(self._cell, description=cell.id, completed=0, said="preparing")
+        self.bars.update(self._whole, status=f"{self._done} of {self._total}, {span(left_s)} left")
+        self.bars.update(self._cell, description=cell.id, completed=0, status="preparing")
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         assert self._cell is not None
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
         unit = {"load": "rows", "check": "crash states"}.get(event.phase, cell.workload.UNIT)
         rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
-        self.bars.update(self._cell, completed=event.fraction or 0, said=f"{what}{rate}")
+        self.bars.update(self._cell, completed=event.fraction or 0, status=f"{what}{rate}")
 
     def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
         if loading.ended:
             super().loading(cell, loading)
         assert self._cell is not None
         done = min(1.0, loading.bytes / loading.of_bytes)
-        self.bars.update(self._cell, completed=done, said=_said_of_load(loading))
+        self.bars.update(self._cell, completed=done, status=_load_text(loading))
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         super().cell_ended(cell, recording, left_s)
         assert self._whole is not None
-        self.bars.update(self._whole, completed=self._done, said=f"{self._done} of {self._total}, {span(left_s)} left")
+        self.bars.update(
+            self._whole, completed=self._done, status=f"{self._done} of {self._total}, {span(left_s)} left"
+        )
 
 
-def _said_of_load(loading: conductor.Loading) -> str:
+def _load_text(loading: conductor.Loading) -> str:
     speed = f"{number(loading.bytes_per_s / 1e6)} MB/s"
     if loading.ended:
         added = f"{number(loading.added_bytes / 1e6)} MB in {span(loading.elapsed_s)}, {speed}"
@@ -178,7 +182,7 @@ def _said_of_load(loading: conductor.Loading) -> str:
     return f"loading {number(loading.bytes / 1e6)} of {number(loading.of_bytes / 1e6)} MB, {speed}{left}"
 
 
-def _said(recording: Recording) -> str:
+def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
         if cut.states is not None:
             states = cut.states

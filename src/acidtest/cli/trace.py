@@ -23,16 +23,16 @@ from acidtest.place import Ledger
 
 def trace(
     file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
-    quick: Annotated[bool, typer.Option("--quick", help="The experiment's small size.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
     engine: Annotated[list[str] | None, typer.Option("--engine", help="This engine only.", metavar="ID")] = None,
     cell: Annotated[list[str] | None, typer.Option("--cell", help="This combination only.", metavar="ID")] = None,
-    transactions: Annotated[int, typer.Option("--transactions", help="So many of each.", min=1)] = 100,
+    transactions: Annotated[int, typer.Option("--transactions", help="Transactions of each combination.", min=1)] = 100,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep the recordings here; databases lie here meanwhile.")
     ] = None,
     use_device: UseDevice = None,
     erase: Erase = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was seen as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Watch the system calls of each combination of an experiment: files, flags, writes and flushes of a commit.
 

@@ -43,7 +43,7 @@ def print_findings(bench: Bench, findings: Sequence[Finding], console: Console) 
         console.print(Text(f"could not be read: {place(one)}: {one.text}", style="dim"))
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8} more" if len(bench.unread) > 8 else "")
-        console.print(Text(f"not read, of no kind that is known here: {names}", style="dim"))
+        console.print(Text(f"not read, of an unknown kind: {names}", style="dim"))
     console.print(summary(bench, findings))
 
 

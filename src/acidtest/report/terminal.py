@@ -39,7 +39,7 @@ def print_results(results: Results, console: Console) -> None:
         if table.growth:
             _print_growth(results, table, table.growth, console)
         elif _only_grids(table):
-            console.print(f"{len(table.lines)} rows, each in a grid below; the page tells all of each.", style="dim")
+            console.print(f"{len(table.lines)} rows, each in a grid below; the page has every figure.", style="dim")
         else:
             _print_lines(results, table, console)
         if table.grids:
@@ -88,7 +88,7 @@ def _print_growth(results: Results, table: Table, growth: Growth, console: Conso
         console.print()
         _print_fitted([*growth_tables.PAIRS], growth_tables.ratios(growth), console)
     if growth.reduced_scale:
-        console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page says what that keeps.", style="dim")
+        console.print(f"Reduced scale: {'; '.join(growth.reduced_scale)}. The page shows what that keeps.", style="dim")
 
 
 def print_commit_costs(found: Sequence[CommitCost], console: Console) -> None:
