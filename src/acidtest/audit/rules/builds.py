@@ -45,7 +45,7 @@ def word_size(bench: Bench) -> Iterator[Found]:
     "old-build",
     severity="doubtful",
     over=Bench,
-    says="A build is compared that its own series had left behind for months when the newest of the others came out.",
+    says="A build was months behind the newest one of its own series when the newest of the compared builds came out.",
     remedy="Take the newest build of each series.",
     source=INVESTIGATION,
 )

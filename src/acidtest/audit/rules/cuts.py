@@ -14,7 +14,7 @@ STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"
     "commits-lost",
     severity="invalid",
     over=Survival,
-    says="At level drive, on a disk that keeps its word, acknowledged commits were gone after a power cut: rates at "
+    says="At level drive, on an honest disk, acknowledged commits were lost in a power cut: rates at "
     "this level are of commits that are not durable.",
     remedy="Find what does not flush (acidtest trace), and call no rate of this combination durable.",
     source=f"TPC-C 5.11, clause 3.5: durability; {STUDY}",
@@ -33,21 +33,21 @@ def commits_lost(row: Survival) -> Iterator[Found]:
     "cuts-unknown",
     severity="doubtful",
     over=Survival,
-    says="Of some power cuts it is not known whether commits survived: they count for neither.",
-    remedy="See their reasons, mend what stood in the way, and cut again.",
+    says="It is not known of some power cuts whether commits survived: they count neither as survived nor as lost.",
+    remedy="Read their reasons, remove the cause, and cut again.",
     source=f"{STUDY}: a check that cannot run is no check that passed",
     about="place",
 )
 def cuts_unknown(row: Survival) -> Iterator[Found]:
     if row.unknown:
-        yield Found(f"Of {row.unknown} of {row.cuts} power cuts it is not known what survived.")
+        yield Found(f"It is not known of {row.unknown} of {row.cuts} power cuts what survived.")
 
 
 @rule(
     "cuts-without-commits",
     severity="doubtful",
     over=Survival,
-    says="No commit had been acknowledged before the cuts: nothing could be lost, and that nothing was shows nothing.",
+    says="No commit had been acknowledged before the cuts: nothing could be lost, so these cuts show nothing.",
     remedy="Cut later, after commits have been acknowledged.",
     source="docs/POWER-CUTS.md: only acknowledged commits count",
     about="place",

@@ -48,7 +48,7 @@ def pages_empty(row: Row) -> Iterator[Found]:
     over=Row,
     says="Pages of a table are full, but not of live records: old versions, or what is left of deleted records, fill "
     "them.",
-    remedy="Let the garbage be collected (sweep, vacuum) before it is measured, or say that it is part of the load.",
+    remedy="Let the garbage be collected (sweep, vacuum) before it is measured, or state that it is part of the load.",
     source=GROWTH_STUDY,
 )
 def pages_hollow(row: Row) -> Iterator[Found]:
@@ -84,8 +84,8 @@ def oldest_transaction_stuck(row: Row) -> Iterator[Found]:
     "index-duplicates",
     severity="note",
     over=Row,
-    says="An index tells few rows apart: each of its values stands for many.",
-    remedy="Add a column to the index that tells its rows apart, or leave the index out.",
+    says="An index has few different values: each of them stands for many rows.",
+    remedy="Add a column that distinguishes its rows, or leave the index out.",
     source=GROWTH_STUDY,
 )
 def index_duplicates(row: Row) -> Iterator[Found]:
@@ -96,8 +96,8 @@ def index_duplicates(row: Row) -> Iterator[Found]:
     "index-deeper",
     severity="note",
     over=StatisticsBySize,
-    says="An index has got another level between two sizes: each look-up reads one page more.",
-    remedy="A larger page keeps it flat; expect a step in the rate there, not a slope.",
+    says="An index got another level between two sizes: each look-up reads one page more.",
+    remedy="Use a larger page to keep it flat; expect a step in the rate there, not a slope.",
     source=GROWTH_STUDY,
 )
 def index_deeper(by_size: StatisticsBySize) -> Iterator[Found]:

@@ -104,7 +104,7 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
             names = all_named(side for side, _ in broken)
             others = all_named(side for side, kept in sides if kept.kept)
             seen = (*(e for _, kept in broken for e in kept.seen), *(kept.seen[0] for _, kept in sides if kept.kept))
-            yield Found(f"That {promise} holds for {others}, and not for {names}.", seen)
+            yield Found(f"{_quoted(promise)} holds for {others}, and not for {names}.", seen)
 
 
 @rule(
@@ -112,7 +112,7 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
     severity="doubtful",
     over=Bench,
     says="No side keeps the promise: the figures are of an engine that may lose commits or pages.",
-    remedy="Measure with the promise kept, or say beside each figure that it is not.",
+    remedy="Measure with the promise kept, or state beside each figure that it is not.",
     source=MANUALS,
     about="settings",
 )
@@ -122,4 +122,12 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
         return
     for promise, sides in _by_promise(bench):
         if sides and not any(kept.kept for _, kept in sides):
-            yield Found(f"Nowhere holds that {promise}.", tuple(one for _, kept in sides for one in kept.seen))
+            yield Found(
+                f"{_quoted(promise)} holds for no side.",
+                tuple(one for _, kept in sides for one in kept.seen),
+            )
+
+
+def _quoted(promise: Promise) -> str:
+    """The promise as the subject of a sentence."""
+    return f"“{promise[0].upper()}{promise[1:]}”"

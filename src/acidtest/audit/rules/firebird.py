@@ -101,8 +101,8 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
     "buffers-in-header",
     severity="note",
     over=Bench,
-    says="The size of the page cache is in the database's header, so that the configuration's does not hold.",
-    remedy="gfix -buffers 0, or say both.",
+    says="The database's header sets the size of the page cache, and overrides the configuration.",
+    remedy="Run gfix -buffers 0, or state both sizes.",
     source="Firebird's manual of gfix; the same investigation found it",
     about="settings",
 )
@@ -137,7 +137,7 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
     "buffers-classic",
     severity="doubtful",
     over=Bench,
-    says="Each connection of Classic and SuperClassic has a cache of its own, and this one is larger than serves it.",
+    says="Each connection of Classic and SuperClassic has a cache of its own, and this one is larger than it can use.",
     remedy="At most 2,048 buffers a connection, or SuperServer with one large cache.",
     source=INVESTIGATION,
     about="settings",
@@ -220,7 +220,7 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Read committed is another isolation level on one side: from 4.0 on a statement reads one snapshot, and is "
     "repeated after an update conflict.",
-    remedy="Measure 4.0 and later with ReadConsistency on and off, and say which of them is compared.",
+    remedy="Measure 4.0 and later with ReadConsistency on and off, and state which of them is compared.",
     source=f"{INVESTIGATION}; Release Notes of Firebird 4.0, Read Consistency",
     about="settings",
 )
@@ -244,7 +244,7 @@ def read_consistency_differs(bench: Bench) -> Iterator[Found]:
     severity="doubtful",
     over=Bench,
     says="The engine gave statements up after ten restarts: what was measured is work that was undone.",
-    remedy="Find the rows that meet, and why the statement is not the same when it is repeated.",
+    remedy="Find the rows in conflict, and why the statement is not the same when it is repeated.",
     source=INVESTIGATION,
 )
 def restarts_in_log(bench: Bench) -> Iterator[Found]:

@@ -21,7 +21,7 @@ TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
     severity="invalid",
     over=Bench,
     says="A percentile is the end of the tool's histogram: the true one is anywhere above it.",
-    remedy="Measure with a tool that holds the range, or say that it is a lower bound.",
+    remedy="Measure with a tool whose histogram covers the range, or state that it is a lower bound.",
     source="sysbench's sb_logger.c: OPER_LOG_MAX_VALUE; fio's stat.h: FIO_IO_U_PLAT_GROUP_NR, and stat.c: "
     "plat_idx_to_val; go-tpc's measure.go: DefaultMaxLatency",
     about="latency",

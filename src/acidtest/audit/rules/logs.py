@@ -20,8 +20,8 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
     "deadlocks-in-log",
     severity="doubtful",
     over=Bench,
-    says="Transactions were refused for others' sake: how they were tried again is part of what was measured.",
-    remedy="Count refusals and retries beside the rate; take a workload whose hot rows are meant to be.",
+    says="Transactions were refused because of others: their retries are part of what was measured.",
+    remedy="Count refusals and retries beside the rate; use a workload whose hot rows are intended.",
     source="PostgreSQL's manual, 13.5 (serialization failure handling); MySQL's manual, 17.7.5 (deadlocks in InnoDB)",
 )
 def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
@@ -33,7 +33,7 @@ def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
     severity="doubtful",
     over=Bench,
     says="A server process died: figures from around that time are of a restart.",
-    remedy="Say when it was, and leave out every run that it touches.",
+    remedy="State when it was, and leave out every run that it affects.",
     source="PostgreSQL's postmaster.c, MySQL's signal_handler.cc, Firebird's guard.cpp",
 )
 def crash_in_log(bench: Bench) -> Iterator[Found]:
@@ -45,7 +45,7 @@ def crash_in_log(bench: Bench) -> Iterator[Found]:
     severity="invalid",
     over=Bench,
     says="The server found its own files damaged: nothing that was measured on them is of a working database.",
-    remedy="Find what damages them before measuring; acidtest powercut says whether the storage keeps its word.",
+    remedy="Find what damages them before measuring; acidtest probe shows whether the storage plausibly flushes.",
     source="PostgreSQL's bufmgr.c, InnoDB's buf0buf.cc, Firebird's err.cpp",
 )
 def corruption_in_log(bench: Bench) -> Iterator[Found]:
@@ -56,8 +56,8 @@ def corruption_in_log(bench: Bench) -> Iterator[Found]:
     "recovery-in-log",
     severity="note",
     over=Bench,
-    says="The server recovered from a stop that was no shutdown: caches were cold and files changed hands after it.",
-    remedy="Stop servers in order between runs, or say that the crash was meant.",
+    says="The server had stopped without a shutdown and recovered: its caches were cold, and its files had changed.",
+    remedy="Stop servers in order between runs, or state that the crash was intended.",
     source="PostgreSQL's xlogrecovery.c, InnoDB's log0recv.cc",
 )
 def recovery_in_log(bench: Bench) -> Iterator[Found]:
@@ -69,7 +69,7 @@ def recovery_in_log(bench: Bench) -> Iterator[Found]:
     severity="note",
     over=Bench,
     says="The server logged errors.",
-    remedy="Mend their cause, or say why they do not matter.",
+    remedy="Remove their cause, or state why they do not matter.",
     source="PostgreSQL's manual, table 20.2; MySQL's manual, 7.4.2",
 )
 def errors_in_log(bench: Bench) -> Iterator[Found]:
@@ -81,8 +81,8 @@ def errors_in_log(bench: Bench) -> Iterator[Found]:
     "checkpoints-frequent",
     severity="doubtful",
     over=Bench,
-    says="PostgreSQL itself says that its checkpoints come too often: pages go into the log whole again and again.",
-    remedy="Raise max_wal_size until checkpoints come by time, and say what it is.",
+    says="PostgreSQL logs that its checkpoints come too often: whole pages go into the log again and again.",
+    remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
     source="PostgreSQL's manual: WAL Configuration, checkpoint_warning",
     about="settings",
 )
@@ -94,7 +94,7 @@ def checkpoints_frequent(bench: Bench) -> Iterator[Found]:
     "flush-behind",
     severity="doubtful",
     over=Bench,
-    says="InnoDB says that its page cleaner or its log cannot keep up: the rate is borrowed from later.",
+    says="InnoDB logs that its page cleaner or its log cannot keep up: work is put off, so the rate cannot last.",
     remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
     source="InnoDB's buf0flu.cc and log0chkp.cc",
     about="settings",

@@ -28,16 +28,14 @@ def _sorted_mb(recording: Recording) -> float | None:
     "sort-memory-unknown",
     severity="note",
     over=Row,
-    says="How much memory the engine may sort in was not told: whether the sort went through files is not known.",
-    remedy="Name firebird.temp_cache_limit_mb.",
+    says="The engine's memory for sorting is not known: the sort may have gone through files, or not.",
+    remedy="Set firebird.temp_cache_limit_mb.",
     source=CACHE_STUDY,
 )
 def sort_memory_unknown(row: Row) -> Iterator[Found]:
     recording = _sorted(row)
     if recording and reads.sort_memory_bytes(recording) is None:
-        yield Found(
-            "How much memory the engine may sort in was not told: whether the sort went through files is not known."
-        )
+        yield Found("The engine's memory for sorting is not known: the sort may have gone through files, or not.")
 
 
 @rule(

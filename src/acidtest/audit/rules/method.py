@@ -162,7 +162,7 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     "no-interval",
     severity="note",
     over=Bench,
-    says="Runs were repeated, and no text of the kit says how far apart they lie.",
+    says="Runs were repeated, and no text of the kit states how far apart they lie.",
     remedy="Give an interval, or the smallest and the largest, beside every figure.",
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
@@ -172,7 +172,7 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     for of in _repetitions(bench).values():
         if len(of) > 2:
             rates = [one.rate or 0 for one in of]
-            text = f"{len(of)} runs lie between {min(rates):,.1f} and {max(rates):,.1f} a second, which no text says."
+            text = f"{len(of)} runs lie between {min(rates):,.1f} and {max(rates):,.1f} a second, which no text states."
             yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
 
 
@@ -181,7 +181,7 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     severity="doubtful",
     over=Bench,
     says="The first run is much slower than those after it: it still carries the load's backlog, or a cold cache.",
-    remedy="Let the load settle (checkpoint, sweep, purge) before the first run, or leave that one out and say so.",
+    remedy="Let the load settle (checkpoint, sweep, purge) before the first run, or leave that one out and state it.",
     source="Firebird's sweep, InnoDB's purge and PostgreSQL's autovacuum work off what the load left",
 )
 def first_run_differs(bench: Bench) -> Iterator[Found]:

@@ -207,7 +207,7 @@ def _above(one: Published) -> Found:
     over=Bench,
     says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
     "cache test on few warehouses.",
-    remedy="Say that there are no keying and thinking times; do not compare with TPC-C results.",
+    remedy="State that there are no keying and thinking times; do not compare with TPC-C results.",
     source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
 )
 def below_scale(bench: Bench) -> Iterator[Found]:
@@ -238,8 +238,8 @@ def generator_threads(bench: Bench) -> Iterator[Found]:
     "many-failed",
     severity="doubtful",
     over=Bench,
-    says="Transactions failed: what is left is another load than the one that is named.",
-    remedy="Mend what fails, or report it beside every figure.",
+    says="Transactions failed: the rest is another load than the one that is named.",
+    remedy="Remove the cause, or report the failures beside every figure.",
     source="TPC-C, clause 5.4: only completed transactions count",
 )
 def many_failed(bench: Bench) -> Iterator[Found]:

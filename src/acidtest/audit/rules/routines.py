@@ -136,7 +136,7 @@ def _names_it(entry: LogEntry, routine: Routine) -> bool:
     severity="doubtful",
     over=Bench,
     says="Every terminal changes the same row: the test is one of waiting for its lock.",
-    remedy="Spread the work over rows as the application would, or say that a lock is what is measured.",
+    remedy="Spread the work over rows as the application would, or state that a lock is measured.",
     source="TPC-C, clause 2.4.1: rows are chosen at random by a non-uniform function, so that terminals seldom meet",
 )
 def hot_row(bench: Bench) -> Iterator[Found]:

@@ -139,14 +139,14 @@ def given_up(row: Row) -> Iterator[Found]:
     "retries",
     severity="note",
     over=Row,
-    says="Transactions were refused for another's sake and tried again; latency includes the retries.",
+    says="Transactions were refused because of others and tried again; latency includes the retries.",
     remedy="More rows for the terminals to spread over, if that is not what is measured.",
     source="BenchBase, issue 606: goodput and throughput are two figures",
     about="latency",
 )
 def retries(row: Row) -> Iterator[Found]:
     if any(result.counts.retries for result in row.results()) and not any(r.counts.given_up for r in row.results()):
-        yield Found("Transactions were refused for another's sake and tried again; latency includes the retries.")
+        yield Found("Transactions were refused because of others and tried again; latency includes the retries.")
 
 
 @rule(

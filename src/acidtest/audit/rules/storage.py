@@ -13,7 +13,7 @@ from acidtest.journal.models import PlaceFacts
     "guest",
     severity="note",
     over=PlaceFacts,
-    says="Measured in a virtual machine: to be read against rows of the same one only.",
+    says="Measured in a virtual machine: compare it with rows of the same one only.",
     remedy="Compare with the same guest's rows, as the tables do.",
     source="docs/GUEST.md",
     about="place",
@@ -25,7 +25,7 @@ def guest(place: PlaceFacts) -> Iterator[Found]:
             "would, what the storage does less, and absolute figures mean nothing."
         )
         yield Found(
-            f"Measured in a virtual machine ({place.guest.name}): to be read against rows of the same guest only."
+            f"Measured in a virtual machine ({place.guest.name}): compare it with rows of the same guest only."
             f"{emulated if place.guest.accelerator == 'tcg' else ''}"
         )
 
