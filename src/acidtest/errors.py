@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
+LISTED_MAX = 50  # words in one line of an error
+
+
 class AcidtestError(Exception):
     """An error for the user's eyes.
 
@@ -80,8 +83,9 @@ def nearest(found: str, allowed: Iterable[str]) -> str:
 
 
 def not_among(what: str, found: str, allowed: Iterable[str]) -> str:
-    """One line: ``what`` is ``found``; what is allowed; the nearest right word when there is one."""
+    """One line: ``what`` is ``found``; the nearest right word when there is one; what is allowed, unless it is a lot."""
     words = list(allowed)
     near = nearest(found, words)
     meant = f' (did you mean "{near}"?)' if near else ""
-    return f'{what} "{found}" is not known{meant}; allowed: {", ".join(words)}'
+    listed = ", ".join(words) if len(words) <= LISTED_MAX else f"one of {len(words)} words"
+    return f'{what} "{found}" is not known{meant}; allowed: {listed}'

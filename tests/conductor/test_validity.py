@@ -10,6 +10,7 @@ from acidtest.conductor.recording import CellOutcome
 from acidtest.conductor.validity import why_invalid
 from acidtest.journal.models import SettingInForce
 from acidtest.journal.protocol import Checked, Condition
+from acidtest.workload.scan import Scan
 from acidtest.workload.tpcb import Tpcb
 from factory import result
 
@@ -63,3 +64,16 @@ EMPTY = result().model_copy(update={"counts": result().counts.model_copy(update=
 )  # fmt: skip
 def test_the_reason_is_the_first_that_applies(changes: dict[str, Any], reason: str | None) -> None:
     assert why_invalid(outcome(**changes), WORKLOAD) == reason
+
+
+def test_a_check_after_the_load_is_that_of_the_workload_it_was_loaded_for() -> None:
+    natural, indexed = (Scan(kind="scan", size_mb=1, count=1, read=read) for read in ("natural", "indexed"))
+
+    def of(spec: Scan) -> Checked:
+        return Checked(seconds=0.1, conditions=[Condition(name=n, holds=True, detail="") for n in spec.conditions()])
+
+    found = outcome(checks_before=of(natural), checks_after=of(indexed))
+    assert why_invalid(found, indexed) == "consistency before the run: plan_is_indexed was not checked"
+    found.checked_for = natural
+    assert why_invalid(found, indexed) is None
+    assert why_invalid(found, natural) == "consistency after the run: plan_is_natural was not checked"

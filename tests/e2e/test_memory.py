@@ -199,5 +199,13 @@ def test_the_memory_of_a_server_by_url_cannot_be_asked_for(acidtest, tmp_path: P
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 2
-    assert "theirs" in ran.stderr
-    assert "place.memory_mb" in ran.stderr
+    assert "place.memory_mb: a server by URL" in ran.stderr
+    file.write_text(
+        file.read_text()
+        .replace('engine = "theirs"', '[factors]\nengine = ["theirs", "sqlite"]\n')
+        .replace('durability = "os"\n', "")
+        .replace("[factors]", 'durability = "os"\n[factors]')
+    )
+    beside = acidtest("run", file, "--out", tmp_path / "out")
+    assert beside.returncode == 2
+    assert "theirs: place.memory_mb is for engines that acidtest starts" in beside.stderr

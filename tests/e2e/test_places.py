@@ -164,7 +164,7 @@ workload = {{ commits = {{ row_bytes = 8000, count = 5 }} }}
 count = [5, 9000]
 [place]
 kind = "{kind}"
-filesystem = "ext2"
+{'filesystem = "ext2"' if kind == "loop" else ""}
 size_mb = {64 if kind == "loop" else 16}
 """,
     )

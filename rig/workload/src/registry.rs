@@ -33,9 +33,12 @@ pub trait Kind: Serialize + DeserializeOwned {
     fn workload(self, seed: u64) -> Box<dyn Workload>;
 }
 
+/// A workload, or what cannot be followed.
+type Read = Result<Box<dyn Workload>, String>;
+
 struct Known {
     name: &'static str,
-    workload: fn(&Fields, u64) -> Result<Box<dyn Workload>, String>,
+    workload: fn(&Fields, u64) -> Read,
     again: fn(&Fields) -> Result<Fields, String>,
     samples: fn() -> Vec<Fields>,
 }
@@ -65,7 +68,7 @@ fn find(message: &protocol::Workload) -> Result<&'static Known, String> {
 }
 
 /// The workload that a job names; `seed` is the job's. An error says what in the message cannot be followed.
-pub fn of(message: &protocol::Workload, seed: u64) -> Result<Box<dyn Workload>, String> {
+pub fn of(message: &protocol::Workload, seed: u64) -> Read {
     (find(message)?.workload)(&message.fields, seed)
 }
 

@@ -13,6 +13,7 @@ from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.rig import DiskFull, Start, converse
+from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
@@ -91,13 +92,13 @@ def measure(
     directory: Path,
     outcome: CellOutcome,
     *,
-    checked: Checked | None = None,
+    after_load: Template | None = None,
     then: Callable[[Instance, Launcher], None] | None = None,
 ) -> None:
     """Start the engine over the database in ``directory`` and run the cell's work, in its limits.
 
-    ``checked`` stands for the check before the run where the file cache must stay untouched. ``then`` is done with the
-    engine when the work went well, before it is let go of.
+    The check of ``after_load`` stands for the one before the run where the file cache must stay untouched. ``then`` is
+    done with the engine when the work went well, before it is let go of.
     """
     engine = context.engine(cell)
     memory = CellMemory(cell.place, context.ledger)
@@ -113,8 +114,8 @@ def measure(
                     device = CellDevice(instance.database_files()[0], timed=cell.workload.count is None)
                 instance.start(memory.launched)
                 try:
-                    if memory.stays_untouched and checked:
-                        outcome.checks_before = checked
+                    if memory.stays_untouched and after_load and after_load.checked:
+                        outcome.checks_before, outcome.checked_for = after_load.checked, after_load.workload
                     launcher = memory.launched if engine.mode(cell.settings) == "embedded" else context.ledger
                     start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
                     with watching.watched(cell, context.ledger, memory.launched.pids(), directory) as observe:

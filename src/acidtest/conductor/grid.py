@@ -99,7 +99,7 @@ def _on_copy(cell: Cell, context: RunContext, place: Place, template: Template, 
     directory = place.subdirectory("cell")
     try:
         place.copy(template.paths, directory)
-        measure(cell, context, place, directory, outcome, checked=template.checked)
+        measure(cell, context, place, directory, outcome, after_load=template)
     finally:
         place.remove(directory)
 

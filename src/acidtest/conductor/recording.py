@@ -43,6 +43,7 @@ class CellOutcome:
     load: Loaded | None = None
     database_size: DatabaseSize | None = None
     checks_before: Checked | None = None
+    checked_for: WorkloadSpec | None = None  # whose check stands for the one before, where it is not the cell's own
     checks_after: Checked | None = None
     result: RunResult | None = None
     calls: ObservedCalls | None = None

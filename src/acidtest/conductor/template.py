@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acidtest.conductor.jobs import job_for, load_phase
@@ -24,6 +24,7 @@ class Template:
     paths: list[Path]
     loaded: Loaded | None
     checked: Checked | None  # right after the load
+    workload: WorkloadSpec  # that it was loaded and checked for; another one may read the same rows in another way
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Templates:
                 self.place.remove(directory)
                 raise
             kept = directory.rename(directory.with_name(f"template-{len(self._made) + 1}"))
-            self._made[key] = Template([kept / path.name for path in made.paths], made.loaded, made.checked)
+            self._made[key] = replace(made, paths=[kept / path.name for path in made.paths])
         return self._made[key]
 
     def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
@@ -62,7 +63,8 @@ class Templates:
                 elif isinstance(event, Checked):
                     checked = event
             instance.seal()
-            return Template([directory / path.name for path in instance.database_files()], loaded, checked)
+            paths = [directory / path.name for path in instance.database_files()]
+            return Template(paths, loaded, checked, cell.workload)
         finally:
             instance.release()
 

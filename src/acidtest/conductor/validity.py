@@ -24,8 +24,11 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
         first = disagreeing[0]
         more = f" (and {len(disagreeing) - 1} more)" if len(disagreeing) > 1 else ""
         return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
-    for when, checked in (("before", outcome.checks_before), ("after", outcome.checks_after)):
-        if checked and (broken := broken_in(checked) or unchecked_in(checked, workload)):
+    for when, checked, asked in (
+        ("before", outcome.checks_before, outcome.checked_for or workload),
+        ("after", outcome.checks_after, workload),
+    ):
+        if checked and (broken := broken_in(checked) or unchecked_in(checked, asked)):
             return f"consistency {when} the run: {broken}"
     unchecked = outcome.needs_checks and not (outcome.checks_before and outcome.checks_after)
     if outcome.result is None or unchecked:

@@ -31,7 +31,9 @@ def verify(plan: Plan, where: Path) -> None:
     whole = plan.experiment.whole or plan.experiment
     with problems.gather():
         check_effect(plan, str(where), lambda cuts: plan_of(whole.to_cut() if cuts else whole.to_run(), cuts=cuts))
-    asked_of_memory = memory.asked(plan.experiment.place)
+    # Beside engines of ours, whose memory it is; of servers alone it was refused already, as without effect.
+    ours = any(cell.engine not in plan.experiment.servers for cell in plan.cells)
+    asked_of_memory = memory.asked(plan.experiment.place) if ours else []
     for cell in plan.combinations():
         engine_ = describe(plan.experiment, cell.engine)
         try:
