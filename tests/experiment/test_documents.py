@@ -1,0 +1,30 @@
+"""The experiments that the documents show are accepted: what a block leaves out is filled in with the least that runs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from acidtest import experiment
+from acidtest.conductor import plan_of, verify
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCKS = [
+    (page.name, block)
+    for page in sorted(DOCS.glob("*.md"))
+    for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    if not block.startswith("{")  # one level, to be put into a list
+]
+
+
+@pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[page for page, _ in BLOCKS])
+def test_an_experiment_in_the_documents_is_accepted(page: str, block: str) -> None:
+    written = tomllib.loads(block)
+    least = {"name": '"documented"', "engine": '"firebird-5.0"', "durability": '"drive"'}
+    lines = [f"{key} = {value}" for key, value in least.items() if key not in {**written, **written.get("factors", {})}]
+    workload = "" if "workload" in written else "\n[workload.commits]\ncount = 5\n"
+    asked = experiment.parse("\n".join([*lines, block]) + workload, page)
+    verify(plan_of(asked), Path(page))
