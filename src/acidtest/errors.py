@@ -9,7 +9,6 @@ import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-
 LISTED_MAX = 50  # words in one line of an error
 
 
@@ -83,7 +82,7 @@ def nearest(found: str, allowed: Iterable[str]) -> str:
 
 
 def not_among(what: str, found: str, allowed: Iterable[str]) -> str:
-    """One line: ``what`` is ``found``; the nearest right word when there is one; what is allowed, unless it is a lot."""
+    """One line: ``what`` is ``found``; the nearest right word when there is one; what is allowed, unless it is much."""
     words = list(allowed)
     near = nearest(found, words)
     meant = f' (did you mean "{near}"?)' if near else ""
