@@ -111,6 +111,17 @@ def test_identical_levels_show_no_difference(acidtest, experiment, tmp_path: Pat
         verdicts.append(comparison["verdict"])
 
 
+def test_two_runs_are_compared(acidtest, experiment, tmp_path: Path) -> None:
+    file = experiment()
+    for out in ("a", "b"):
+        assert acidtest("run", file, "--out", tmp_path / out).returncode == 0
+    table = acidtest("compare", tmp_path / "a", tmp_path / "b")
+    assert table.returncode == 0, table.stderr
+    assert "commits/s" in table.stdout
+    (row,) = json.loads(acidtest("compare", tmp_path / "a", tmp_path / "b", "--json").stdout)["rows"]
+    assert row["verdict"] == "too few repetitions"
+
+
 def test_a_second_call_runs_nothing_and_report_needs_no_engine(acidtest, experiment, tmp_path: Path) -> None:
     file, out = experiment(), tmp_path / "out"
     assert acidtest("run", file, "--out", out).returncode == 0
