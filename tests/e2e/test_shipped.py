@@ -14,10 +14,11 @@ from acidtest import experiment, plan
 from acidtest.journal.models import NOT_APPLICABLE
 
 SHIPPED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
-# The most that a cell of these tests is given, by key of a workload.
+# The most that a cell of these tests is given, by key of a workload. One terminal, for conflicts between terminals make
+# some engines break a consistency condition now and then (docs/ENGINES.md), which experiments are there to show.
 MOST = {
     "duration_s": 0.5, "warmup_s": 0.1, "count": 20, "scale": 1, "warehouses": 1, "warehouse_percent": 1, "products": 500,
-    "size_mb": 8, "terminals": 4,
+    "size_mb": 8, "terminals": 1,
 }  # fmt: skip
 SIZES = ["6 MB", "10 MB"]
 

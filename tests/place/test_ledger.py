@@ -59,6 +59,18 @@ def test_a_killed_labs_directory_and_process_are_released(tmp_path: Path) -> Non
     assert leftovers() == [] == release_leftovers()
 
 
+def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_process(tmp_path: Path) -> None:
+    killed_lab(f"""
+        import time
+        ledger.make_directory(Path({str(tmp_path / "db")!r}))
+        if os.fork() == 0:  # it has the ledger open, as a child has until it runs its command
+            time.sleep(0.5)
+            os._exit(0)
+    """)
+    assert [left.kind for left in leftovers()] == ["directory"]
+    assert release_leftovers() == [f"removed {tmp_path / 'db'}"]
+
+
 def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
     killed_lab(f"""
         import subprocess

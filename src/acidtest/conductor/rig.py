@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from acidtest.engine.base import Launcher
+from acidtest.engine.base import ProcessStarter
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.files import find_rig
 from acidtest.journal.protocol import EVENT, PROTOCOL, Answered, Done, Event, Failed, Hello, Job, ProbeJob
@@ -60,7 +60,7 @@ Start = Callable[[bytes, Mapping[str, str]], Working]  # over a job and the vari
 
 def converse(
     job: Job | ProbeJob,
-    launcher: Launcher,
+    launcher: ProcessStarter,
     environment: Mapping[str, str],
     start: Start | None = None,
     *,
@@ -95,7 +95,9 @@ def answered(events: Iterable[Event]) -> list[list[str | None]]:
 class Process:
     """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``send``."""
 
-    def __init__(self, launcher: Launcher, command: str, job: bytes | None, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, launcher: ProcessStarter, command: str, job: bytes | None, environment: Mapping[str, str]
+    ) -> None:
         self._launcher = launcher
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
@@ -156,7 +158,7 @@ class Standing:
     A job that did not end well ends the process with it: the next one gets a new process.
     """
 
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: ProcessStarter) -> None:
         self._launcher = launcher
         self._rig: Process | None = None
 

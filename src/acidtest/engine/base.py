@@ -86,8 +86,8 @@ class Offer:
         return None
 
 
-class Launcher(Protocol):
-    """Makes what must not outlive the lab unnoticed; the ledger of places is one."""
+class ProcessStarter(Protocol):
+    """Starts processes that must not outlive the lab."""
 
     def start_process(
         self,
@@ -101,6 +101,10 @@ class Launcher(Protocol):
 
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
         """Kill the process if it still runs, wait for it, and strike it off."""
+
+
+class Launcher(ProcessStarter, Protocol):
+    """Makes what must not outlive the lab unnoticed; the ledger of places is one."""
 
     def make_directory(self, path: Path) -> str:
         """Make ``path`` (its parent must exist) and return its id. Raises FileExistsError when it is there."""

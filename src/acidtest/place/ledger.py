@@ -308,13 +308,29 @@ def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:
             file = path.open("r+b")
         except (FileNotFoundError, PermissionError):
             continue  # released by another lab; or root's, and only root can release what stands in it
+        if _locked(path, file):
+            dead.append((path, file))
+        else:
+            file.close()  # its lab lives
+    return dead
+
+
+def _locked(path: Path, file: IO[bytes], seconds: float = 10.0) -> bool:
+    """Whether the ledger's lock is ours now.
+
+    A process that the lab was about to start holds the lock, too, until it runs its command: it may outlive the lab.
+    """
+    lab = int(path.name.partition("-")[0])
+    end = time.monotonic() + seconds
+    while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.close()  # its lab lives
-            continue
-        dead.append((path, file))
-    return dead
+            if time.monotonic() > end or _stat(lab)[:1] not in ([], ["Z"]):
+                return False
+            time.sleep(0.01)
+        else:
+            return True
 
 
 def _leftovers_of(path: Path, file: IO[bytes]) -> list[Leftover]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import UNKNOWN, Mount, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
+
+
+# mkfs.btrfs looks at the mounts of the whole machine first, and gives up when one of them, say another lab's simulated
+# disk after its end, does not answer at that moment. It has written nothing then.
+UNSURE = "cannot check mount status"
+PATIENCE_S = 30.0
 
 
 class MountedPlace(Place):
@@ -61,8 +68,11 @@ class MountedPlace(Place):
 
     def _run(self, command: Sequence[str]) -> None:
         said = self._home.path / "said"
-        if self._ledger.run(command, said) != 0:
-            raise CellFailed(f"{shlex.join(command)}: {_words(said)}")
+        end = time.monotonic() + PATIENCE_S
+        while self._ledger.run(command, said) != 0:
+            if UNSURE not in _words(said) or time.monotonic() > end:
+                raise CellFailed(f"{shlex.join(command)}: {_words(said)}")
+            time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:
         # Some read ahead for themselves, whatever the queue of their device says.

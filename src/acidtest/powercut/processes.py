@@ -6,7 +6,6 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
 from acidtest.conductor.rig import Process
@@ -33,12 +32,6 @@ class Unledgered:
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
         process.kill()
         process.wait()
-
-    def make_directory(self, path: Path) -> str:
-        raise NotImplementedError
-
-    def remove_directory(self, id: str) -> None:  # noqa: A002
-        raise NotImplementedError
 
 
 class Killable:
