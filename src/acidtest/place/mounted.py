@@ -21,7 +21,6 @@ from acidtest.place.facts import UNKNOWN, Mount, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
 
-
 # mkfs.btrfs looks at the mounts of the whole machine first, and gives up when one of them, say another lab's simulated
 # disk after its end, does not answer at that moment. It has written nothing then.
 UNSURE = "cannot check mount status"
