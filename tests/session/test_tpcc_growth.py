@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest import families
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
 from acidtest.errors import CellFailed
@@ -32,10 +33,11 @@ RUN = RunPhase(terminals=2, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Co
 
 
 def talk(instance: Instance, ledger: Ledger, warehouses: int, phases: list[Phase], percent: int = 1) -> list[Event]:
+    family = families.of_word(instance.target().engine)
     workload = TpccWorkload(
         warehouses=warehouses,
         percent=percent,
-        procedures=instance.target().engine != "sqlite",
+        procedures=family is not None and family.has_procedures,
         keying=False,
         roaming=True,
     )

@@ -8,3 +8,9 @@ mod socket;
 mod sqlite;
 
 pub use registry::{database, dialects, samples, Database};
+
+use registry::{known, Known};
+
+/// The registry: one line an engine.
+const ENGINES: &[Known] =
+    &[known::<sqlite::Sqlite>(), known::<firebird::Firebird>(), known::<postgres::Postgres>(), known::<mysql::Mysql>()];

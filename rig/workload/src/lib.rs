@@ -1,5 +1,5 @@
-//! Workloads: schema, load, transactions, consistency conditions. Each is a module with its line in the registry; SQL that
-//! differs by engine lies in files beside it.
+//! Workloads: schema, load, transactions, consistency conditions. Each is a module with its line in the registry
+//! below; SQL that differs by engine lies in files beside it.
 
 mod commits;
 mod iud;
@@ -14,7 +14,20 @@ mod tpcc;
 
 pub use registry::{again, of, samples};
 
+use registry::{known, Known};
 use transaction::{Client, Ended, Outcome, Refused, Session};
+
+/// The registry: one line a workload, in the order in which they are told.
+const WORKLOADS: &[Known] = &[
+    known::<commits::Commits>(),
+    known::<tpcb::Tpcb>(),
+    known::<tpcc::Parameters>(),
+    known::<orders::Orders>(),
+    known::<iud::Iud>(),
+    known::<scan::Parameters>(),
+    known::<oltp::Oltp>(),
+    known::<numbered::Numbered>(),
+];
 
 /// Commits, and marks a failure as one of the commit.
 async fn commit(client: &mut Client) -> Result<Ended, Refused> {

@@ -21,6 +21,18 @@ pub struct File(pub &'static str);
 /// Files for the same purpose by their dialect's name.
 pub struct Files(pub &'static [(&'static str, File)]);
 
+/// The files of one purpose beside the module that asks: `files!("procedures.")` are `procedures.NAME.sql`. The dialects
+/// that have files are listed here alone; each has one for every purpose, and what lacks is an error of the compiler.
+macro_rules! files {
+    ($before:literal) => {
+        $crate::sql::files!($before: "firebird", "mysql", "postgres", "sqlite")
+    };
+    ($before:literal: $($name:literal),*) => {
+        $crate::sql::Files(&[$(($name, $crate::sql::File(include_str!(concat!($before, $name, ".sql"))))),*])
+    };
+}
+pub(crate) use files;
+
 impl Files {
     pub fn of(&self, dialect: &Dialect) -> Option<File> {
         self.0.iter().find(|(name, _)| *name == dialect.name).map(|(_, file)| *file)

@@ -9,7 +9,7 @@
 //! if repeatable. The file of each engine has its trigger, and its procedure or those statements.
 
 use crate::registry::Kind;
-use crate::sql::{filled, File, Files, Values};
+use crate::sql::{files, filled, File, Files, Values};
 use crate::{commit, condition, flaw_if_zero, number, FILLER};
 use protocol::Condition;
 use rand::{RngExt as _, SeedableRng as _};
@@ -30,12 +30,7 @@ const TAX_PERCENT: i64 = 16;
 const CHUNK: i64 = 25_000;
 
 const SCHEMA: File = File(include_str!("schema.sql"));
-const ROUTINES: Files = Files(&[
-    ("firebird", File(include_str!("firebird.sql"))),
-    ("mysql", File(include_str!("mysql.sql"))),
-    ("postgres", File(include_str!("postgres.sql"))),
-    ("sqlite", File(include_str!("sqlite.sql"))),
-]);
+const ROUTINES: Files = files!("");
 
 /// A procedure that writes orders of 1 to 6 lines with random products, and a trigger that updates the inventory.
 #[derive(Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! engine where that leaves the plan as it is, so that handing rows over does not hide how they are read.
 
 use crate::registry::Kind;
-use crate::sql::{filled, File, Files};
+use crate::sql::{files, filled, File, Files};
 use crate::{commit, condition, flaw_if_zero};
 use protocol::Condition;
 use rand::{Rng as _, SeedableRng};
@@ -28,12 +28,7 @@ const COLUMNS: [&str; 4] = ["id", "ordinal", "filler", "amount"];
 /// How each engine is made to read, by the names of the reads, and what its plan must say. A query answers rows of two
 /// numbers: how many rows of the table one stands for, and the sum of their amounts. `settings` are of the session, those
 /// with a read's name behind theirs for it alone; `loaded` ends the load.
-const READS: Files = Files(&[
-    ("firebird", File(include_str!("firebird.sql"))),
-    ("mysql", File(include_str!("mysql.sql"))),
-    ("postgres", File(include_str!("postgres.sql"))),
-    ("sqlite", File(include_str!("sqlite.sql"))),
-]);
+const READS: Files = files!("");
 
 /// A table read whole, over and over.
 #[derive(Serialize, Deserialize)]

@@ -7,15 +7,11 @@ use super::inputs::{Customer, Desk, Inputs, Line, NewOrder, Payment};
 use super::queue::Delivery;
 use super::script::{int, ints};
 use crate::commit;
-use crate::sql::{filled, File, Files};
+use crate::sql::{files, filled, File, Files};
 use std::hint::black_box;
 use transaction::{failed, Class, Client, Dialect, Ended, Outcome, Refused, Session, SessionError, Statement, Value};
 
-const PROCEDURES: Files = Files(&[
-    ("firebird", File(include_str!("procedures.firebird.sql"))),
-    ("mysql", File(include_str!("procedures.mysql.sql"))),
-    ("postgres", File(include_str!("procedures.postgres.sql"))),
-]);
+const PROCEDURES: Files = files!("procedures.");
 
 /// What a procedure answers first.
 const WELL: i64 = 0;
@@ -167,7 +163,8 @@ mod tests {
 
     #[test]
     fn the_procedures_of_all_engines_have_the_same_statements() {
-        let all: Vec<_> = PROCEDURES.0.iter().map(|(name, file)| (name, statements(*file))).collect();
+        let all = PROCEDURES.0.iter().map(|(name, file)| (name, statements(*file)));
+        let all: Vec<_> = all.filter(|(_, found)| !found.is_empty()).collect();
         for (name, found) in &all {
             assert_eq!(*found, all[0].1, "{name} and {}", all[0].0);
             assert_eq!(found.len(), 35, "{name}: {found:#?}");
