@@ -7,40 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from acidtest import filesystems
 from acidtest.audit.bench import Statement, StatementKind
-from acidtest.audit.importers import (
-    benchbase,
-    configurations,
-    fio,
-    firebird_database,
-    firebird_log,
-    go_tpc,
-    hammerdb,
-    pg_test_fsync,
-    pgbench,
-    server_logs,
-    sysbench,
-)
+from acidtest.audit.importers import importers
 from acidtest.audit.importers.file import Broken, File, Importer
 
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
-OTHERS = (
-    pgbench.SUMMARY,
-    sysbench.IMPORTER,
-    go_tpc.IMPORTER,
-    hammerdb.LOG,
-    pg_test_fsync.IMPORTER,
-    pgbench.LOG,
-    fio.IMPORTER,
-    hammerdb.JOB,
-    benchbase.SUMMARY,
-    benchbase.SERIES,
-    benchbase.RAW,
-    configurations.IMPORTER,
-    firebird_database.STATISTICS,
-    firebird_log.IMPORTER,
-    server_logs.MYSQL_LOG,
-    server_logs.POSTGRESQL_LOG,
-)
 BYTES_MAX = 4 << 20  # of prose
 COUNT = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|several|multiple|all|the|many)"
 RUNS = r"(?:runs?|results?|tries|attempts|repetitions|iterations|executions|passes|trials)"
@@ -115,9 +85,13 @@ BASE = re.compile(
 def _read(file: File) -> Sequence[Statement] | None:
     if not PROSE.fullmatch(file.base) or b"\0" in file.head or file.size > BYTES_MAX:
         return None
-    if file.base.endswith(".txt") and not file.base.startswith("readme") and any(_is(one, file) for one in OTHERS):
+    if file.base.endswith(".txt") and not file.base.startswith("readme") and _is_output(file):
         return None  # a tool's output, and no prose
     return [Statement(file.at(1), "text", "a text of the kit"), *_statements(file)]
+
+
+def _is_output(file: File) -> bool:
+    return any(_is(one, file) for one in importers() if not one.beside)
 
 
 def _is(importer: Importer, file: File) -> bool:
