@@ -32,16 +32,16 @@ place = [
 ]
 [[exclude]]
 engine = "sqlite"
-place = ["raw", "ignored", "cfq"]
+place = ["raw", "jfs", "ignored", "cfq"]
 """
 ONE = """
 name = "one"
 engine = "sqlite"
 durability = "drive"
-repetitions = 3
+repetitions = 1
 place = { kind = "guest", filesystem = "jfs", size_mb = 64, guest_memory_mb = 512 }
 [workload.commits]
-duration_s = 1
+duration_s = 10
 """
 KILLS = times(2, 3)
 
@@ -53,8 +53,7 @@ def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Callable[..., Any],
     assert done.returncode == 3, done.stderr  # a cell failed, and the matrix went on
     found = {r["cell"].removeprefix("commits/").removesuffix("#1"): r for r in journal_lines(out)}
     states = {name: (r["status"], r["reason"]) for name, r in found.items()}
-    good = ("firebird-5.0/drive/raw", "firebird-5.0/drive/jfs", "firebird-5.0/drive/here", "sqlite/drive/jfs",
-            "sqlite/drive/here")  # fmt: skip
+    good = ("firebird-5.0/drive/raw", "firebird-5.0/drive/jfs", "firebird-5.0/drive/here", "sqlite/drive/here")
     assert all(states[name] == ("done", None) for name in good), states
     status, reason = states["firebird-5.0/drive/ignored"]
     assert (status, "place.mount oldalloc: asked for oldalloc" in reason) == ("invalid", True)
@@ -120,4 +119,4 @@ def test_a_killed_lab_leaves_no_guest(acidtest: Callable[..., Any], tmp_path: Pa
     assert seen >= 1  # else nothing was tried
     done = acidtest("run", file, "--out", out)
     assert done.returncode == 0, done.stderr
-    assert [r["status"] for r in journal_lines(out)] == ["done"] * 3
+    assert [r["status"] for r in journal_lines(out)] == ["done"]

@@ -41,6 +41,8 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
     if "growth" in small:
         more["growth"] = {"sizes": SIZES}
         more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
+    if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
+        more["factors"] = {name: [levels[0], levels[-1]] for name, levels in small["factors"].items()}
     return {**written, "quick": overlaid(written["quick"], more)}
 
 

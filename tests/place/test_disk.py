@@ -21,7 +21,7 @@ from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import sync_filesystem
 from acidtest.journal.protocol import CutKeeps, DiskState, TornWrite
-from acidtest.place import DirectoryPlace, Ledger, check, leftovers, make, release_leftovers
+from acidtest.place import DirectoryPlace, Ledger, check, leftovers, loops, make, release_leftovers
 from acidtest.place.cgroup import Cgroup
 from acidtest.place.disk import SimulatedDisk
 from acidtest.place.facts import place_facts
@@ -463,6 +463,35 @@ def test_a_rig_that_is_killed_at_any_moment_leaves_nothing(base: Path) -> None:
         assert mounts_below(base) == [] == loops_over_files_in(base), about
         assert list(base.iterdir()) == [], about
         assert leftovers() == [], about
+
+
+class KnowsTheDisk(Ledger):
+    """A ledger that keeps the process of the disk which was started last."""
+
+    disk: subprocess.Popen[bytes]
+
+    def start_process(self, command: Sequence[str], **more: Any) -> tuple[str, subprocess.Popen[bytes]]:
+        id, process = super().start_process(command, **more)  # noqa: A001
+        if command[-1] == "disk":
+            self.disk = process
+        return id, process
+
+
+def test_a_rig_that_is_killed_when_its_disk_has_just_become_a_device_leaves_nothing(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, configure = KnowsTheDisk(), loops._configure
+
+    def configure_and_kill(*asked: Any) -> None:
+        configure(*asked)
+        ledger.disk.kill()
+        ledger.disk.wait()
+
+    monkeypatch.setattr(loops, "_configure", configure_and_kill)
+    with pytest.raises((CellFailed, OSError)):
+        make(PlaceSpec(kind="disk", filesystem="ext4"), base, ledger, database_bytes=1)
+    ledger.close()
+    assert leftovers() == []
 
 
 def test_an_external_journal_and_parameters_without_a_number_are_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from planted import PLANTED
+from planted import PERCENT, PLANTED
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
@@ -19,7 +19,7 @@ from support import DIALECTS
 
 def check(instance: Instance, target: Target, ledger: Ledger, sql: str | None = None, load: bool = False) -> set[str]:
     """Names of the conditions that do not hold, after ``sql``."""
-    workload = TpccWorkload(warehouses=1, procedures=False, keying=False)
+    workload = TpccWorkload(warehouses=1, percent=PERCENT, procedures=False, keying=False)
     inspect = [Inspection(name="planted", sql=sql)] if sql else []
     phases: list[Phase] = [LoadPhase(sessions=2), CheckPhase()] if load else [CheckPhase()]
     job = Job(seed=5, target=target, workload=workload, inspect=inspect, phases=phases)

@@ -17,6 +17,7 @@ import errno
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -155,7 +156,8 @@ class Ledger:
     def attach_loop(self, image: Path) -> tuple[str, Path, bool]:
         """Make the file ``image`` a block device: its id, the device, and whether it is direct I/O. Raises OSError."""
         inode = image.stat().st_ino
-        for _ in range(20):
+        end = time.monotonic() + loops.PATIENCE_S
+        while time.monotonic() < end:
             number = loops.unused_number()
             path = str(loops.device_of(number))
             id = self._made("loop", path=path, number=number, image=str(image), inode=inode)  # noqa: A001
@@ -163,6 +165,7 @@ class Ledger:
                 return id, Path(path), loops.attach(number, image)
             except loops.Taken:
                 self._released(id)
+                time.sleep(random.uniform(0.005, 0.05))  # not all labs at once again
             except OSError:
                 self._released(id)
                 raise

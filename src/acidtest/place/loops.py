@@ -6,6 +6,7 @@ the loop devices that others use or have set up are never opened.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -58,15 +59,23 @@ def attach_again(number: int, image: Path) -> bool:
 
 
 def _over(number: int, image: Path) -> bool:
-    with image.open("r+b") as file:
-        try:
-            _configure(number, image, file.fileno())
-        except OSError as error:
-            # Attached by somebody who looked for a free one, or removed by one who thought that it was left over.
-            if error.errno in (errno.EBUSY, errno.ENXIO, errno.ENOENT):
-                raise Taken from None
-            _remove(number)
-            raise
+    try:
+        file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        _remove(number)
+        raise
+    try:
+        _configure(number, image, file)
+    except OSError as error:
+        # Attached by somebody who looked for a free one, or removed by one who thought that it was left over.
+        if error.errno in (errno.EBUSY, errno.ENXIO, errno.ENOENT):
+            raise Taken from None
+        _remove(number)
+        raise
+    finally:
+        # Nothing was written through it: that the image's own disk may have ended meanwhile is no failure of the loop.
+        with contextlib.suppress(OSError):
+            os.close(file)
     return (_sysfs(number) / "dio").read_text().strip() == "1"
 
 

@@ -279,15 +279,23 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn all(chunk: Chunk, seed: u64) -> Vec<Vec<Value>> {
-        let texts = Texts::new(seed);
-        let mut rows = Rows::new(chunk, Scale::WHOLE, seed, &texts);
-        let (mut values, mut found) = (Vec::new(), Vec::new());
+    fn each(chunk: Chunk, scale: Scale, seed: u64, texts: &Texts, mut row: impl FnMut(&[Value])) {
+        let mut rows = Rows::new(chunk, scale, seed, texts);
+        let mut values = Vec::new();
         while rows.next(&mut values) {
             assert_eq!(values.len(), chunk.table.names().len());
-            found.push(values.clone());
+            row(&values);
         }
+    }
+
+    fn kept(chunk: Chunk, scale: Scale, seed: u64, texts: &Texts) -> Vec<Vec<Value>> {
+        let mut found = Vec::new();
+        each(chunk, scale, seed, texts, |row| found.push(row.to_vec()));
         found
+    }
+
+    fn all(chunk: Chunk, seed: u64) -> Vec<Vec<Value>> {
+        kept(chunk, Scale::WHOLE, seed, &Texts::new(seed))
     }
 
     fn int(value: &Value) -> i64 {
@@ -305,13 +313,14 @@ mod tests {
 
     #[test]
     fn a_chunks_rows_depend_on_the_seed_and_on_nothing_that_was_made_before() {
-        let chunks = chunks(0, 2);
-        let forwards: Vec<_> = chunks.iter().map(|&chunk| all(chunk, 5)).collect();
-        let backwards: Vec<_> = chunks.iter().rev().map(|&chunk| all(chunk, 5)).collect();
+        let (chunks, texts, small) = (chunks(0, 2), [5, 6].map(Texts::new), Scale { percent: 5 });
+        let made = |chunk: Chunk, which: usize| kept(chunk, small, which as u64 + 5, &texts[which]);
+        let forwards: Vec<_> = chunks.iter().map(|&chunk| made(chunk, 0)).collect();
+        let backwards: Vec<_> = chunks.iter().rev().map(|&chunk| made(chunk, 0)).collect();
         assert!(forwards.iter().eq(backwards.iter().rev()));
         for (at, (rows, chunk)) in forwards.iter().zip(&chunks).enumerate() {
             if chunk.table != Table::NewOrder {
-                assert_ne!(*rows, all(*chunk, 6), "{chunk:?}");
+                assert_ne!(*rows, made(*chunk, 1), "{chunk:?}");
                 let others = || forwards.iter().zip(&chunks).skip(at + 1).filter(|(_, c)| c.table == chunk.table);
                 // The last value is random text of its own.
                 let tail =
@@ -321,9 +330,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn two_warehouses_have_the_rows_that_they_are_to_have() {
+        let texts = Texts::new(5);
         let mut many: BTreeMap<&str, i64> = BTreeMap::new();
-        for (rows, chunk) in forwards.iter().zip(&chunks) {
-            *many.entry(chunk.table.name()).or_default() += rows.len() as i64;
+        for chunk in chunks(0, 2) {
+            each(chunk, Scale::WHOLE, 5, &texts, |_| *many.entry(chunk.table.name()).or_default() += 1);
         }
         let lines = many["order_line"];
         assert!((590_000..610_000).contains(&lines), "{lines}");

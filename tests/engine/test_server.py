@@ -1,0 +1,52 @@
+"""A server process that ends as it should not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.engine.server import Server
+from acidtest.errors import CellFailed
+from acidtest.place import Ledger
+
+CRASHES_WHEN_STOPPED = """
+import os, signal, sys, time
+def crash(number, frame):
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGSEGV)
+signal.signal(signal.SIGTERM, crash)
+held = open(sys.argv[1]) if sys.argv[2] == "open" else None
+open(sys.argv[3], "w").close()
+while True:
+    time.sleep(1)
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[list[Path]]:
+    file = tmp_path / "database"
+    file.touch()
+    yield [file]
+
+
+def stopped(tmp_path: Path, ledger: Ledger, files: list[Path], how: str) -> None:
+    server, ready = Server("theirs", tmp_path / "log"), tmp_path / "ready"
+    command = [sys.executable, "-c", CRASHES_WHEN_STOPPED, str(files[0]), how, str(ready)]
+    server.start(ledger, command, environment={}, ready=ready.exists)
+    server.stop(files=files)
+
+
+def test_a_crash_at_the_end_is_a_failure_while_a_database_is_open(
+    tmp_path: Path, ledger: Ledger, files: list[Path]
+) -> None:
+    with pytest.raises(CellFailed, match="theirs: the server was killed by signal 11 when it was stopped"):
+        stopped(tmp_path, ledger, files, "open")
+
+
+def test_a_crash_at_the_end_loses_nothing_once_all_databases_are_closed(
+    tmp_path: Path, ledger: Ledger, files: list[Path]
+) -> None:
+    stopped(tmp_path, ledger, files, "closed")
