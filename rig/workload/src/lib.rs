@@ -3,6 +3,7 @@
 
 mod commits;
 mod iud;
+mod notes;
 mod numbered;
 mod oltp;
 mod orders;
@@ -27,6 +28,7 @@ const WORKLOADS: &[Known] = &[
     known::<scan::Parameters>(),
     known::<oltp::Oltp>(),
     known::<numbered::Numbered>(),
+    known::<notes::Notes>(),
 ];
 
 /// Commits, and marks a failure as one of the commit.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, ValidationError
 
-from acidtest.workload import commits, iud, numbered, oltp, orders, scan, tpcb, tpcc
+from acidtest.workload import commits, iud, notes, numbered, oltp, orders, scan, tpcb, tpcc
 from acidtest.workload.base import GrowingWorkload, WorkloadSpec
 
 # One line a workload, in the order in which they are offered.
@@ -20,6 +20,7 @@ WORKLOADS: tuple[type[WorkloadSpec], ...] = (
     scan.Scan,
     oltp.Oltp,
     numbered.Numbered,
+    notes.Notes,
 )
 BY_KIND: Mapping[str, type[WorkloadSpec]] = {spec.model_fields["kind"].default: spec for spec in WORKLOADS}
 KINDS = tuple(BY_KIND)
