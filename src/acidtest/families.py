@@ -147,8 +147,24 @@ MYSQL = Family(
     server_port=3306,
 )
 
+FAKELITE = Family(
+    name="fakelite",
+    products=(
+        Product(
+            "fakelite",
+            "Fakelite",
+            programs=(r"(lib)?fakelite(\.exe|\.dll|\.so[\d.]*)",),
+            version_in_program=rb"Fakelite version (3\.\d{1,3}\.\d{1,3})",
+        ),
+    ),
+    empty_bytes=SQLITE.empty_bytes,
+    load_bytes_per_s=SQLITE.load_bytes_per_s,
+    file_roles=SQLITE.file_roles,
+    has_procedures=False,
+)
+
 # By name, in the order in which they are told.
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (SQLITE, FIREBIRD, POSTGRESQL, MYSQL)}
+FAMILIES: Mapping[str, Family] = {family.name: family for family in (SQLITE, FIREBIRD, POSTGRESQL, MYSQL, FAKELITE)}
 PRODUCTS: Mapping[str, Product] = {one.name: one for family in FAMILIES.values() for one in family.products}
 # Those that have servers by URL.
 SERVERS: Mapping[str, Family] = {name: family for name, family in FAMILIES.items() if family.server_port is not None}

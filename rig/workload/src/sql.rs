@@ -25,7 +25,7 @@ pub struct Files(pub &'static [(&'static str, File)]);
 /// that have files are listed here alone; each has one for every purpose, and what lacks is an error of the compiler.
 macro_rules! files {
     ($before:literal) => {
-        $crate::sql::files!($before: "firebird", "mysql", "postgres", "sqlite")
+        $crate::sql::files!($before: "firebird", "mysql", "postgres", "sqlite", "fakelite")
     };
     ($before:literal: $($name:literal),*) => {
         $crate::sql::Files(&[$(($name, $crate::sql::File(include_str!(concat!($before, $name, ".sql"))))),*])

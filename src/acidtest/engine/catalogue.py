@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from acidtest.engine import firebird, mysql, postgres, sqlite
+from acidtest.engine import fakelite, firebird, mysql, postgres, sqlite
 from acidtest.engine.base import Engine, Offer
 from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.errors import BadInput, not_among
 
-ENGINES: tuple[Callable[[], list[Engine]], ...] = (sqlite.engines, firebird.engines, mysql.engines, postgres.engines)
+ENGINES: tuple[Callable[[], list[Engine]], ...] = (
+    sqlite.engines,
+    firebird.engines,
+    mysql.engines,
+    postgres.engines,
+    fakelite.engines,
+)
 SERVERS: Mapping[str, Callable[[str, Address], ForeignServer]] = {  # by family
     "postgresql": postgres.PostgresByUrl,
     "mysql": mysql.MysqlByUrl,

@@ -1,0 +1,1 @@
+-- Fakelite has no stored procedures.
