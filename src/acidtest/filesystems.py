@@ -226,6 +226,13 @@ FILESYSTEMS: dict[str, FileSystem] = {
         block="-b {bytes}",
         external="-j {device}",
     ),
+    "minix": FileSystem(
+        program="mkfs.minix",
+        package="util-linux",
+        fixed="-3",
+        label="",  # it has none
+        check=Check(look=("fsck.minix", "-f"), clean=(0,), errors=(4,)),
+    ),
 }
 # Those that no place is made with, but that machines have.
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
