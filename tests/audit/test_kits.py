@@ -39,6 +39,7 @@ EXPERTS = [
     ("16 KB pages against 32 KB", "page-size-differs", "databases/thread40.gstat.txt", 9),
     ("55 MB in a text", "database-too-small", "README.txt", 19),
     ("55 MB by statistics", "database-too-small", "databases/thread30.gstat.txt", 2),
+    ("Firebird 2.5 is given up", "series-retired", "firebird-2.5/fb_inet_server.exe", None),
     ("servers of different modes", "server-mode-differs", "firebird-2.5/fb_inet_server.exe", None),
 ]  # fmt: skip
 
