@@ -48,6 +48,7 @@ READ: list[tuple[str, int, dict[str, Any]]] = [
     ("tpcc_2026-01-01_00-00-00.results.csv", 1, {"interval_s": 5.0}),
     ("tpcc_2026-01-01_00-00-00.samples.csv", 1, {"interval_s": 1.0}),
     ("tpcc_2026-01-01_00-00-00.raw.csv", 1, {"latency_from": "actual start"}),
+    ("hamster.txt", 3, {"tool": "hamster", "name": "small", "rate": 120.5, "terminals": 2}),
     *((f"go-tpc-{style}.out", line, {"nopm": 461.5, "tpm": 1027.4, "warehouses": 10, "errors": 3, "ceiling_ms": 16_000.0}) for style, line in (("plain", 21), ("table", 15), ("json", 2))),
 ]  # fmt: skip
 
