@@ -16,8 +16,6 @@ import pytest
 from acidtest.files import state_directory
 from support import ACIDTEST, journal_lines
 
-pytestmark = pytest.mark.alone
-
 MIB = 1 << 20
 SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
 TPCB = "[workload.tpcb]\nscale = 2\nduration_s = 1.5\n"
@@ -151,6 +149,7 @@ def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Pat
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "journal.jsonl"]
 
 
+@pytest.mark.alone
 def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "start.toml"
     file.write_text(
@@ -179,7 +178,7 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
         'engine = ["sqlite", "firebird-3.0-server", "firebird-5.0", "postgresql-15", "mariadb-10.11"]\n'
         '"place.access" = ["normal", "random"]\n[place]\nstart = "cold"\n'
         + SMALL_CACHES
-        + "[workload.tpcb]\nduration_s = 3\n"
+        + "[workload.tpcb]\nduration_s = 5\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout

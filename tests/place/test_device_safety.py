@@ -66,7 +66,7 @@ def image(tmp_path: Path) -> Iterator[Path]:
     """A drive's content, and whether it was touched."""
     path = tmp_path / "strangers-drive"
     with path.open("wb") as file:
-        file.truncate(512 << 20)
+        file.truncate(320 << 20)  # mkfs.xfs wants 300 MiB
     yield path
 
 
