@@ -70,7 +70,7 @@ def main(rounds: int) -> None:
     try:
         with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
             for kind in ("disk", "loop"):
-                spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)  # type: ignore[arg-type]
+                spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)
                 places[kind] = make(spec, Path(directory), ledger, database_bytes=1)
             try:
                 measure(places, rounds)

@@ -16,8 +16,10 @@ from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
+from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.errors import CellFailed, MachineLacks
-from acidtest.journal.protocol import Job, Loaded, LoadPhase, MysqlTarget, PostgresTarget
+from acidtest.journal.protocol import Job, Loaded, LoadPhase
 from acidtest.place import Ledger
 from acidtest.workload.tpcc import TpccWorkload
 

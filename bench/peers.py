@@ -22,7 +22,9 @@ from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
-from acidtest.engine.postgres import SYSTEM
+from acidtest.engine.mysql.target import MysqlTarget
+from acidtest.engine.postgres.engine import SYSTEM
+from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import (
@@ -103,7 +105,7 @@ commit;
 
 def pgbench(target: Target, terminals: int, threads: int, seconds: int, directory: Path) -> Figures:
     """``pgbench -M prepared``."""
-    assert target.engine == "postgres"
+    assert isinstance(target, PostgresTarget)
     script = directory / "tpcb.sql"
     script.write_text(TPCB)
     command = [
@@ -130,7 +132,7 @@ def _pgbench() -> str:
 
 def sysbench(target: Target, terminals: int, threads: int, seconds: int, directory: Path) -> Figures:
     """sysbench's ``oltp_read_write`` as it comes: prepared statements, rows by its distribution ``special``."""
-    assert target.engine == "mysql"
+    assert isinstance(target, MysqlTarget)
     program = shutil.which("sysbench")
     if program is None:
         raise MachineLacks("sysbench is missing", "apt-get install sysbench")

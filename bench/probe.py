@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from acidtest.conductor.rig import converse
-from acidtest.engine.postgres import SYSTEM
+from acidtest.engine.postgres.engine import SYSTEM
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.journal.protocol import DirectoryTarget, Duration, FlushMethod, Probed, ProbeJob, ProbeStep
 from acidtest.place import Ledger
