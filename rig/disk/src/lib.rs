@@ -160,9 +160,9 @@ impl<M: Medium + Send + 'static> Commanded<M> {
             connection: connection_of(&self.point)?,
             unlocked,
         };
-        let mut told = answer(answers, &ready);
+        let mut written = answer(answers, &ready);
         let mut line = String::new();
-        while told.is_ok() {
+        while written.is_ok() {
             line.clear();
             if !matches!(commands.read_line(&mut line), Ok(length) if length > 0) {
                 break;
@@ -172,9 +172,9 @@ impl<M: Medium + Send + 'static> Commanded<M> {
                     let ends = command == DiskCommand::End {};
                     Ok((self.obey(command)?, ends))
                 });
-            let (said, ends) =
+            let (reply, ends) =
                 followed.unwrap_or_else(|error| (DiskAnswer::Failed { message: format!("{error:#}") }, false));
-            told = answer(answers, &said);
+            written = answer(answers, &reply);
             if ends {
                 return Ok(());
             }
@@ -276,8 +276,8 @@ impl<M: Medium + Send + 'static> Commanded<M> {
     }
 }
 
-fn answer(to: &mut impl Write, said: &DiskAnswer) -> io::Result<()> {
-    let mut line = serde_json::to_vec(said)?;
+fn answer(to: &mut impl Write, reply: &DiskAnswer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()

@@ -202,15 +202,15 @@ impl Recorded {
         if &head[..8] != MAGIC {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "is no log of a disk"));
         }
-        let mut found = Recorded {
+        let mut recorded = Recorded {
             file,
             size_bytes: u64_at(&head, 8),
             sector_bytes: u32_at(&head, 16),
             records: Vec::new(),
             end: FILE_HEAD as u64,
         };
-        found.look()?;
-        Ok(found)
+        recorded.look()?;
+        Ok(recorded)
     }
 
     /// Looks at what was added since; a record that is not whole yet is left for later.

@@ -124,7 +124,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     Call(Box<Call>),
-    Deed(Deed),
+    Storage(StorageEvent),
     /// A thread, or a process, that another one started.
     Born {
         tid: u32,
@@ -136,7 +136,7 @@ pub enum Seen {
 
 /// Something that file system or block layer did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deed {
+pub struct StorageEvent {
     pub block: bool,
     /// `write, FUA`, `flush`, `jbd2 commit`
     pub what: String,
@@ -192,7 +192,7 @@ mod tests {
         /// Threads interleave as they like; each has its own calls back, in order, none doubled.
         #[test]
         fn each_threads_halves_find_each_other(steps in proptest::collection::vec((0u32..4, 0u8..3), 0..200)) {
-            let (mut halves, mut open, mut expected, mut found) = (Halves::default(), [None; 4], vec![], vec![]);
+            let (mut halves, mut open, mut expected, mut joined) = (Halves::default(), [None; 4], vec![], vec![]);
             for (at, (tid, call)) in steps.into_iter().enumerate() {
                 let at_ns = at as u64;
                 match open[tid as usize].take() {
@@ -202,11 +202,11 @@ mod tests {
                     }
                     Some((call, begin_ns)) => {
                         expected.push((tid, call, begin_ns, at_ns));
-                        found.extend(halves.exit(tid, call, 0, at_ns).map(|c| (c.tid, c.call, c.begin_ns, c.end_ns)));
+                        joined.extend(halves.exit(tid, call, 0, at_ns).map(|c| (c.tid, c.call, c.begin_ns, c.end_ns)));
                     }
                 }
             }
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(joined, expected);
         }
     }
 }

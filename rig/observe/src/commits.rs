@@ -1,6 +1,6 @@
 //! Calls and transactions put together: what each commit asked for, and one typical commit line by line. Pure.
 
-use super::calls::{Deed, CALLS};
+use super::calls::{StorageEvent, CALLS};
 use super::files::Act;
 use measure::Noted;
 use protocol::{ObservedLayer, ObservedLine, PerCommit, Spread, StorageCount, Tie, TypicalCommit};
@@ -70,10 +70,11 @@ fn shapes(acts: &[Act], transactions: &[Noted], tie: Tie) -> Vec<Shape> {
 
 /// Figures of all commits, and one that is like most of them.
 ///
-/// `acts`, `deeds` and `transactions` in the order of their beginnings; `until_ns`: when the last of them was kept.
+/// `acts`, `storage_events` and `transactions` in the order of their beginnings; `until_ns`: when the last of them was
+/// kept.
 pub fn summarise(
     acts: &[Act],
-    deeds: &[Deed],
+    storage_events: &[StorageEvent],
     transactions: &[Noted],
     tie: Tie,
     until_ns: u64,
@@ -104,7 +105,7 @@ pub fn summarise(
         flush_us: of(|shape| shape.flush_ns / 1_000),
         whole_us: spread(transactions.iter().map(|t| (t.end_ns - t.begin_ns) / 1_000).collect()),
     });
-    (per_commit, Some(listing(&chosen, alike.len() as u64, acts, deeds, names, who)))
+    (per_commit, Some(listing(&chosen, alike.len() as u64, acts, storage_events, names, who)))
 }
 
 fn spread(mut values: Vec<u64>) -> Spread {
@@ -122,7 +123,7 @@ fn listing(
     chosen: &Noted,
     alike: u64,
     acts: &[Act],
-    deeds: &[Deed],
+    storage_events: &[StorageEvent],
     names: &dyn Fn(u32) -> String,
     who: &mut dyn FnMut(u32) -> String,
 ) -> TypicalCommit {
@@ -142,17 +143,17 @@ fn listing(
         bytes: (act.bytes > 0).then_some(act.bytes),
         error: (act.error != 0).then(|| std::io::Error::from_raw_os_error(act.error).to_string()),
     }));
-    lines.extend(deeds.iter().filter(|deed| within(deed.begin_ns)).map(|deed| ObservedLine {
-        at_us: at_us(deed.begin_ns),
-        lasted_us: (deed.lasted_ns > 0).then_some(deed.lasted_ns as f64 / 1e3),
-        layer: if deed.block { ObservedLayer::Block } else { ObservedLayer::FileSystem },
-        who: who(deed.tid),
-        own: deed.tid == chosen.tid,
-        what: deed.what.clone(),
+    lines.extend(storage_events.iter().filter(|event| within(event.begin_ns)).map(|event| ObservedLine {
+        at_us: at_us(event.begin_ns),
+        lasted_us: (event.lasted_ns > 0).then_some(event.lasted_ns as f64 / 1e3),
+        layer: if event.block { ObservedLayer::Block } else { ObservedLayer::FileSystem },
+        who: who(event.tid),
+        own: event.tid == chosen.tid,
+        what: event.what.clone(),
         how: String::new(),
         path: None,
-        offset: deed.offset,
-        bytes: (deed.bytes > 0).then_some(deed.bytes),
+        offset: event.offset,
+        bytes: (event.bytes > 0).then_some(event.bytes),
         error: None,
     }));
     lines.sort_by(|one, other| one.at_us.total_cmp(&other.at_us));
@@ -170,20 +171,20 @@ fn listing(
 }
 
 /// What the layers beneath did, by what it was.
-pub fn storage(deeds: &[Deed]) -> Vec<StorageCount> {
+pub fn storage(storage_events: &[StorageEvent]) -> Vec<StorageCount> {
     let mut counts: BTreeMap<(bool, &str), StorageCount> = BTreeMap::new();
-    for deed in deeds {
-        let layer = if deed.block { ObservedLayer::Block } else { ObservedLayer::FileSystem };
-        let count = counts.entry((deed.block, &deed.what)).or_insert_with(|| StorageCount {
+    for event in storage_events {
+        let layer = if event.block { ObservedLayer::Block } else { ObservedLayer::FileSystem };
+        let count = counts.entry((event.block, &event.what)).or_insert_with(|| StorageCount {
             layer,
-            what: deed.what.clone(),
+            what: event.what.clone(),
             count: 0,
             bytes: 0,
             total_us: 0.0,
         });
         count.count += 1;
-        count.bytes += deed.bytes;
-        count.total_us += deed.lasted_ns as f64 / 1e3;
+        count.bytes += event.bytes;
+        count.total_us += event.lasted_ns as f64 / 1e3;
     }
     counts.into_values().collect()
 }
@@ -245,8 +246,9 @@ mod tests {
     #[test]
     fn what_was_not_kept_is_not_counted() {
         let transactions = [noted(1, 0, 10), noted(1, 20, 30)];
-        let told = summarise(&[], &[], &transactions, Tie::Thread, 15, &|_| String::new(), &mut |_| String::new());
-        assert_eq!(told.0.unwrap().commits, 1);
+        let (figures, _) =
+            summarise(&[], &[], &transactions, Tie::Thread, 15, &|_| String::new(), &mut |_| String::new());
+        assert_eq!(figures.unwrap().commits, 1);
         assert_eq!(summed(&[], &[], Tie::Thread), (None, None));
     }
 

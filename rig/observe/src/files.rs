@@ -166,11 +166,11 @@ impl<P: Processes> Book<P> {
         match kind {
             Kind::Open { path, flags } => {
                 let number = i32::try_from(done?).ok()?;
-                let (name, found) = self.name_opened(pid, number, call, path);
+                let (name, flags_in_proc) = self.name_opened(pid, number, call, path);
                 let flags = match flags {
                     Flags::Argument(at) => call.args[at],
                     Flags::Created => (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64,
-                    Flags::Unseen => found.unwrap_or(0),
+                    Flags::Unseen => flags_in_proc.unwrap_or(0),
                 };
                 self.open.remove(&(pid, number));
                 let file = self.file(&name)?;

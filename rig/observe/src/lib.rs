@@ -118,7 +118,7 @@ fn waiting(milliseconds: i32) -> Result<bool> {
             error if error.kind() == std::io::ErrorKind::Interrupted => Ok(false),
             error => Err(error).context("waiting for standard input"),
         },
-        found => Ok(found > 0),
+        ready => Ok(ready > 0),
     }
 }
 
@@ -127,7 +127,7 @@ struct Watched {
     book: Book<processes::Proc>,
     calls: u64,
     acts: Vec<Act>,
-    deeds: Vec<calls::Deed>,
+    storage_events: Vec<calls::StorageEvent>,
     /// When the last call that was kept ended, once no more are.
     until_ns: u64,
 }
@@ -138,7 +138,7 @@ impl Watched {
         for (pid, _) in processes::threads_of(processes, std::process::id()) {
             book.meet(pid);
         }
-        Watched { book, calls: 0, acts: Vec::new(), deeds: Vec::new(), until_ns: u64::MAX }
+        Watched { book, calls: 0, acts: Vec::new(), storage_events: Vec::new(), until_ns: u64::MAX }
     }
 
     fn take(&mut self, seen: Seen) {
@@ -152,22 +152,22 @@ impl Watched {
                     self.until_ns = self.until_ns.min(call.end_ns);
                 }
             }
-            Seen::Deed(deed) if self.deeds.len() < KEPT_MAX => self.deeds.push(deed),
-            Seen::Deed(_) => {}
+            Seen::Storage(event) if self.storage_events.len() < KEPT_MAX => self.storage_events.push(event),
+            Seen::Storage(_) => {}
             Seen::Born { tid, parent, thread, name } => self.book.born(tid, parent, thread, name),
         }
     }
 
     fn told(mut self, means: &str, seconds: f64, dropped: u64, ended: Ended, directory: &str) -> Observed {
         self.acts.sort_by_key(|act| act.begin_ns);
-        self.deeds.sort_by_key(|deed| deed.begin_ns);
+        self.storage_events.sort_by_key(|event| event.begin_ns);
         let mut noted = ended.noted;
         noted.sort_by_key(|transaction| transaction.begin_ns);
         let tied_by = tie(ended.embedded, ended.terminals);
         let book = std::cell::RefCell::new(self.book);
         let (per_commit, typical) = summarise(
             &self.acts,
-            &self.deeds,
+            &self.storage_events,
             &noted,
             tied_by,
             self.until_ns,
@@ -182,7 +182,7 @@ impl Watched {
             dropped,
             commits: ended.commits,
             files: book.into_inner().files(directory),
-            storage: storage(&self.deeds),
+            storage: storage(&self.storage_events),
             per_commit,
             typical,
         }

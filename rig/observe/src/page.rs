@@ -175,10 +175,10 @@ mod tests {
         data.extend(PADDING.to_ne_bytes());
         data.extend([0xff; 12]);
         let bytes = page(1000, 0, &data);
-        let found: Vec<_> = Page::new(&bytes, LAYOUT).unwrap().map(|r| (r.at_ns, r.data[0], r.data.len())).collect();
+        let records: Vec<_> = Page::new(&bytes, LAYOUT).unwrap().map(|r| (r.at_ns, r.data[0], r.data.len())).collect();
         let extended = 1005 + (1 << 27) + 7 + 1;
         assert_eq!(
-            found,
+            records,
             [(1005, b'A', 4), (extended, b'B', 4), (extended + 3, b'C', 200), ((2 << 27) + 9 + 1, b'D', 4)]
         );
     }
@@ -203,8 +203,8 @@ mod tests {
                 whole[8..16].copy_from_slice(&commit.to_ne_bytes());
             }
             for bytes in [&bytes, &whole] {
-                let found: usize = Page::new(bytes, LAYOUT).into_iter().flatten().map(|r| r.data.len()).sum();
-                prop_assert!(found <= bytes.len());
+                let total: usize = Page::new(bytes, LAYOUT).into_iter().flatten().map(|r| r.data.len()).sum();
+                prop_assert!(total <= bytes.len());
             }
         }
 
@@ -221,8 +221,8 @@ mod tests {
                     (at, vec![*byte; 4 * words])
                 })
                 .collect();
-            let found: Vec<_> = Page::new(&bytes, LAYOUT).unwrap().map(|r| (r.at_ns, r.data.to_vec())).collect();
-            prop_assert_eq!(found, expected);
+            let read: Vec<_> = Page::new(&bytes, LAYOUT).unwrap().map(|r| (r.at_ns, r.data.to_vec())).collect();
+            prop_assert_eq!(read, expected);
         }
     }
 }

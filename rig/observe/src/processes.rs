@@ -15,13 +15,13 @@ impl Processes for Proc {
 
     fn descriptors(&mut self, pid: u32) -> Vec<(i32, String, u64, u64)> {
         let numbers = names(format!("/proc/{pid}/fd")).filter_map(|name| name.parse::<i32>().ok());
-        let found = numbers.filter_map(|number| {
+        let descriptors = numbers.filter_map(|number| {
             let (path, flags) = self.descriptor(pid, number)?;
             let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).ok()?;
             let position = info.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse().ok()?;
             Some((number, path, flags, position))
         });
-        found.collect::<Vec<_>>()
+        descriptors.collect::<Vec<_>>()
     }
 
     fn descriptor(&mut self, pid: u32, descriptor: i32) -> Option<(String, u64)> {
@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn own_descriptors_are_found() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let found = Proc.descriptors(std::process::id());
-        assert!(found.iter().any(|(_, path, flags, _)| {
+        let descriptors = Proc.descriptors(std::process::id());
+        assert!(descriptors.iter().any(|(_, path, flags, _)| {
             path == &file.path().to_string_lossy() && flags & libc::O_ACCMODE as u64 == libc::O_RDWR as u64
         }));
         assert!(threads_of(&[std::process::id()], 0).len() > 1);

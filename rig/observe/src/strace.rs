@@ -68,11 +68,11 @@ impl Strace {
         while threads.iter().any(|(_, tid)| untraced(tid)) {
             if self.child.try_wait().context("waiting for strace")?.is_some() || Instant::now() > end {
                 self.child.kill().ok();
-                let mut said = String::new();
-                self.child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said));
+                let mut error_text = String::new();
+                self.child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut error_text));
                 bail!(
                     "strace could not watch the engine: {}",
-                    said.trim().lines().next().unwrap_or("it gave no reason")
+                    error_text.trim().lines().next().unwrap_or("it gave no reason")
                 );
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use step::Site;
+use step::WriteTarget;
 
 const CHUNK: usize = 1 << 20;
 
@@ -34,7 +34,7 @@ fn steps(job: &ProbeJob, events: &mut EventWriter) -> Step<()> {
     for (number, step) in job.steps.iter().enumerate() {
         let (number, began) = (number as u32, Instant::now());
         let mut unheard = None;
-        let ended = step::run(step, &site(job, step), &mut blocks, &mut |done| {
+        let ended = step::run(step, &write_target(job, step), &mut blocks, &mut |done| {
             let elapsed_s = began.elapsed().as_secs_f64();
             let rate_per_s = done as f64 / elapsed_s;
             let event = Event::Progress { phase: PhaseName::Run, fraction: None, elapsed_s, done, rate_per_s };
@@ -81,13 +81,13 @@ fn prepare(job: &ProbeJob, blocks: &mut [Blocks]) -> io::Result<()> {
     let Some(widest) = overwriting.max_by_key(|step| files(step)) else {
         return Ok(());
     };
-    let site = site(job, widest);
-    for (path, &from) in site.paths.iter().zip(&site.from) {
+    let write_target = write_target(job, widest);
+    for (path, &from) in write_target.paths.iter().zip(&write_target.from) {
         let on_device = matches!(job.target, ProbeTarget::Device { .. });
         let file = OpenOptions::new().write(true).create_new(!on_device).open(path)?;
         let mut at = 0;
-        while at < site.bytes {
-            let bytes = (site.bytes - at).min(CHUNK as u64);
+        while at < write_target.bytes {
+            let bytes = (write_target.bytes - at).min(CHUNK as u64);
             file.write_all_at(blocks[0].next(bytes as usize), from + at)?;
             at += bytes;
         }
@@ -104,11 +104,11 @@ fn files(step: &ProbeStep) -> u32 {
     }
 }
 
-fn site(job: &ProbeJob, step: &ProbeStep) -> Site {
+fn write_target(job: &ProbeJob, step: &ProbeStep) -> WriteTarget {
     let count = u64::from(files(step));
     let numbers = 0..count;
     match (&job.target, step.pattern) {
-        (ProbeTarget::Device { path }, _) => Site {
+        (ProbeTarget::Device { path }, _) => WriteTarget {
             paths: numbers.clone().map(|_| PathBuf::from(path)).collect(),
             from: numbers.map(|number| number * job.overwrite_bytes).collect(),
             bytes: job.overwrite_bytes,
@@ -118,7 +118,7 @@ fn site(job: &ProbeJob, step: &ProbeStep) -> Site {
                 WritePattern::Overwrite => ("overwrite", job.overwrite_bytes),
                 WritePattern::Append => ("append", job.append_bytes / count),
             };
-            Site {
+            WriteTarget {
                 paths: numbers.map(|number| Path::new(path).join(format!("{name}-{number}"))).collect(),
                 from: vec![0; count as usize],
                 bytes,

@@ -58,7 +58,7 @@ fn written_back(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
 }
 
 /// Where a step writes.
-pub struct Site {
+pub struct WriteTarget {
     /// The files of writers, one each, or one that all share. On a device every path is the device.
     pub paths: Vec<PathBuf>,
     /// Where in its file each writer may write; an append goes from 0 to its end.
@@ -95,9 +95,15 @@ struct Record {
 }
 
 /// Runs `step`; `blocks` holds one row of them a writer. `news` hears the writes so far about once a second.
-pub fn run(step: &ProbeStep, site: &Site, blocks: &mut [Blocks], news: &mut dyn FnMut(u64)) -> io::Result<Ended> {
-    let places = site.paths.iter().zip(&site.from);
-    let files: Vec<File> = places.map(|(path, &from)| open(step, path, from, site.bytes)).collect::<io::Result<_>>()?;
+pub fn run(
+    step: &ProbeStep,
+    target: &WriteTarget,
+    blocks: &mut [Blocks],
+    news: &mut dyn FnMut(u64),
+) -> io::Result<Ended> {
+    let places = target.paths.iter().zip(&target.from);
+    let files: Vec<File> =
+        places.map(|(path, &from)| open(step, path, from, target.bytes)).collect::<io::Result<_>>()?;
     let writers = step.writers as usize;
     let (seconds, tickets) = match step.extent {
         Extent::Duration { seconds } => (seconds, i64::MAX),
@@ -105,7 +111,7 @@ pub fn run(step: &ProbeStep, site: &Site, blocks: &mut [Blocks], news: &mut dyn 
     };
     let shared = Shared {
         step,
-        bytes: site.bytes,
+        bytes: target.bytes,
         seconds,
         tickets: AtomicI64::new(tickets),
         stop: AtomicBool::new(false),
@@ -119,7 +125,7 @@ pub fn run(step: &ProbeStep, site: &Site, blocks: &mut [Blocks], news: &mut dyn 
             .iter_mut()
             .enumerate()
             .map(|(writer, blocks)| {
-                let (shared, file, from) = (&shared, &files[writer % files.len()], site.from[writer % files.len()]);
+                let (shared, file, from) = (&shared, &files[writer % files.len()], target.from[writer % files.len()]);
                 let ending = ending.clone();
                 scope.spawn(move || {
                     let record = write(writer as u64, file, from, blocks, shared);

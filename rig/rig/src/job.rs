@@ -82,8 +82,8 @@ fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
                 load(&context, workload, *from_units, events)?;
             }
             Phase::Check { at_least } => {
-                let told = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
-                check(workload, opened(&mut own, database)?, &told, events)?;
+                let expected = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
+                check(workload, opened(&mut own, database)?, &expected, events)?;
             }
             Phase::Survey {} => {
                 let survey = doing("surveying transactions", workload.survey(opened(&mut own, database)?))?;
@@ -92,8 +92,8 @@ fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
             Phase::Ask { questions } => ask(questions, opened(&mut own, database)?, events)?,
             Phase::Run(plan) => {
                 own = None;
-                let told = run(admitted, plan, runs, &settings, events)?;
-                acknowledged.add(&told);
+                let acknowledged_in_run = run(admitted, plan, runs, &settings, events)?;
+                acknowledged.add(&acknowledged_in_run);
                 runs += 1;
             }
         }
@@ -146,23 +146,28 @@ fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events:
             Some(growing) if from_units > 0 => growing.add(context, from_units),
             _ => workload.load(context),
         });
-        let (mut told_s, mut told) = (0.0, (0, 0));
+        let (mut reported_s, mut reported) = (0.0, (0, 0));
         loop {
             let ended = loading.is_finished();
             let elapsed_s = began.elapsed().as_secs_f64();
-            if ended || elapsed_s - told_s >= 1.0 {
+            if ended || elapsed_s - reported_s >= 1.0 {
                 let (rows, bytes) = context.written();
-                let length_s = elapsed_s - told_s;
-                series.push(LoadSecond { at_s: told_s, length_s, rows: rows - told.0, bytes: bytes - told.1 });
+                let length_s = elapsed_s - reported_s;
+                series.push(LoadSecond {
+                    at_s: reported_s,
+                    length_s,
+                    rows: rows - reported.0,
+                    bytes: bytes - reported.1,
+                });
                 let event = Event::Progress {
                     phase: PhaseName::Load,
                     fraction: (context.expected() > 0).then(|| rows as f64 / context.expected() as f64),
                     elapsed_s,
                     done: rows,
-                    rate_per_s: (rows - told.0) as f64 / length_s.max(1e-9),
+                    rate_per_s: (rows - reported.0) as f64 / length_s.max(1e-9),
                 };
                 unheard = unheard.take().or(events.write(&event).err());
-                (told_s, told) = (elapsed_s, (rows, bytes));
+                (reported_s, reported) = (elapsed_s, (rows, bytes));
             }
             if ended {
                 break loading.join().expect("a load does not panic");
@@ -231,17 +236,17 @@ fn run(
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    let (result, told) = ended.map_err(|stopped| Halted::Failed {
+    let (result, acknowledged) = ended.map_err(|stopped| Halted::Failed {
         doing: "running transactions".to_string(),
         message: stopped.to_string(),
     })?;
     events.write(&Event::Result(Box::new(result)))?;
     if let (Some(watch), Some(noted)) = (watch, noted) {
         let noted = noted.into_inner().expect("no panic under this lock");
-        let observed = watch.finish(plan.terminals, told.committed, noted).map_err(not_watched)?;
+        let observed = watch.finish(plan.terminals, acknowledged.committed, noted).map_err(not_watched)?;
         events.write(&Event::Observed(Box::new(observed)))?;
     }
-    Ok(told)
+    Ok(acknowledged)
 }
 
 fn not_watched(error: anyhow::Error) -> Halted {

@@ -395,9 +395,9 @@ fn orders_lost_or_doubled_after_their_acknowledgement_are_found() {
             }
         ));
         let ended = succeed(&place.job(orders(300, 5), vec![run(1, count(20)), check()]));
-        let found = ended.broken();
-        assert!(broken.iter().all(|name| found.contains(name)), "after: {tampering}: {found:?}");
-        assert_eq!(found.is_empty(), tampering.is_empty(), "{found:?}");
+        let violated = ended.broken();
+        assert!(broken.iter().all(|name| violated.contains(name)), "after: {tampering}: {violated:?}");
+        assert_eq!(violated.is_empty(), tampering.is_empty(), "{violated:?}");
     }
 }
 
@@ -541,8 +541,8 @@ fn conflicts_do_not_make_a_run_by_count_shorter() {
         blocker.execute_batch("rollback").unwrap();
         let ended = conversation.end();
         assert_eq!(ended.code, Some(0));
-        let told = ended.events.iter().find(|event| is_progress(event, PhaseName::Run));
-        assert!(matches!(told, Some(Event::Progress { done: 0, .. })), "{told:?}");
+        let progress = ended.events.iter().find(|event| is_progress(event, PhaseName::Run));
+        assert!(matches!(progress, Some(Event::Progress { done: 0, .. })), "{progress:?}");
 
         let counts = &ended.result().counts;
         assert_eq!((counts.committed, counts.errors), (100, 0));
@@ -785,14 +785,14 @@ fn arrivals_that_were_given_up_are_accounted_for() {
 // ------------------------------------------------------------------------------------------------------ bad input
 
 /// Every object inside `value`, as JSON pointers.
-fn objects(value: &Value, at: &str, found: &mut Vec<String>) {
+fn objects(value: &Value, at: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            found.push(at.to_string());
-            fields.iter().for_each(|(name, inner)| objects(inner, &format!("{at}/{name}"), found));
+            pointers.push(at.to_string());
+            fields.iter().for_each(|(name, inner)| objects(inner, &format!("{at}/{name}"), pointers));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, inner)| objects(inner, &format!("{at}/{n}"), found));
+            items.iter().enumerate().for_each(|(n, inner)| objects(inner, &format!("{at}/{n}"), pointers));
         }
         _ => {}
     }
@@ -857,10 +857,14 @@ fn what_is_no_job_is_refused() {
 fn an_unknown_or_missing_field_is_refused_wherever_it_is() {
     let place = Place::new();
     let job = full_job(&place);
-    let mut found = Vec::new();
-    objects(&job, "", &mut found);
-    assert_eq!(found.len(), 1 + 2 + 1 + 4 + 4, "the job, target and workload, inspection, phases, pacings and extents");
-    for at in &found {
+    let mut pointers = Vec::new();
+    objects(&job, "", &mut pointers);
+    assert_eq!(
+        pointers.len(),
+        1 + 2 + 1 + 4 + 4,
+        "the job, target and workload, inspection, phases, pacings and extents"
+    );
+    for at in &pointers {
         let mut more = job.clone();
         more.pointer_mut(at).unwrap()["surplus"] = json!(1);
         assert_refused(more.to_string().as_bytes());
@@ -936,20 +940,20 @@ fn a_rig_that_nobody_listens_to_ends_quietly() {
 
 #[test]
 fn the_command_line_answers_for_itself() {
-    let said = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let output = rig(arguments, b"");
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, stdout, stderr) = said(&["--version"]);
+    let (code, stdout, stderr) = output_of(&["--version"]);
     let version = format!("acidtest-rig {} (SQLite {})\n", env!("CARGO_PKG_VERSION"), rusqlite::version());
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), version.as_str(), ""));
 
-    let (code, stdout, _) = said(&["--help"]);
+    let (code, stdout, _) = output_of(&["--help"]);
     assert_eq!(code, Some(0));
     assert!(stdout.contains("acidtest-rig job"), "{stdout}");
 
     for arguments in [&["drive"][..], &["job", "now"], &["protocol", "--read", "Jobs"]] {
-        let (code, stdout, stderr) = said(arguments);
+        let (code, stdout, stderr) = output_of(arguments);
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(stderr.starts_with("acidtest-rig: ") && stderr.lines().count() == 1, "{stderr}");
     }

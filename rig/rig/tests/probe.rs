@@ -41,9 +41,10 @@ fn events(output: &Output) -> Vec<Event> {
 
 fn probed(output: &Output) -> Vec<Probed> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = events(output);
-    assert!(matches!(said.first(), Some(Event::Hello { .. })) && matches!(said.last(), Some(Event::Done {})));
-    said.into_iter()
+    let events = events(output);
+    assert!(matches!(events.first(), Some(Event::Hello { .. })) && matches!(events.last(), Some(Event::Done {})));
+    events
+        .into_iter()
         .filter_map(|event| match event {
             Event::Probed(probed) => Some(*probed),
             _ => None,
@@ -62,9 +63,9 @@ fn every_method_writes_as_often_as_asked_with_any_number_of_writers() {
             }
         }
     }
-    let found = probed(&rig(&job(directory.path(), &steps)));
-    assert_eq!(found.len(), steps.len());
-    for (position, probed) in found.iter().enumerate() {
+    let results = probed(&rig(&job(directory.path(), &steps)));
+    assert_eq!(results.len(), steps.len());
+    for (position, probed) in results.iter().enumerate() {
         assert_eq!((probed.step as usize, probed.writes, probed.latency.count), (position, 10, 10));
         let calls = ["sync_file_range", "fsync", "fdatasync"].contains(&steps[position]["method"].as_str().unwrap());
         assert_eq!(probed.flush.count, if calls { 10 } else { 0 });
@@ -90,13 +91,13 @@ fn a_step_lasts_as_long_as_asked_and_an_append_no_longer_than_its_file() {
         step["extent"] = json!({"kind": "duration", "seconds": seconds});
         step
     };
-    let found = probed(&rig(&job(
+    let results = probed(&rig(&job(
         directory.path(),
         &[lasting("overwrite", 1, 0.2), lasting("append", 1, 60.0), lasting("append", 4, 60.0)],
     )));
-    assert!((0.2..60.0).contains(&found[0].measured_s), "{}", found[0].measured_s);
+    assert!((0.2..60.0).contains(&results[0].measured_s), "{}", results[0].measured_s);
     let blocks = (1u64 << 20) / 4096;
-    assert_eq!((found[1].writes, found[2].writes), (blocks, blocks));
+    assert_eq!((results[1].writes, results[2].writes), (blocks, blocks));
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn what_cannot_be_followed_is_refused_in_one_line() {
         *wrong.pointer_mut(path).unwrap() = value;
         wrong
     };
-    for (wrong, said) in [
+    for (wrong, word) in [
         (with("/steps/0/block_bytes", json!(1000)), "block_bytes"),
         (with("/steps/0/writers", json!(0)), "writers"),
         (with("/steps/0/extent", json!({"kind": "duration", "seconds": 0.0})), "extent"),
@@ -153,6 +154,6 @@ fn what_cannot_be_followed_is_refused_in_one_line() {
         let output = rig(&wrong);
         assert_eq!(output.status.code(), Some(2));
         let words = String::from_utf8(output.stderr).unwrap();
-        assert!(words.contains(said) && words.lines().count() == 1, "{said}: {words}");
+        assert!(words.contains(word) && words.lines().count() == 1, "{word}: {words}");
     }
 }

@@ -92,8 +92,9 @@ fn warehouses_that_are_added_are_as_if_loaded_at_once() {
     succeed(&used.job(small(2), vec![run(2, count(100))]));
     let orders = used.rows("orders");
     let roaming = with(small(4), [("roaming", json!(true))]);
-    let told = json!({"phase": "check", "at_least": [0, 0, 0, 0, 0]});
-    let ended = succeed(&used.job(roaming, vec![adding(2), told.clone(), run(2, count(200)), told]));
+    let check_at_least = json!({"phase": "check", "at_least": [0, 0, 0, 0, 0]});
+    let ended =
+        succeed(&used.job(roaming, vec![adding(2), check_at_least.clone(), run(2, count(200)), check_at_least]));
     assert!(ended.checks().iter().all(|checked| checked.conditions.iter().all(|c| c.holds)), "{:?}", ended.checks());
     assert!(used.rows("orders") > orders + 1_800);
     assert!(

@@ -88,10 +88,10 @@ impl Sqlite {
         }
         let mut rows = prepared.query(rusqlite::params_from_iter(parameters.iter().map(Parameter))).map_err(said)?;
         let mut values = Vec::with_capacity(columns);
-        while let Some(found) = rows.next().map_err(said)? {
+        while let Some(fetched) = rows.next().map_err(said)? {
             values.clear();
             for column in 0..columns {
-                values.push(value(found.get_ref(column).map_err(said)?));
+                values.push(value(fetched.get_ref(column).map_err(said)?));
             }
             row(&values);
         }
@@ -112,8 +112,8 @@ impl ToSql for Parameter<'_> {
     }
 }
 
-fn value(found: ValueRef<'_>) -> Value {
-    match found {
+fn value(value_ref: ValueRef<'_>) -> Value {
+    match value_ref {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(n) => Value::Int(n),
         ValueRef::Real(x) => Value::Real(x),
@@ -161,11 +161,11 @@ impl Session for Sqlite {
         let mut prepared = self.connection.prepare(sql).map_err(said)?;
         let columns = prepared.column_count();
         let mut rows = prepared.query([]).map_err(said)?;
-        let mut found = Vec::new();
+        let mut all_rows = Vec::new();
         while let Some(row) = rows.next().map_err(said)? {
-            found.push((0..columns).map(|c| row.get_ref(c).map(value)).collect::<Result<_, _>>().map_err(said)?);
+            all_rows.push((0..columns).map(|c| row.get_ref(c).map(value)).collect::<Result<_, _>>().map_err(said)?);
         }
-        Ok(found)
+        Ok(all_rows)
     }
 
     fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {

@@ -179,10 +179,10 @@ mod tests {
     /// Reads one byte as a session does: everything that is there, waiting for more.
     async fn byte(socket: &mut UnixStream) -> Option<u8> {
         poll_fn(|_| {
-            let mut found = [0];
-            match socket.read(&mut found) {
+            let mut buffer = [0];
+            match socket.read(&mut buffer) {
                 Ok(0) => Poll::Ready(None),
-                Ok(_) => Poll::Ready(Some(found[0])),
+                Ok(_) => Poll::Ready(Some(buffer[0])),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     wait_for_socket();
                     Poll::Pending

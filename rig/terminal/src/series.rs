@@ -122,7 +122,7 @@ impl Series {
         let mut merged = self.0;
         (first..=last)
             .map(|second| {
-                let found = merged.remove(&second).unwrap_or_default();
+                let totals = merged.remove(&second).unwrap_or_default();
                 let start = (second as f64).max(-warmup_s);
                 let end = if second == last {
                     measured_s
@@ -132,12 +132,12 @@ impl Series {
                 protocol::Second {
                     at_s: start,
                     length_s: (end - start).max(0.0),
-                    committed: found.committed,
-                    conflicts: found.conflicts,
-                    errors: found.errors,
-                    latency_ns_p50: quantile(&found.latencies, 0.50),
-                    latency_ns_p99: quantile(&found.latencies, 0.99),
-                    latency_ns_max: found.latency_ns_max,
+                    committed: totals.committed,
+                    conflicts: totals.conflicts,
+                    errors: totals.errors,
+                    latency_ns_p50: quantile(&totals.latencies, 0.50),
+                    latency_ns_p99: quantile(&totals.latencies, 0.99),
+                    latency_ns_max: totals.latency_ns_max,
                 }
             })
             .collect()

@@ -45,11 +45,11 @@ impl Acknowledged {
 
     /// What another process was told, commits of each kind: more may be there.
     pub fn at_least(kinds: &[u64]) -> Acknowledged {
-        let mut told = Acknowledged { committed: kinds.iter().sum(), unknown: MANY, ..Acknowledged::default() };
-        for (sum, kind) in told.kinds.iter_mut().zip(kinds) {
+        let mut acknowledged = Acknowledged { committed: kinds.iter().sum(), unknown: MANY, ..Acknowledged::default() };
+        for (sum, kind) in acknowledged.kinds.iter_mut().zip(kinds) {
             *sum = *kind;
         }
-        told
+        acknowledged
     }
 
     pub fn add(&mut self, other: &Acknowledged) {

@@ -58,7 +58,7 @@ impl Client {
     pub async fn change_one(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
         match self.ask(Request::One(statement, parameters), &mut |_| {}).await? {
             1 => Ok(()),
-            found => Err(SessionError::not_one(found)),
+            changed => Err(SessionError::not_one(changed)),
         }
     }
 
@@ -79,16 +79,16 @@ impl Client {
         parameters: &[Value],
         mut row: impl FnMut(&[Value]),
     ) -> Outcome<()> {
-        let mut found = 0;
+        let mut rows = 0;
         self.query(statement, parameters, |values| {
-            found += 1;
+            rows += 1;
             row(values);
         })
         .await?;
-        match found {
+        match rows {
             1 => Ok(()),
             0 => Err(SessionError { class: Class::RowMissed, message: "a row to be read was not found".to_string() }),
-            _ => Err(SessionError { class: Class::Other, message: format!("a query for one row found {found}") }),
+            _ => Err(SessionError { class: Class::Other, message: format!("a query for one row found {rows}") }),
         }
     }
 

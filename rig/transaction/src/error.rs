@@ -59,11 +59,11 @@ pub struct SessionError {
 }
 
 impl SessionError {
-    /// A statement for one row changed `found`.
-    pub fn not_one(found: u64) -> SessionError {
+    /// A statement for one row changed `changed`.
+    pub fn not_one(changed: u64) -> SessionError {
         SessionError {
-            class: if found == 0 { Class::RowMissed } else { Class::Other },
-            message: format!("a statement for one row changed {found}"),
+            class: if changed == 0 { Class::RowMissed } else { Class::Other },
+            message: format!("a statement for one row changed {changed}"),
         }
     }
 }

@@ -217,7 +217,7 @@ fn cleared(value: &mut Value) -> &mut String {
 
 fn put(text: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
-        Ok(found) => text.push_str(found),
+        Ok(valid) => text.push_str(valid),
         Err(_) => text.push_str(&String::from_utf8_lossy(bytes)),
     }
 }
@@ -225,8 +225,8 @@ fn put(text: &mut String, bytes: &[u8]) {
 /// Refuses parameters that are not as many as a statement has.
 pub fn as_many(wanted: usize, parameters: &[Value], sql: &str) -> Outcome<()> {
     match parameters.len() {
-        found if found == wanted => Ok(()),
-        found => Err(failed(Class::Other, format!("{found} parameters for {wanted}: {sql}"))),
+        given if given == wanted => Ok(()),
+        given => Err(failed(Class::Other, format!("{given} parameters for {wanted}: {sql}"))),
     }
 }
 

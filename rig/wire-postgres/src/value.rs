@@ -239,9 +239,9 @@ mod tests {
                 body.extend(bytes);
             }
             // Whatever an earlier row has left there.
-            let mut found = vec![Value::Text("before".to_string()); 3];
-            read_row(&body, &kinds, &mut found).unwrap();
-            prop_assert_eq!(found, values);
+            let mut row = vec![Value::Text("before".to_string()); 3];
+            read_row(&body, &kinds, &mut row).unwrap();
+            prop_assert_eq!(row, values);
         }
     }
 }

@@ -62,7 +62,7 @@ impl Workload for Iud {
             owners.iter().map(|row| [1, 2, 3].map(|column| row[column].as_i64().unwrap_or(-1))).collect();
         let of = |kind: usize| acknowledged.kinds[kind] as i64;
         // A commit that may or may not have taken place may have been any of them.
-        let near = |found: usize, told: i64| (found as i64 - told).unsigned_abs() <= acknowledged.unknown;
+        let near = |present: usize, expected: i64| (present as i64 - expected).unsigned_abs() <= acknowledged.unknown;
         let updated = owners.iter().filter(|owner| owner[1] > 0).count();
         let torn = owners.iter().filter(|owner| owner[0] != wanted).count();
         let uneven = owners.iter().filter(|owner| owner[1] != owner[2] || !(0..=1).contains(&owner[1])).count();
@@ -144,21 +144,21 @@ impl Round {
     }
 
     async fn select(&mut self, client: &mut Client) -> Outcome<u64> {
-        let mut found = 0;
-        client.query(self.select, &self.range, |_| found += 1).await?;
-        Ok(found)
+        let mut rows = 0;
+        client.query(self.select, &self.range, |_| rows += 1).await?;
+        Ok(rows)
     }
 
     async fn once(&mut self, client: &mut Client) -> Result<Ended, Refused> {
         client.begin().await?;
-        let found = match self.kind {
+        let rows = match self.kind {
             INSERT => self.insert(client).await?,
             SELECT => self.select(client).await?,
             UPDATE => client.execute(self.update, &self.range).await?,
             _ => client.execute(self.delete, &self.range).await?,
         };
-        if found != self.rows {
-            let message = format!("{}: {} rows are the terminal's, {found} found", KINDS[self.kind].name, self.rows);
+        if rows != self.rows {
+            let message = format!("{}: {} rows are the terminal's, {rows} found", KINDS[self.kind].name, self.rows);
             return Err(SessionError { class: Class::RowMissed, message }.into());
         }
         let ended = commit(client).await?;

@@ -114,12 +114,12 @@ impl Workload for Numbered {
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let mut found = Vec::new();
+        let mut conditions = Vec::new();
         for table in TABLES {
             let rows = number(session, &format!("select count(*) from {table}"))?;
             let parts = i64::from(self.parts);
             let transactions = rows / parts - i64::from(self.terminals);
-            found.push(condition(
+            conditions.push(condition(
                 &format!("{table}_matches_acknowledged"),
                 rows % parts == 0 && acknowledged.agrees(transactions),
                 format!("{rows} rows, {}", acknowledged.shown(acknowledged.committed)),
@@ -133,9 +133,9 @@ impl Workload for Numbered {
                      (select max(t.seq) from {table} t where t.terminal = c.terminal)"
                 ),
             )?;
-            found.push(condition(&format!("counters_match_{table}"), wrong == 0, format!("{wrong} differ")));
+            conditions.push(condition(&format!("counters_match_{table}"), wrong == 0, format!("{wrong} differ")));
         }
-        Ok(found)
+        Ok(conditions)
     }
 
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
@@ -200,12 +200,12 @@ impl Script for Commit {
 struct Surveyor<'a> {
     workload: &'a Numbered,
     /// By terminal and number: how often each right row was found, and how many wrong ones.
-    seen: BTreeMap<(u64, u64), Found>,
+    seen: BTreeMap<(u64, u64), TransactionRows>,
     strays: u64,
 }
 
 #[derive(Default, Clone)]
-struct Found {
+struct TransactionRows {
     right: u64,
     wrong: u64,
     /// One bit a part and table; a part found twice is a wrong row.
@@ -227,17 +227,17 @@ impl Surveyor<'_> {
             self.strays += 1;
             return;
         }
-        let found = self.seen.entry((terminal, seq)).or_default();
+        let rows = self.seen.entry((terminal, seq)).or_default();
         let bit = table * (1 << PART_BITS) + part as usize;
-        let twice = found.parts[bit / 128] >> (bit % 128) & 1 == 1;
-        found.parts[bit / 128] |= 1 << (bit % 128);
+        let twice = rows.parts[bit / 128] >> (bit % 128) & 1 == 1;
+        rows.parts[bit / 128] |= 1 << (bit % 128);
         // Some engines answer numbers as text: the values are compared, not their types.
         let right = id == row_id(terminal, seq, part)
             && matches!(&row[4], Value::Text(text) if *text == payload(table, id, self.workload.row_bytes as usize));
         if twice || !right {
-            found.wrong += 1;
+            rows.wrong += 1;
         } else {
-            found.right += 1;
+            rows.right += 1;
         }
     }
 
@@ -259,10 +259,10 @@ impl Surveyor<'_> {
                 _ => strays += 1,
             }
         }
-        for ((terminal, number), found) in self.seen {
+        for ((terminal, number), rows) in self.seen {
             let of = &mut terminals[terminal as usize];
-            if found.right != expected || found.wrong > 0 {
-                of.torn.push(Torn { number, right: found.right, wrong: found.wrong, expected });
+            if rows.right != expected || rows.wrong > 0 {
+                of.torn.push(Torn { number, right: rows.right, wrong: rows.wrong, expected });
             } else if let Some((_, last)) = of.whole.last_mut().filter(|(_, last)| *last + 1 == number) {
                 *last = number;
             } else {

@@ -208,10 +208,10 @@ impl Script for ReadWrite {
                 let first = range.values[0].as_i64().unwrap_or_default();
                 // Equal texts in a hundred are not to be expected.
                 let wanted = if which == 1 { 1 } else { RANGE_SIZE.min(self.table_rows - first + 1) };
-                let mut found = 0;
-                client.query(tables[range.table].ranges[which], &range.values, |_| found += 1).await?;
-                if found != wanted {
-                    return Err(missed(found, wanted).into());
+                let mut rows = 0;
+                client.query(tables[range.table].ranges[which], &range.values, |_| rows += 1).await?;
+                if rows != wanted {
+                    return Err(missed(rows, wanted).into());
                 }
             }
             let Asked { table, values } = &self.update_index;
@@ -226,8 +226,8 @@ impl Script for ReadWrite {
     }
 }
 
-fn missed(found: i64, wanted: i64) -> SessionError {
-    SessionError { class: Class::RowMissed, message: format!("a range of {wanted} rows was answered with {found}") }
+fn missed(rows: i64, wanted: i64) -> SessionError {
+    SessionError { class: Class::RowMissed, message: format!("a range of {wanted} rows was answered with {rows}") }
 }
 
 /// A row number from 1 to `rows` by sysbench's distribution `special`: three in four from the middle hundredth, evenly,

@@ -52,8 +52,8 @@ impl File {
 
     /// The one statement of a name.
     pub fn one(self, name: &str, dialect: &Dialect, values: Values) -> Outcome<String> {
-        let mut found = self.named(name, dialect, values)?;
-        match (found.pop(), found.is_empty()) {
+        let mut statements = self.named(name, dialect, values)?;
+        match (statements.pop(), statements.is_empty()) {
             (Some(sql), true) => Ok(sql),
             _ => Err(failed(Class::Other, format!("a file of SQL has not one statement {name}"))),
         }
@@ -87,7 +87,7 @@ impl Part {
 
     fn remark(&self, word: &str) -> Option<&'static str> {
         let comments = self.text.lines().filter_map(|line| line.strip_prefix("-- "));
-        comments.filter_map(|comment| comment.split_once(": ")).find(|(found, _)| *found == word).map(|(_, text)| text)
+        comments.filter_map(|comment| comment.split_once(": ")).find(|(label, _)| *label == word).map(|(_, text)| text)
     }
 
     fn is(&self, name: &str) -> bool {

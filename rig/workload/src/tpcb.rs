@@ -135,18 +135,18 @@ impl Workload for Tpcb {
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let mut found = Vec::new();
+        let mut conditions = Vec::new();
         for table in &TABLES {
             let rows = number(session, &format!("select count(*) from {}", table.name))?;
             let right = self.scale() * table.per_branch;
-            found.push(condition(
+            conditions.push(condition(
                 &format!("{}_cardinality", table.name),
                 rows == right,
                 format!("{rows} rows, {right} wanted"),
             ));
         }
         let history = number(session, "select count(*) from history")?;
-        found.push(condition(
+        conditions.push(condition(
             "history_matches_acknowledged",
             acknowledged.agrees(history),
             format!("{history} rows, {}", acknowledged.shown(acknowledged.committed)),
@@ -170,7 +170,7 @@ impl Workload for Tpcb {
             ),
         ] {
             let wrong = number(session, sql)?;
-            found.push(condition(name, wrong == 0, format!("{wrong} differ")));
+            conditions.push(condition(name, wrong == 0, format!("{wrong} differ")));
         }
         // The sums also cover what has no history.
         let deltas = number(session, "select sum(delta) from history")?;
@@ -180,9 +180,9 @@ impl Workload for Tpcb {
             ("accounts_sum_equals_history", "select sum(abalance) from accounts"),
         ] {
             let sum = number(session, sql)?;
-            found.push(condition(name, sum == deltas, format!("{sum} and {deltas}")));
+            conditions.push(condition(name, sum == deltas, format!("{sum} and {deltas}")));
         }
-        Ok(found)
+        Ok(conditions)
     }
 
     fn script(&self, session: &mut dyn Session, _: Seat) -> Outcome<Box<dyn Script>> {

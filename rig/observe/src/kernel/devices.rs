@@ -25,15 +25,15 @@ impl Devices {
             devices.filesystem = filesystem;
             devices.filesystems.insert(kernel_number(status.dev()));
             // A file system of its own device number (btrfs) names the disk as its source.
-            let named = fs::metadata(source).ok().filter(|found| found.file_type().is_block_device());
-            let number = named.map_or(status.dev(), |found| found.rdev());
+            let named = fs::metadata(source).ok().filter(|metadata| metadata.file_type().is_block_device());
+            let number = named.map_or(status.dev(), |metadata| metadata.rdev());
             devices.disks.extend(disk_of(number));
         }
         let processes: HashSet<u32> = threads_of(roots, std::process::id()).into_iter().map(|(pid, _)| pid).collect();
         for pid in processes {
             for (_, path, ..) in Proc.descriptors(pid) {
-                let device = fs::metadata(&path).ok().filter(|found| found.file_type().is_block_device());
-                devices.disks.extend(device.and_then(|found| disk_of(found.rdev())));
+                let device = fs::metadata(&path).ok().filter(|metadata| metadata.file_type().is_block_device());
+                devices.disks.extend(device.and_then(|metadata| disk_of(metadata.rdev())));
             }
         }
         devices
@@ -59,20 +59,20 @@ fn kernel_number(number: u64) -> u64 {
 
 /// File system and source of the mount that `path` is in, by the text of mountinfo; see proc_pid_mountinfo(5).
 fn mount_of(mountinfo: &str, path: &str) -> (String, String) {
-    let mut found = (0, (String::new(), String::new()));
+    let mut innermost = (0, (String::new(), String::new()));
     for line in mountinfo.lines() {
         let Some((left, right)) = line.split_once(" - ") else { continue };
         let point = left.split(' ').nth(4).unwrap_or("").replace("\\040", " ");
         let inside =
             point == "/" || path == point || path.strip_prefix(&point).is_some_and(|rest| rest.starts_with('/'));
         // The last one mounted at a point is what is seen there.
-        if inside && point.len() >= found.0 {
+        if inside && point.len() >= innermost.0 {
             let mut words = right.split(' ');
             let mut word = || words.next().unwrap_or("").to_string();
-            found = (point.len(), (word(), word()));
+            innermost = (point.len(), (word(), word()));
         }
     }
-    found.1
+    innermost.1
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Beginnings and ends put together: of calls, of requests to the device, of commits of the file system. Pure.
 
 use super::events::{Event, Part, What};
-use crate::calls::{number_of, Call, Deed, Halves, Kind, Seen, CALLS};
+use crate::calls::{number_of, Call, Halves, Kind, Seen, StorageEvent, CALLS};
 use std::collections::HashMap;
 
 /// Puts beginnings and ends together.
@@ -58,13 +58,21 @@ impl Joiner {
                     let what = request_words(&key.2);
                     let offset = (bytes > 0).then(|| sector.saturating_mul(512));
                     let lasted_ns = at_ns.saturating_sub(begin_ns);
-                    out.push(Seen::Deed(Deed { block: true, what, tid, begin_ns, lasted_ns, offset, bytes }));
+                    out.push(Seen::Storage(StorageEvent {
+                        block: true,
+                        what,
+                        tid,
+                        begin_ns,
+                        lasted_ns,
+                        offset,
+                        bytes,
+                    }));
                 }
             }
             What::FileSystem { what, key, part } => {
-                let deed = |tid, begin_ns, lasted_ns| {
+                let storage_event = |tid, begin_ns, lasted_ns| {
                     let what = what.to_string();
-                    Seen::Deed(Deed { block: false, what, tid, begin_ns, lasted_ns, offset: None, bytes: 0 })
+                    Seen::Storage(StorageEvent { block: false, what, tid, begin_ns, lasted_ns, offset: None, bytes: 0 })
                 };
                 match part {
                     Part::Begin => {
@@ -72,9 +80,11 @@ impl Joiner {
                     }
                     Part::End => {
                         let begun = self.file_systems.remove(&(what, key));
-                        out.extend(begun.map(|(tid, begin_ns)| deed(tid, begin_ns, at_ns.saturating_sub(begin_ns))));
+                        out.extend(
+                            begun.map(|(tid, begin_ns)| storage_event(tid, begin_ns, at_ns.saturating_sub(begin_ns))),
+                        );
                     }
-                    Part::Moment => out.push(deed(tid, at_ns, 0)),
+                    Part::Moment => out.push(storage_event(tid, at_ns, 0)),
                 }
             }
         }
@@ -157,13 +167,13 @@ mod tests {
         for (at_ns, what) in steps {
             joiner.take(Event { at_ns, tid: 1, what }, &mut out);
         }
-        let found: Vec<_> = out
+        let storage_events: Vec<_> = out
             .iter()
             .map(|seen| match seen {
-                Seen::Deed(deed) => (deed.what.as_str(), deed.begin_ns, deed.lasted_ns, deed.offset),
+                Seen::Storage(event) => (event.what.as_str(), event.begin_ns, event.lasted_ns, event.offset),
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(found, [("flush", 10, 20, None), ("jbd2 commit", 20, 30, None)]);
+        assert_eq!(storage_events, [("flush", 10, 20, None), ("jbd2 commit", 20, 30, None)]);
     }
 }

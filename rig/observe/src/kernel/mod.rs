@@ -87,8 +87,8 @@ impl Kernel {
         for seen in &mut out[first..] {
             let Seen::Call(call) = seen else { continue };
             if let Kind::Open { path, .. } | Kind::Rename { path } = CALLS[call.call as usize].1 {
-                let found = paths.of(call.tid, call.args[path], call.begin_ns, call.end_ns);
-                call.path = found.map(String::into_boxed_str);
+                let resolved = paths.of(call.tid, call.args[path], call.begin_ns, call.end_ns);
+                call.path = resolved.map(String::into_boxed_str);
             }
         }
         Ok(())

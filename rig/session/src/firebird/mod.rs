@@ -204,8 +204,8 @@ impl Firebird {
     /// Runs `work` in a transaction of its own, committed when it succeeds.
     fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.begin()?;
-        match work(self).and_then(|found| self.commit().map(|()| found)) {
-            Ok(found) => Ok(found),
+        match work(self).and_then(|value| self.commit().map(|()| value)) {
+            Ok(value) => Ok(value),
             Err(error) => {
                 self.rollback().ok();
                 Err(error)
@@ -262,12 +262,12 @@ impl Session for Firebird {
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
         let known = self.statements.len();
         let statement = self.prepare(sql)?;
-        let mut found = Vec::new();
-        let ran = self.apart(|session| session.run(statement, &[], &mut |row| found.push(row.to_vec())));
+        let mut rows = Vec::new();
+        let ran = self.apart(|session| session.run(statement, &[], &mut |row| rows.push(row.to_vec())));
         for mut prepared in self.statements.drain(known..) {
             self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).map_err(said)?;
         }
-        ran.map(|_| found)
+        ran.map(|_| rows)
     }
 
     fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {

@@ -28,7 +28,7 @@ pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outco
             let packet = session.wire.packets.open_packet();
             Ok(Box::new(Infile { session, columns: columns.len(), packet, ended: false }))
         }
-        Err(error) if NOT_ADMITTED.iter().any(|said| error.message.ends_with(said)) => {
+        Err(error) if NOT_ADMITTED.iter().any(|ending| error.message.ends_with(ending)) => {
             Ok(Box::new(Inserts::begin(session, table, columns)?))
         }
         Err(error) => Err(error),
@@ -91,8 +91,12 @@ impl Bulk for Infile<'_> {
         if answer.warnings > 0 {
             // Of a local file the server takes every row, cut to fit or left out, and only warns: it cannot stop us.
             let warnings = self.session.rows("show warnings limit 1")?;
-            let said = warnings.into_iter().flatten().filter_map(Value::into_text).collect::<Vec<_>>().join(" ");
-            return Err(failed(Class::Other, format!("{} rows were not taken as they are: {said}", answer.warnings)));
+            let warning_text =
+                warnings.into_iter().flatten().filter_map(Value::into_text).collect::<Vec<_>>().join(" ");
+            return Err(failed(
+                Class::Other,
+                format!("{} rows were not taken as they are: {warning_text}", answer.warnings),
+            ));
         }
         Ok(answer.changed)
     }
@@ -166,7 +170,7 @@ impl Drop for Inserts<'_> {
 
 fn as_many(columns: usize, values: &[Value]) -> Outcome<()> {
     match values.len() {
-        found if found == columns => Ok(()),
-        found => Err(SessionError { class: Class::Other, message: format!("{found} values for {columns} columns") }),
+        given if given == columns => Ok(()),
+        given => Err(SessionError { class: Class::Other, message: format!("{given} values for {columns} columns") }),
     }
 }

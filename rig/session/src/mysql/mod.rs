@@ -169,10 +169,10 @@ impl Session for Mysql {
 
     fn engine_version(&mut self) -> Outcome<String> {
         let rows = self.rows("select version()")?;
-        let said = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
+        let version = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
         // With what its distributor and its options add: "10.11.6-MariaDB-0+deb12u1", "5.5.9-log".
-        let number = said.split('-').next().unwrap_or_default();
-        Ok(if said.contains("MariaDB") { format!("{number}-MariaDB") } else { number.to_string() })
+        let number = version.split('-').next().unwrap_or_default();
+        Ok(if version.contains("MariaDB") { format!("{number}-MariaDB") } else { number.to_string() })
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
@@ -263,9 +263,9 @@ impl Session for Mysql {
     }
 
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
-        let mut found = Vec::new();
-        self.query(sql, &mut |row| found.push(row.to_vec()))?;
-        Ok(found)
+        let mut rows = Vec::new();
+        self.query(sql, &mut |row| rows.push(row.to_vec()))?;
+        Ok(rows)
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {

@@ -92,13 +92,13 @@ fn greeting(capabilities: u64, plugin: &str) -> Vec<u8> {
 
 /// All that is said until a session is open.
 fn opening(capabilities: u64) -> Vec<u8> {
-    let mut said = packet(0, &greeting(capabilities, "mysql_native_password"));
-    said.extend(packet(2, &ok(0, AUTOCOMMIT, 0)));
-    said.extend(packet(1, &ok(0, AUTOCOMMIT, 0)));
-    said.extend(packet(1, &err(1295, "This command is not supported in the prepared statement protocol yet")));
-    said.extend(packet(1, &prepared(1, 0, 0)));
-    said.extend(packet(1, &prepared(2, 0, 0)));
-    said
+    let mut bytes = packet(0, &greeting(capabilities, "mysql_native_password"));
+    bytes.extend(packet(2, &ok(0, AUTOCOMMIT, 0)));
+    bytes.extend(packet(1, &ok(0, AUTOCOMMIT, 0)));
+    bytes.extend(packet(1, &err(1295, "This command is not supported in the prepared statement protocol yet")));
+    bytes.extend(packet(1, &prepared(1, 0, 0)));
+    bytes.extend(packet(1, &prepared(2, 0, 0)));
+    bytes
 }
 
 /// A session, and the server's end of its socket, from which all that was asked so far has been read.
@@ -123,14 +123,14 @@ fn asked(server: &mut UnixStream) -> Vec<u8> {
 /// A statement of two parameters and the columns of [`answer`].
 fn prepare(session: &mut Mysql, server: &mut UnixStream) -> Statement {
     let eof = !session.manner.deprecate_eof;
-    let mut said = vec![prepared(7, 2, 5)];
+    let mut contents = vec![prepared(7, 2, 5)];
     let mut list = |kinds: &[u8]| {
-        said.extend(kinds.iter().map(|&kind| column(kind)));
-        said.extend(eof.then(|| end(false, AUTOCOMMIT)));
+        contents.extend(kinds.iter().map(|&kind| column(kind)));
+        contents.extend(eof.then(|| end(false, AUTOCOMMIT)));
     };
     list(&[LONGLONG, LONGLONG]);
     list(&KINDS);
-    server.write_all(&packets(1, &said)).unwrap();
+    server.write_all(&packets(1, &contents)).unwrap();
     let statement = session.prepare("select five from t where a = ? and b = ?").unwrap();
     asked(server);
     statement
@@ -140,14 +140,14 @@ const KINDS: [u8; 5] = [LONGLONG, STRING, DOUBLE, NEWDECIMAL, DATETIME];
 
 /// Two rows and what they are, in whichever way the session has agreed on.
 fn answer(manner: Manner) -> (Vec<u8>, Vec<Vec<Value>>) {
-    let mut said = Vec::new();
+    let mut contents = Vec::new();
     if manner.cache_metadata {
-        said.push(vec![5, 0]);
+        contents.push(vec![5, 0]);
     } else {
-        said.push(vec![5]);
-        said.extend(KINDS.map(column));
+        contents.push(vec![5]);
+        contents.extend(KINDS.map(column));
     }
-    said.extend((!manner.deprecate_eof).then(|| end(false, AUTOCOMMIT)));
+    contents.extend((!manner.deprecate_eof).then(|| end(false, AUTOCOMMIT)));
     let mut one = vec![0, 0];
     one.extend((-7i64).to_le_bytes());
     one.extend(b"\x05gr\xc3\xbcn");
@@ -159,13 +159,13 @@ fn answer(manner: Manner) -> (Vec<u8>, Vec<Vec<Value>>) {
     two.extend(1i64.to_le_bytes());
     two.extend(1e300f64.to_le_bytes());
     two.extend([4, 0xe8, 0x07, 2, 29]);
-    said.extend([one, two, end(manner.deprecate_eof, AUTOCOMMIT)]);
+    contents.extend([one, two, end(manner.deprecate_eof, AUTOCOMMIT)]);
     let text = |text: &str| Text(text.to_string());
     let rows = vec![
         vec![Int(-7), text("grün"), Real(0.5), text("12.50"), text("2024-02-29 23:59:58")],
         vec![Int(1), Null, Real(1e300), Null, text("2024-02-29 00:00:00")],
     ];
-    (packets(1, &said), rows)
+    (packets(1, &contents), rows)
 }
 
 const MANNERS: [u64; 4] = [0, DEPRECATE_EOF, CACHE_METADATA, DEPRECATE_EOF | CACHE_METADATA];
@@ -175,15 +175,15 @@ fn an_answer_may_come_in_pieces_cut_anywhere() {
     for capabilities in MANNERS {
         let (mut session, mut server) = session(capabilities);
         let statement = prepare(&mut session, &mut server);
-        let (said, wanted) = answer(session.manner);
-        for cut in 0..said.len() {
+        let (bytes, wanted) = answer(session.manner);
+        for cut in 0..bytes.len() {
             let mut rows = Vec::new();
             let mut sink = |row: &[Value]| rows.push(row.to_vec());
             let request = Request::Run(statement, &[Int(1), Int(2)]);
             assert!(session.call(request, &mut sink).is_pending());
-            server.write_all(&said[..cut]).unwrap();
+            server.write_all(&bytes[..cut]).unwrap();
             assert!(session.resume(&mut sink).is_pending(), "{cut}");
-            server.write_all(&said[cut..]).unwrap();
+            server.write_all(&bytes[cut..]).unwrap();
             assert!(matches!(session.resume(&mut sink), Poll::Ready(Ok(0))), "{cut}");
             assert_eq!(rows, wanted);
         }
@@ -199,10 +199,10 @@ fn a_server_that_goes_away_in_the_middle_of_an_answer_is_a_lost_connection() {
     for cut in 0..length {
         let (mut session, mut server) = session(DEPRECATE_EOF);
         let statement = prepare(&mut session, &mut server);
-        let (said, _) = answer(session.manner);
+        let (bytes, _) = answer(session.manner);
         assert!(session.call(Request::Run(statement, &[Int(1), Int(2)]), &mut |_| {}).is_pending());
         asked(&mut server);
-        server.write_all(&said[..cut]).unwrap();
+        server.write_all(&bytes[..cut]).unwrap();
         drop(server);
         let Poll::Ready(Err(error)) = session.resume(&mut |_| {}) else { panic!("{cut}") };
         assert_eq!((error.class, &*error.message), (Class::Connection, "the server has closed the connection"));
@@ -222,7 +222,7 @@ fn a_server_that_has_gone_is_found_without_news_of_it() {
 
 #[test]
 fn packets_out_of_turn_are_refused_and_last_words_are_heard() {
-    for (said, wanted) in [
+    for (bytes, wanted) in [
         (packet(2, &ok(1, AUTOCOMMIT, 0)), "the server's answer cannot be read"),
         (packet(0, &err(1927, "Connection was killed")), "Connection was killed (error 1927)"),
         (packet(1, &[0xfb, b'/', b'e', b't', b'c']), "the server's answer cannot be read"),
@@ -231,15 +231,15 @@ fn packets_out_of_turn_are_refused_and_last_words_are_heard() {
     ] {
         let (mut session, mut server) = session(0);
         assert!(session.call(Request::Begin, &mut |_| {}).is_pending());
-        server.write_all(&said).unwrap();
+        server.write_all(&bytes).unwrap();
         let Poll::Ready(Err(error)) = session.resume(&mut |_| {}) else { panic!("{wanted}") };
         assert_eq!((error.class, &*error.message), (Class::Connection, wanted));
     }
 }
 
-/// Asks, and answers with the one packet `said`.
-fn exchange(session: &mut Mysql, server: &mut UnixStream, request: Request, said: &[u8]) -> Outcome<u64> {
-    server.write_all(&packet(1, said)).unwrap();
+/// Asks, and answers with the one packet `content`.
+fn exchange(session: &mut Mysql, server: &mut UnixStream, request: Request, content: &[u8]) -> Outcome<u64> {
+    server.write_all(&packet(1, content)).unwrap();
     wait(session, request, &mut |_| {})
 }
 
@@ -292,8 +292,8 @@ fn results_of_a_procedure_are_taken_to_the_last() {
     let statement = prepare(&mut session, &mut server);
     let mut row = vec![0, 0];
     row.push(9);
-    let said = [vec![1], column(TINY), row, end(true, AUTOCOMMIT | MORE_RESULTS), ok(3, AUTOCOMMIT, 0)];
-    server.write_all(&packets(1, &said)).unwrap();
+    let contents = [vec![1], column(TINY), row, end(true, AUTOCOMMIT | MORE_RESULTS), ok(3, AUTOCOMMIT, 0)];
+    server.write_all(&packets(1, &contents)).unwrap();
     let mut rows = Vec::new();
     let changed = wait(&mut session, Request::Run(statement, &[Null, Null]), &mut |row| rows.push(row.to_vec()));
     assert_eq!((changed.unwrap(), rows), (3, vec![vec![Int(9)]]));
@@ -302,7 +302,7 @@ fn results_of_a_procedure_are_taken_to_the_last() {
 #[test]
 fn rows_of_text_are_numbers_where_their_columns_are() {
     let (mut session, mut server) = session(0);
-    let said = [
+    let contents = [
         vec![4],
         column(LONGLONG),
         column(NEWDECIMAL),
@@ -312,7 +312,7 @@ fn rows_of_text_are_numbers_where_their_columns_are() {
         b"\x02-5\x047.50\x040.25\xfb".to_vec(),
         end(false, AUTOCOMMIT),
     ];
-    server.write_all(&packets(1, &said)).unwrap();
+    server.write_all(&packets(1, &contents)).unwrap();
     let rows = session.rows("select a, b, c, d from t").unwrap();
     assert_eq!(rows, [[Int(-5), Text("7.50".to_string()), Real(0.25), Null]]);
 }
@@ -365,12 +365,12 @@ fn what_does_not_fit_into_the_socket_is_sent_all_the_same() {
 
 // ------------------------------------------------------------------------------------------------------ logging in
 
-/// Logs in on a server that says `said` after its greeting; answers what the session said and how it ended.
-fn log_in(private: bool, plugin: &str, said: &[Vec<u8>]) -> (Vec<u8>, Outcome<Manner>) {
+/// Logs in on a server that says `contents` after its greeting; answers what the session said and how it ended.
+fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcome<Manner>) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(DEPRECATE_EOF, plugin))).unwrap();
     // Each of its packets follows one of ours.
-    let numbered = said.iter().enumerate();
+    let numbered = contents.iter().enumerate();
     numbered.for_each(|(position, content)| server.write_all(&packet(2 * position as u8 + 2, content)).unwrap());
     let mut wire = Wire::over(Socket::over(ours).unwrap(), private);
     let ended = login::log_in(&mut wire, "bench", "me", Some("secret"));
@@ -386,13 +386,13 @@ fn the_server_may_ask_for_another_proof_of_the_password() {
     // A packet of twenty bytes, the third of the conversation.
     assert_eq!(asked[asked.len() - 24..][..4], [20, 0, 0, 3]);
 
-    for (said, wanted) in [
+    for (content, wanted) in [
         (b"\xfedialog\0".to_vec(), "logging in: the server asks for dialog, which is not known here"),
         (vec![0xfe], "logging in: the server asks for a password in the way of MySQL 3.23"),
         (err(1045, "Access denied"), "Access denied (error 1045)"),
         (vec![7], "the server's answer cannot be read"),
     ] {
-        let error = log_in(false, "mysql_native_password", &[said]).1.unwrap_err();
+        let error = log_in(false, "mysql_native_password", &[content]).1.unwrap_err();
         assert_eq!(error.class, Class::Connection);
         assert!(error.message.starts_with(wanted), "{}", error.message);
     }
@@ -444,8 +444,8 @@ fn rows_that_were_cut_to_fit_are_an_error() {
     let warning = b"\x07Warning\x041265\x09Data trun".to_vec();
     let columns = [column(STRING), column(LONGLONG), column(STRING)];
     let eof = end(false, AUTOCOMMIT);
-    let said = [&[vec![3]][..], &columns, &[eof.clone(), warning, eof]].concat();
-    server.write_all(&packets(1, &said)).unwrap();
+    let contents = [&[vec![3]][..], &columns, &[eof.clone(), warning, eof]].concat();
+    server.write_all(&packets(1, &contents)).unwrap();
     let error = bulk.finish().unwrap_err();
     assert_eq!(error.message, "1 rows were not taken as they are: Warning 1265 Data trun");
 }
@@ -469,7 +469,7 @@ fn rows_are_inserted_where_no_local_file_is_admitted() {
         packets(1, &[prepared(8, many, 0)].into_iter().chain(columns).collect::<Vec<_>>())
     };
     let inside = AUTOCOMMIT | IN_TRANSACTION;
-    let said = [
+    let answers = [
         packet(1, &err(1148, "The used command is not allowed with this MySQL version")),
         parameters(1),
         parameters(100),
@@ -480,11 +480,11 @@ fn rows_are_inserted_where_no_local_file_is_admitted() {
         packet(1, &ok(0, AUTOCOMMIT, 0)),
     ];
     let answering = thread::spawn(move || {
-        for said in said {
+        for answer in answers {
             let mut head = [0; 4];
             server.read_exact(&mut head).unwrap();
             server.read_exact(&mut vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize]).unwrap();
-            server.write_all(&said).unwrap();
+            server.write_all(&answer).unwrap();
         }
         server
     });
@@ -499,13 +499,13 @@ fn rows_are_inserted_where_no_local_file_is_admitted() {
 
 // ------------------------------------------------------------------------------------------------------ any bytes
 
-/// Says `said` to a statement with rows and goes away: the statement ends, in whatever way.
-fn ends(said: &[u8]) {
+/// Says `bytes` to a statement with rows and goes away: the statement ends, in whatever way.
+fn ends(bytes: &[u8]) {
     for capabilities in [0, DEPRECATE_EOF | CACHE_METADATA] {
         let (mut session, mut server) = session(capabilities);
         let statement = prepare(&mut session, &mut server);
         assert!(session.call(Request::Run(statement, &[Int(1), Int(2)]), &mut |_| {}).is_pending());
-        server.write_all(said).unwrap();
+        server.write_all(bytes).unwrap();
         drop(server);
         assert!(session.resume(&mut |_| {}).is_ready());
     }
@@ -513,8 +513,8 @@ fn ends(said: &[u8]) {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(said: Vec<u8>) {
-        ends(&said);
+    fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        ends(&bytes);
     }
 
     #[test]
@@ -525,12 +525,12 @@ proptest! {
     #[test]
     fn an_answer_with_some_bytes_changed_is_read_or_refused(changes: Vec<(prop::sample::Index, u8)>) {
         for manner in [true, false] {
-            let (mut said, _) = answer(Manner { deprecate_eof: manner, cache_metadata: manner });
+            let (mut bytes, _) = answer(Manner { deprecate_eof: manner, cache_metadata: manner });
             for (place, byte) in &changes {
-                let place = place.index(said.len());
-                said[place] = *byte;
+                let place = place.index(bytes.len());
+                bytes[place] = *byte;
             }
-            ends(&said);
+            ends(&bytes);
         }
     }
 }

@@ -135,9 +135,9 @@ impl Postgres {
     /// Writes Bind and Execute.
     fn ask(&mut self, statement: Statement, parameters: &[Value], one: bool) -> Outcome<()> {
         let prepared = &self.statements[statement.0];
-        let (wanted, found) = (prepared.parameters.len(), parameters.len());
-        if wanted != found {
-            return Err(failed(Class::Other, format!("{found} parameters for {wanted}: {}", self.texts[statement.0])));
+        let (wanted, given) = (prepared.parameters.len(), parameters.len());
+        if wanted != given {
+            return Err(failed(Class::Other, format!("{given} parameters for {wanted}: {}", self.texts[statement.0])));
         }
         if !prepared.put_integers(parameters, &mut self.wire.out) {
             prepared.put(parameters, &mut self.wire.out)?;
@@ -172,12 +172,12 @@ impl Postgres {
             Ended::CopyIn => return Err(garbled()),
         }
         match not_one {
-            Some(found) if committed => {
-                let SessionError { message, .. } = SessionError::not_one(found);
+            Some(changed) if committed => {
+                let SessionError { message, .. } = SessionError::not_one(changed);
                 // It can neither be taken back nor tried again.
                 return Err(failed(Class::Other, format!("{message}, and was committed with its transaction")));
             }
-            Some(found) if last != Some(ROLLBACK) => return Err(SessionError::not_one(found)),
+            Some(changed) if last != Some(ROLLBACK) => return Err(SessionError::not_one(changed)),
             _ => {}
         }
         if last == Some(COMMIT) && !committed {
@@ -195,9 +195,9 @@ impl Session for Postgres {
 
     fn engine_version(&mut self) -> Outcome<String> {
         let rows = self.rows("show server_version")?;
-        let said = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
+        let version = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
         // Debian adds its own: "15.14 (Debian 15.14-0+deb12u1)".
-        Ok(said.split(' ').next().unwrap_or_default().to_string())
+        Ok(version.split(' ').next().unwrap_or_default().to_string())
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
@@ -299,7 +299,7 @@ impl Session for Postgres {
 
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
         put_query(&mut self.wire.out, sql)?;
-        let (mut columns, mut found) = (Vec::new(), Vec::new());
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
         self.converse(|tag, body| {
             match tag {
                 // The simple protocol answers everything as text.
@@ -307,13 +307,13 @@ impl Session for Postgres {
                 b'D' => {
                     let mut values = Vec::new();
                     read_row(body, &columns, &mut values)?;
-                    found.push(values);
+                    rows.push(values);
                 }
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(found)
+        Ok(rows)
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {

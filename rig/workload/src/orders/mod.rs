@@ -152,15 +152,15 @@ impl Workload for Orders {
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let mut found = Vec::new();
+        let mut conditions = Vec::new();
         for (table, right) in [("customer", CUSTOMERS), ("product", self.products()), ("inventory", self.products())] {
             let rows = number(session, &format!("select count(*) from {table}"))?;
             let name = format!("{table}_cardinality");
-            found.push(condition(&name, rows == right, format!("{rows} rows, {right} wanted")));
+            conditions.push(condition(&name, rows == right, format!("{rows} rows, {right} wanted")));
         }
         let orders = number(session, "select count(*) from orders")?;
         let calls = (orders % self.orders_per_call() == 0).then_some(orders / self.orders_per_call());
-        found.push(condition(
+        conditions.push(condition(
             "orders_match_acknowledged",
             calls.is_some_and(|calls| acknowledged.agrees(calls)),
             format!(
@@ -220,9 +220,9 @@ impl Workload for Orders {
             ),
         ] {
             let wrong = number(session, &sql)?;
-            found.push(condition(name, wrong == 0, format!("{wrong} differ")));
+            conditions.push(condition(name, wrong == 0, format!("{wrong} differ")));
         }
-        Ok(found)
+        Ok(conditions)
     }
 
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
@@ -329,9 +329,9 @@ impl Script for Steps {
 
 /// The whole number that a query for one row answers.
 async fn one(client: &mut Client, query: Statement, parameters: &[Value]) -> Outcome<i64> {
-    let mut found = None;
-    client.query_one(query, parameters, |row| found = row[0].as_i64()).await?;
-    Ok(found.unwrap_or_default())
+    let mut number = None;
+    client.query_one(query, parameters, |row| number = row[0].as_i64()).await?;
+    Ok(number.unwrap_or_default())
 }
 
 #[cfg(test)]

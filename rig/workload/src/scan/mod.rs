@@ -76,12 +76,12 @@ impl Kind for Parameters {
 struct Scan {
     read: Read,
     rows: u64,
-    seen: Arc<Mutex<Seen>>,
+    results: Arc<Mutex<ReadResults>>,
 }
 
 /// What the reads of this process were answered.
 #[derive(Default)]
-struct Seen {
+struct ReadResults {
     reads: u64,
     /// The first answer that was not what had been loaded, and how many there were.
     wrong: Option<(Answer, u64)>,
@@ -97,7 +97,7 @@ struct Answer {
 impl Scan {
     fn new(size_mb: u32, read: Read) -> Scan {
         let rows = (u64::from(size_mb) * 1_000_000 / ROW_BYTES).max(1);
-        Scan { read, rows, seen: Arc::default() }
+        Scan { read, rows, results: Arc::default() }
     }
 }
 
@@ -145,21 +145,21 @@ impl Workload for Scan {
         let file = of_engine(session.dialect())?;
         let plan = plan(session, file, self.read)?;
         let wanted = Wanted::of(file, self.read)?;
-        let seen = self.seen.lock().expect("no panic under this lock");
-        let told = match seen.wrong {
-            None => format!("{} reads, each of the {} rows that were loaded", seen.reads, self.rows),
+        let results = self.results.lock().expect("no panic under this lock");
+        let detail = match results.wrong {
+            None => format!("{} reads, each of the {} rows that were loaded", results.reads, self.rows),
             Some((Answer { rows, amount }, times)) => {
                 let loaded = self.loaded();
                 format!(
                     "{times} of {} reads found other rows than were loaded: {rows} with the sum {amount} instead of {} \
                      with {}",
-                    seen.reads, loaded.rows, loaded.amount
+                    results.reads, loaded.rows, loaded.amount
                 )
             }
         };
         Ok(vec![
             condition(&format!("plan_is_{}", self.read.name()), wanted.fits(&plan), format!("plan: {plan}")),
-            condition("each_read_finds_what_was_loaded", seen.wrong.is_none(), told),
+            condition("each_read_finds_what_was_loaded", results.wrong.is_none(), detail),
         ])
     }
 
@@ -172,7 +172,11 @@ impl Workload for Scan {
         let file = of_engine(session.dialect())?;
         steer(session, file, self.read)?;
         let query = file.one(self.read.name(), session.dialect(), &[])?;
-        Ok(Box::new(Reading { statement: session.prepare(&query)?, loaded: self.loaded(), seen: self.seen.clone() }))
+        Ok(Box::new(Reading {
+            statement: session.prepare(&query)?,
+            loaded: self.loaded(),
+            results: self.results.clone(),
+        }))
     }
 }
 
@@ -239,7 +243,7 @@ impl Wanted {
 struct Reading {
     statement: Statement,
     loaded: Answer,
-    seen: Arc<Mutex<Seen>>,
+    results: Arc<Mutex<ReadResults>>,
 }
 
 impl Reading {
@@ -253,10 +257,10 @@ impl Reading {
             })
             .await?;
         let ended = commit(client).await?;
-        let mut seen = self.seen.lock().expect("no panic under this lock");
-        seen.reads += 1;
+        let mut results = self.results.lock().expect("no panic under this lock");
+        results.reads += 1;
         if answer != self.loaded {
-            seen.wrong.get_or_insert((answer, 0)).1 += 1;
+            results.wrong.get_or_insert((answer, 0)).1 += 1;
         }
         Ok(ended)
     }

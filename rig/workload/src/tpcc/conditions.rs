@@ -119,7 +119,7 @@ pub fn check(
         session.rows("select w_id, w_ytd from warehouse")?.iter().map(|row| (int(&row[0]), int(&row[1]))).collect();
 
     let total = |field: fn(&District) -> i64| districts.values().map(field).sum::<i64>();
-    let mut found = Vec::new();
+    let mut conditions = Vec::new();
     for (name, rows, right) in [
         ("warehouse_cardinality", ytd.len() as i64, warehouses),
         ("district_cardinality", total(|d| d.rows), warehouses * DISTRICTS),
@@ -127,14 +127,14 @@ pub fn check(
         ("item_cardinality", number(session, "select count(*) from item")?, scale.items()),
         ("stock_cardinality", number(session, "select count(*) from stock")?, warehouses * scale.items()),
     ] {
-        found.push(condition(name, rows == right, format!("{rows} rows, {right} wanted")));
+        conditions.push(condition(name, rows == right, format!("{rows} rows, {right} wanted")));
     }
     for (name, kind, before, now) in [
         ("new_orders_match_acknowledged", NEW_ORDER, scale.orders(), total(|d| d.orders)),
         ("payments_match_acknowledged", PAYMENT, scale.customers(), number(session, "select count(*) from history")?),
     ] {
         let more = now - before * DISTRICTS * warehouses;
-        found.push(condition(
+        conditions.push(condition(
             name,
             acknowledged.agrees_of(kind, more),
             format!(
@@ -157,14 +157,14 @@ pub fn check(
         let figures = districts.iter().map(|(key, district)| (place(key), figures(district)));
         compared(name, words, "districts", figures)
     };
-    found.push(by_warehouse("condition_1_warehouse_ytd", ["w_ytd", "sum(d_ytd)"], |(ytd, _)| *ytd));
-    found.push(by_district("condition_2_next_order", &["d_next_o_id - 1", "max(o_id)", "max(no_o_id)"], &|d| match d
-        .new_orders
-    {
-        0 => vec![d.next - 1, d.newest_order],
-        _ => vec![d.next - 1, d.newest_order, d.newest_new],
+    conditions.push(by_warehouse("condition_1_warehouse_ytd", ["w_ytd", "sum(d_ytd)"], |(ytd, _)| *ytd));
+    conditions.push(by_district("condition_2_next_order", &["d_next_o_id - 1", "max(o_id)", "max(no_o_id)"], &|d| {
+        match d.new_orders {
+            0 => vec![d.next - 1, d.newest_order],
+            _ => vec![d.next - 1, d.newest_order, d.newest_new],
+        }
     }));
-    found.push(by_district(
+    conditions.push(by_district(
         "condition_3_new_orders_without_gaps",
         &["max(no_o_id) - min(no_o_id) + 1", "new-order rows"],
         &|d| match d.new_orders {
@@ -172,25 +172,25 @@ pub fn check(
             many => vec![d.newest_new - d.oldest_new + 1, many],
         },
     ));
-    found.push(by_district("condition_4_district_lines", &["sum(o_ol_cnt)", "order-line rows"], &|d| {
+    conditions.push(by_district("condition_4_district_lines", &["sum(o_ol_cnt)", "order-line rows"], &|d| {
         vec![d.lines_wanted, d.lines]
     }));
-    found.push(by_district(
+    conditions.push(by_district(
         "condition_5_carrier_or_new_order",
         &["orders without carrier", "new-order rows", "both"],
         &|d| vec![d.orders - d.carried, d.new_orders, d.new_uncarried],
     ));
-    found.push(by_district("condition_6_order_lines", &["orders", "with o_ol_cnt lines"], &|d| {
+    conditions.push(by_district("condition_6_order_lines", &["orders", "with o_ol_cnt lines"], &|d| {
         vec![d.orders, d.orders_whole]
     }));
-    found.push(by_district(
+    conditions.push(by_district(
         "condition_7_delivery_dates",
         &["order-line rows", "with a delivery date if their order has a carrier and only then"],
         &|d| vec![d.lines, d.lines_agree],
     ));
-    found.push(by_warehouse("condition_8_warehouse_history", ["w_ytd", "sum(h_amount)"], |(_, paid)| *paid));
-    found.push(by_district("condition_9_district_history", &["d_ytd", "sum(h_amount)"], &|d| vec![d.ytd, d.paid]));
-    found.push(by_district(
+    conditions.push(by_warehouse("condition_8_warehouse_history", ["w_ytd", "sum(h_amount)"], |(_, paid)| *paid));
+    conditions.push(by_district("condition_9_district_history", &["d_ytd", "sum(h_amount)"], &|d| vec![d.ytd, d.paid]));
+    conditions.push(by_district(
         "condition_10_customer_balance",
         &["customers", "with c_balance = sum(ol_amount) - sum(h_amount)"],
         &|d| vec![d.parties, d.balances_agree],
@@ -198,17 +198,17 @@ pub fn check(
     let delivered = scale.first_open() - 1;
     // The clause has 2,100, which is what the load leaves delivered; each delivery since adds one, and is counted with the
     // customer.
-    found.push(by_district(
+    conditions.push(by_district(
         "condition_11_orders_delivered",
         &["orders - new-order rows", &format!("{delivered} + sum(c_delivery_cnt)")],
         &|d| vec![d.orders - d.new_orders, delivered + d.delivered],
     ));
-    found.push(by_district(
+    conditions.push(by_district(
         "condition_12_customer_payments",
         &["customers", "with c_balance + c_ytd_payment = sum(ol_amount)"],
         &|d| vec![d.parties, d.payments_agree],
     ));
-    Ok(found)
+    Ok(conditions)
 }
 
 /// Differences that a detail names; the rest it counts.
@@ -237,8 +237,8 @@ fn compared(name: &str, words: &[&str], places: &str, figures: impl Iterator<Ite
 }
 
 fn told(words: &[&str], figures: &[i64]) -> String {
-    let told: Vec<String> = words.iter().zip(figures).map(|(word, figure)| format!("{word} {figure}")).collect();
-    told.join(", ")
+    let pairs: Vec<String> = words.iter().zip(figures).map(|(word, figure)| format!("{word} {figure}")).collect();
+    pairs.join(", ")
 }
 
 fn int(value: &Value) -> i64 {

@@ -51,8 +51,8 @@ pub enum Customer {
     Name(String),
 }
 
-/// A terminal's place, and its deck.
-pub struct Desk {
+/// A terminal's warehouse and district, and its deck.
+pub struct TerminalState {
     pub warehouse: i64,
     /// For stock-level; other transactions draw theirs.
     pub district: i64,
@@ -64,13 +64,13 @@ pub struct Desk {
     deck: Deck,
 }
 
-impl Desk {
+impl TerminalState {
     /// Terminals are dealt out over the warehouses, and a warehouse's over its districts (clause 2.8.1.1); more than ten
     /// at a warehouse share districts.
-    pub fn new(seat: Seat, workload: &Tpcc) -> Desk {
+    pub fn new(seat: Seat, workload: &Tpcc) -> TerminalState {
         let Tpcc { warehouses, scale, keying, roaming, constants, .. } = *workload;
         let terminal = seat.terminal as i64;
-        Desk {
+        TerminalState {
             warehouse: terminal % warehouses + 1,
             district: terminal / warehouses % DISTRICTS + 1,
             warehouses,
@@ -169,16 +169,16 @@ mod tests {
     use super::*;
     use rand::SeedableRng as _;
 
-    fn desk(terminal: u64, warehouses: i64, keying: bool) -> Desk {
+    fn terminal_state(terminal: u64, warehouses: i64, keying: bool) -> TerminalState {
         let seat = Seat { run: 0, terminal, terminals: 100, worker: false };
         let parameters =
             Parameters { warehouses: warehouses as u32, percent: 100, procedures: false, keying, roaming: false };
-        Desk::new(seat, &Tpcc::new(parameters, 9))
+        TerminalState::new(seat, &Tpcc::new(parameters, 9))
     }
 
     fn drawn(warehouses: i64) -> Vec<Inputs> {
-        let (mut rng, mut desk) = (Rng::seed_from_u64(3), desk(1, warehouses, false));
-        (0..23 * 10_000).map(|_| desk.draw(&mut rng).1).collect()
+        let (mut rng, mut terminal_state) = (Rng::seed_from_u64(3), terminal_state(1, warehouses, false));
+        (0..23 * 10_000).map(|_| terminal_state.draw(&mut rng).1).collect()
     }
 
     const UNUSED: i64 = 100_001;
@@ -247,9 +247,9 @@ mod tests {
 
     #[test]
     fn with_one_warehouse_everything_is_at_home() {
-        let (mut rng, mut desk) = (Rng::seed_from_u64(3), desk(7, 1, false));
+        let (mut rng, mut terminal_state) = (Rng::seed_from_u64(3), terminal_state(7, 1, false));
         for _ in 0..10_000 {
-            match desk.draw(&mut rng).1 {
+            match terminal_state.draw(&mut rng).1 {
                 Inputs::NewOrder(order) => assert!(order.lines.iter().all(|line| line.supply == 1)),
                 Inputs::Payment(payment) => assert_eq!(payment.customer_warehouse, 1),
                 _ => {}
@@ -259,8 +259,10 @@ mod tests {
 
     #[test]
     fn terminals_are_dealt_out_over_warehouses_and_districts() {
-        let places: std::collections::BTreeSet<_> =
-            (0..40).map(|terminal| desk(terminal, 4, false)).map(|desk| (desk.warehouse, desk.district)).collect();
+        let places: std::collections::BTreeSet<_> = (0..40)
+            .map(|terminal| terminal_state(terminal, 4, false))
+            .map(|terminal_state| (terminal_state.warehouse, terminal_state.district))
+            .collect();
         assert_eq!(places.len(), 40);
         assert!(places.iter().all(|(warehouse, district)| (1..=4).contains(warehouse) && (1..=10).contains(district)));
     }
@@ -269,11 +271,11 @@ mod tests {
     fn terminals_that_roam_come_to_all_warehouses_alike() {
         let (mut rng, seat) = (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false });
         let parameters = Parameters { warehouses: 40, percent: 10, procedures: false, keying: false, roaming: true };
-        let mut desk = Desk::new(seat, &Tpcc::new(parameters, 9));
+        let mut terminal_state = TerminalState::new(seat, &Tpcc::new(parameters, 9));
         let mut seen = [[0u32; 10]; 40];
         for _ in 0..40_000 {
-            let (_, inputs) = desk.draw(&mut rng);
-            seen[desk.warehouse as usize - 1][desk.district as usize - 1] += 1;
+            let (_, inputs) = terminal_state.draw(&mut rng);
+            seen[terminal_state.warehouse as usize - 1][terminal_state.district as usize - 1] += 1;
             if let Inputs::NewOrder(order) = inputs {
                 assert!(order.lines.iter().all(|line| (1..=10_001).contains(&line.item)));
                 assert!((1..=300).contains(&order.customer));
@@ -285,7 +287,8 @@ mod tests {
 
     #[test]
     fn keying_and_think_times_are_those_of_the_table() {
-        let (mut rng, mut without, mut with) = (Rng::seed_from_u64(3), desk(0, 1, false), desk(0, 1, true));
+        let (mut rng, mut without, mut with) =
+            (Rng::seed_from_u64(3), terminal_state(0, 1, false), terminal_state(0, 1, true));
         let none = without.draw(&mut rng).0;
         assert!(none.keying.is_zero() && none.think.is_zero());
         let mut thought = [(0u32, 0.0, 0.0f64); 5];
@@ -298,8 +301,8 @@ mod tests {
             *longest = longest.max(drawn.think.as_secs_f64());
         }
         for ((many, sum, longest), mean) in thought.into_iter().zip([12.0, 12.0, 10.0, 5.0, 5.0]) {
-            let found = sum / f64::from(many);
-            assert!((found / mean - 1.0).abs() < 0.1, "{found}, {mean}");
+            let average = sum / f64::from(many);
+            assert!((average / mean - 1.0).abs() < 0.1, "{average}, {mean}");
             assert!(longest > 4.0 * mean && longest <= 10.0 * mean);
         }
     }

@@ -289,9 +289,9 @@ mod tests {
     }
 
     fn kept(chunk: Chunk, scale: Scale, seed: u64, texts: &Texts) -> Vec<Vec<Value>> {
-        let mut found = Vec::new();
-        each(chunk, scale, seed, texts, |row| found.push(row.to_vec()));
-        found
+        let mut rows = Vec::new();
+        each(chunk, scale, seed, texts, |row| rows.push(row.to_vec()));
+        rows
     }
 
     fn all(chunk: Chunk, seed: u64) -> Vec<Vec<Value>> {
@@ -370,13 +370,13 @@ mod tests {
             let many = int(&order[6]);
             assert!((5..=15).contains(&many));
             for line in 1..=many {
-                let found = lines.next().expect("a line");
-                assert_eq!([0, 1, 2, 3, 5, 7].map(|at| int(&found[at])), [2, 3, number, line, 2, 5]);
-                assert!((1..=100_000).contains(&int(&found[4])));
-                assert_eq!(delivered, found[6] != Value::Null);
-                assert_eq!(delivered, int(&found[8]) == 0);
-                assert!((0..=999_999).contains(&int(&found[8])));
-                assert_eq!(text(&found[9]).len(), 24);
+                let row = lines.next().expect("a line");
+                assert_eq!([0, 1, 2, 3, 5, 7].map(|at| int(&row[at])), [2, 3, number, line, 2, 5]);
+                assert!((1..=100_000).contains(&int(&row[4])));
+                assert_eq!(delivered, row[6] != Value::Null);
+                assert_eq!(delivered, int(&row[8]) == 0);
+                assert!((0..=999_999).contains(&int(&row[8])));
+                assert_eq!(text(&row[9]).len(), 24);
             }
         }
         assert!(lines.next().is_none());

@@ -13,7 +13,7 @@ mod script;
 
 use crate::flaw_if_zero;
 use crate::registry::Kind;
-use inputs::Desk;
+use inputs::TerminalState;
 use load::{Chunk, Rows};
 use protocol::Condition;
 use queue::Queue;
@@ -185,9 +185,9 @@ impl Workload for Tpcc {
     }
 
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
-        let mut found = conditions::check(session, self.warehouses, self.scale, acknowledged)?;
-        found.push(self.queue.condition());
-        Ok(found)
+        let mut conditions = conditions::check(session, self.warehouses, self.scale, acknowledged)?;
+        conditions.push(self.queue.condition());
+        Ok(conditions)
     }
 
     fn kinds(&self) -> &'static [KindSpec] {
@@ -205,7 +205,7 @@ impl Workload for Tpcc {
         if seat.worker {
             return Ok(Box::new(Deliverer::new(means, queue)));
         }
-        let desk = Desk::new(seat, self);
-        Ok(Box::new(Terminal::new(means, desk, queue)))
+        let terminal_state = TerminalState::new(seat, self);
+        Ok(Box::new(Terminal::new(means, terminal_state, queue)))
     }
 }

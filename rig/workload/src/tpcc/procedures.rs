@@ -3,7 +3,7 @@
 //! Each engine has them in a file of its own, with the statements of [`super::script`]: every engine is asked for the same
 //! work.
 
-use super::inputs::{Customer, Desk, Inputs, Line, NewOrder, Payment};
+use super::inputs::{Customer, Inputs, Line, NewOrder, Payment, TerminalState};
 use super::queue::Delivery;
 use super::script::{int, ints};
 use crate::commit;
@@ -60,8 +60,13 @@ impl Calls {
         })
     }
 
-    pub async fn attempt(&self, client: &mut Client, desk: &Desk, inputs: &Inputs) -> Result<Ended, Refused> {
-        let home = desk.warehouse;
+    pub async fn attempt(
+        &self,
+        client: &mut Client,
+        terminal_state: &TerminalState,
+        inputs: &Inputs,
+    ) -> Result<Ended, Refused> {
+        let home = terminal_state.warehouse;
         client.begin().await?;
         let state = match inputs {
             Inputs::NewOrder(NewOrder { district, customer, lines }) => {
@@ -84,7 +89,7 @@ impl Calls {
                 called(client, self.order_status, &values).await?.0
             }
             Inputs::StockLevel { threshold } => {
-                called(client, self.stock_level, &ints([home, desk.district, *threshold])).await?.0
+                called(client, self.stock_level, &ints([home, terminal_state.district, *threshold])).await?.0
             }
             Inputs::Delivery { .. } => unreachable!("deliveries are queued"),
         };
@@ -156,18 +161,18 @@ mod tests {
         let text = text.replace("rows xmany + 1 to xmany + 1", "limit 1 offset xmany").replace("rows 1", "limit 1");
         let begins = ["select ", "insert into ", "update ", "delete from "];
         let begin = |part: &str| begins.iter().filter_map(|begin| part.find(begin)).min();
-        let found = text.split(';').filter_map(|part| begin(part).map(|at| part[at..].to_string()));
+        let parts = text.split(';').filter_map(|part| begin(part).map(|at| part[at..].to_string()));
         // How MySQL answers its caller.
-        found.filter(|sql| !sql.starts_with("select xstate")).collect()
+        parts.filter(|sql| !sql.starts_with("select xstate")).collect()
     }
 
     #[test]
     fn the_procedures_of_all_engines_have_the_same_statements() {
         let all = PROCEDURES.0.iter().map(|(name, file)| (name, statements(*file)));
-        let all: Vec<_> = all.filter(|(_, found)| !found.is_empty()).collect();
-        for (name, found) in &all {
-            assert_eq!(*found, all[0].1, "{name} and {}", all[0].0);
-            assert_eq!(found.len(), 35, "{name}: {found:#?}");
+        let all: Vec<_> = all.filter(|(_, statements)| !statements.is_empty()).collect();
+        for (name, statements) in &all {
+            assert_eq!(*statements, all[0].1, "{name} and {}", all[0].0);
+            assert_eq!(statements.len(), 35, "{name}: {statements:#?}");
         }
     }
 }

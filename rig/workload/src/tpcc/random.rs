@@ -194,11 +194,11 @@ mod tests {
         let mut rng = rng();
         let mut seen = [0u32; 8];
         (0..64_000).for_each(|_| seen[NonUniform::of(7, 3, 0, 8).draw(&mut rng) as usize] += 1);
-        for (value, found) in seen.into_iter().enumerate() {
+        for (value, count) in seen.into_iter().enumerate() {
             // A bit is set in three of four pairs.
             let unshifted = (value + 8 - 3) % 8;
             let wanted = 3u32.pow(unshifted.count_ones()) * 1_000;
-            assert!((f64::from(found) / f64::from(wanted) - 1.0).abs() < 0.15, "{value}: {found}, {wanted}");
+            assert!((f64::from(count) / f64::from(wanted) - 1.0).abs() < 0.15, "{value}: {count}, {wanted}");
         }
     }
 
@@ -221,10 +221,10 @@ mod tests {
             let (a, a_customer) = (constants.item.a, constants.customer.a);
             assert!(a < scale.items() && (a == 8191 || 2 * a + 1 >= scale.items()), "{constants:?}");
             assert!(a_customer < scale.customers() && 2 * a_customer + 1 >= scale.customers(), "{constants:?}");
-            let found = to_the_favourite_fifth(|rng| constants.item(rng), scale.items());
-            assert!((found - items).abs() < 0.015, "{percent}: {found}");
-            let found = to_the_favourite_fifth(|rng| constants.customer(rng), scale.customers());
-            assert!((found - customers).abs() < 0.015, "{percent}: {found}");
+            let share = to_the_favourite_fifth(|rng| constants.item(rng), scale.items());
+            assert!((share - items).abs() < 0.015, "{percent}: {share}");
+            let share = to_the_favourite_fifth(|rng| constants.customer(rng), scale.customers());
+            assert!((share - customers).abs() < 0.015, "{percent}: {share}");
             let mut rng = rng();
             let mut names: Vec<_> = (0..2_000).map(|_| constants.name(&mut rng)).collect();
             names.sort_unstable();

@@ -4,7 +4,7 @@
 //! read: the change takes the lock, so that no engine needs a locking read, and a transaction reads what it wrote at every
 //! level of isolation. The order of statements is the implementer's to choose (clause 2.3.1).
 
-use super::inputs::{unused_item, Customer, Desk, Inputs, NewOrder, Payment};
+use super::inputs::{unused_item, Customer, Inputs, NewOrder, Payment, TerminalState};
 use super::procedures::Calls;
 use super::queue::{Delivery, Queue};
 use super::{Scale, DELIVERY, DISTRICTS};
@@ -33,28 +33,28 @@ impl Means {
 
 pub struct Terminal {
     means: Means,
-    desk: Desk,
+    terminal_state: TerminalState,
     queue: Arc<Queue>,
     inputs: Inputs,
 }
 
 impl Terminal {
-    pub fn new(means: Means, desk: Desk, queue: Arc<Queue>) -> Terminal {
-        Terminal { means, desk, queue, inputs: Inputs::Delivery { carrier: 0 } }
+    pub fn new(means: Means, terminal_state: TerminalState, queue: Arc<Queue>) -> Terminal {
+        Terminal { means, terminal_state, queue, inputs: Inputs::Delivery { carrier: 0 } }
     }
 }
 
 impl Script for Terminal {
     fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
-        let (drawn, inputs) = self.desk.draw(rng);
+        let (drawn, inputs) = self.terminal_state.draw(rng);
         self.inputs = inputs;
         Some(drawn)
     }
 
     fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
-        let Terminal { means, desk, queue, inputs } = self;
+        let Terminal { means, terminal_state, queue, inputs } = self;
         Box::pin(async move {
-            let home = desk.warehouse;
+            let home = terminal_state.warehouse;
             if let Inputs::Delivery { carrier } = *inputs {
                 queue.push(Delivery { warehouse: home, carrier, queued: Instant::now() });
                 return Ok(Ended::Queued);
@@ -67,11 +67,11 @@ impl Script for Terminal {
                         statements.order_status(client, home, *district, customer).await
                     }
                     Inputs::StockLevel { threshold } => {
-                        statements.stock_level(client, home, desk.district, *threshold).await
+                        statements.stock_level(client, home, terminal_state.district, *threshold).await
                     }
                     Inputs::Delivery { .. } => unreachable!("queued above"),
                 },
-                Means::Calls(calls) => calls.attempt(client, desk, inputs).await,
+                Means::Calls(calls) => calls.attempt(client, terminal_state, inputs).await,
             }
         })
     }
@@ -280,16 +280,16 @@ impl Statements {
         client.change_one(self.insert_new_order, &ints([home, district, number])).await?;
         let mut total = 0;
         for (line, place) in lines.iter().zip(1..) {
-            let (mut found, mut price, mut original) = (false, 0, false);
+            let (mut item_exists, mut price, mut original) = (false, 0, false);
             let item = |row: &[Value]| {
-                found = true;
+                item_exists = true;
                 price = int(row, 0);
                 original = text(row, 2).contains("ORIGINAL");
                 black_box(row);
             };
             if line.item == self.unused_item {
                 client.query(self.item, &ints([line.item]), item).await?;
-                if found {
+                if item_exists {
                     return Err(SessionError::not_one(2).into());
                 }
                 client.rollback().await?;
