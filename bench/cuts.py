@@ -33,7 +33,6 @@ kind = "disk"
 filesystem = "ext4"
 size_mb = 64
 disk_failure = "{failure}"
-disk_states = {states}
 """
 CUTS = 10
 STATES = {"sqlite": 100, "firebird": 30}  # by family, of each round
@@ -45,8 +44,8 @@ def main(rounds: int) -> None:
     print(f"{'':<16}{'cut to verdict, s':>28}{'crash states a second':>28}")
     for engine in engines:
         states = STATES[engine.family]
-        cuts = made(engine.id, failure="cut", repetitions=CUTS, states=1)
-        explored = made(engine.id, failure="crash-states", repetitions=rounds, states=states)
+        cuts = made(engine.id, failure="cut", repetitions=CUTS)
+        explored = made(engine.id, failure="crash-states", repetitions=rounds, more=f"disk_states = {states}\n")
         rates = [cut.states.per_s for cut in explored if cut.states]
         print(f"{engine.id:<16}{spread([cut.cycle_s for cut in cuts], 2):>28}{spread(rates, 1):>28}")
         for cut in (*cuts, *explored):
@@ -54,10 +53,10 @@ def main(rounds: int) -> None:
                 print(f"  {cut.verdict}: {'; '.join(cut.reasons[:2])}")
 
 
-def made(engine: str, **asked: object) -> list[Cut]:
+def made(engine: str, more: str = "", **asked: object) -> list[Cut]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "bench.toml"
-        file.write_text(EXPERIMENT.format(engine=engine, **asked))
+        file.write_text(EXPERIMENT.format(engine=engine, **asked) + more)
         with watching(Console(file=StringIO())) as watcher:
             outcome = powercut.cut_power(
                 plan_of(experiment.read(file), cuts=True), file, Path(directory) / "out", watcher
