@@ -82,7 +82,7 @@ def main(rounds: int) -> None:
 
 
 def measure(places: dict[str, Place], rounds: int) -> None:
-    seen: dict[tuple[str, str], list[float]] = {}
+    measured: dict[tuple[str, str], list[float]] = {}
     for place in places.values():
         (place.path / "file").touch()
         sequential_mb_s(place.path / "file")
@@ -90,10 +90,10 @@ def measure(places: dict[str, Place], rounds: int) -> None:
         for name, of in MEASURES.items():
             # Who goes first alternates.
             for kind in sorted(places, reverse=bool(round_ % 2)):
-                seen.setdefault((name, kind), []).append(of(places[kind].path / "file"))
+                measured.setdefault((name, kind), []).append(of(places[kind].path / "file"))
     print(f"{'':<36}{'disk':>24}{'loop':>24}{'ratio':>22}")
     for name in MEASURES:
-        disk, loop = seen[name, "disk"], seen[name, "loop"]
+        disk, loop = measured[name, "disk"], measured[name, "loop"]
         ratios = [d / p for d, p in zip(disk, loop, strict=True)]
         print(f"{name:<36}{spread(disk, 0):>24}{spread(loop, 0):>24}{spread(ratios, 2):>22}")
 

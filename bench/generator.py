@@ -60,17 +60,17 @@ def main() -> None:
         else:
             engines.append(engine)
     ledger = Ledger()
-    seen: dict[tuple[str, str], list[Result]] = {}
+    measured: dict[tuple[str, str], list[Result]] = {}
     for _ in range(ROUNDS):
         for name, workload in WORKLOADS.items():
             for engine in engines:
-                seen.setdefault((name, engine), []).append(one(engine, workload, ledger))
+                measured.setdefault((name, engine), []).append(one(engine, workload, ledger))
     ledger.close()
     print(
         f"{'workload':<10}{'engine':<14}{'commits/s':>12}  "
         f"{'generator µs/tx':>22}  {'driver+engine µs/tx':>22}  {'share':>7}"
     )
-    for (name, engine), results in seen.items():
+    for (name, engine), results in measured.items():
         generator = [r.cpu.generator_us_per_transaction for r in results]
         session = [r.cpu.session_us_per_transaction for r in results]
         share = statistics.median(g / (g + s) for g, s in zip(generator, session, strict=True))

@@ -32,15 +32,17 @@ TABLES = (
 def main(engine: str | None, warehouses: int, rounds: int) -> None:
     """Load into each engine in turn, each way in turn; print medians and ratios."""
     for id in (engine,) if engine else ENGINES:  # noqa: A001
-        seen: dict[str, list[float]] = {"rig": [], "from files": [], "row by row": []}
+        timings: dict[str, list[float]] = {"rig": [], "from files": [], "row by row": []}
         for number in range(rounds):
             with closing(Ledger()) as ledger, tempfile.TemporaryDirectory(prefix="acidtest-bench-") as work:
-                seen["rig"].append(_load(id, Path(work) / "rig", warehouses, ledger, from_files=seen["from files"]))
+                timings["rig"].append(
+                    _load(id, Path(work) / "rig", warehouses, ledger, from_files=timings["from files"])
+                )
                 if number == 0:  # by far the longest, and only to be far slower
-                    seen["row by row"].append(_load(id, Path(work) / "one", warehouses, ledger, one_by_one=True))
-        ours = statistics.median(seen["rig"])
+                    timings["row by row"].append(_load(id, Path(work) / "one", warehouses, ledger, one_by_one=True))
+        ours = statistics.median(timings["rig"])
         print(f"{id}, {warehouses} warehouses, medians of {rounds} loads (row by row: one)")
-        for name, seconds in seen.items():
+        for name, seconds in timings.items():
             middle = statistics.median(seconds)
             print(f"  {name:<12} {middle:7.1f} s   {middle / ours:6.2f} times the rig's")
 
@@ -140,9 +142,9 @@ def _mariadb(target: MysqlTarget) -> Callable[[str], str]:
 
 
 def _program(name: str, package: str) -> str:
-    if (found := shutil.which(name)) is None:
+    if (path := shutil.which(name)) is None:
         raise MachineLacks(f"{name} is missing", f"apt-get install {package}")
-    return found
+    return path
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:

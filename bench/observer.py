@@ -62,20 +62,24 @@ def main(journal_mode: str, rounds: int) -> None:
         for turn in range(rounds):
             each_us: dict[str, dict[str, float]] = {}
             for how in HOWS[turn % 3 :] + HOWS[: turn % 3]:
-                each_us[how], seen = one(how, journal_mode, ledger)
-                if seen:
-                    dropped, calls, commits = dropped + seen.dropped, calls + seen.calls, commits + seen.commits
-            for of, found in costs.items():
-                for how, more_us in found.items():
+                each_us[how], observed = one(how, journal_mode, ledger)
+                if observed:
+                    dropped, calls, commits = (
+                        dropped + observed.dropped,
+                        calls + observed.calls,
+                        commits + observed.commits,
+                    )
+            for of, by_how in costs.items():
+                for how, more_us in by_how.items():
                     more_us.append(each_us[how][of] - each_us["bare"][of])
     finally:
         ledger.close()
     print(f"SQLite, journal_mode = {journal_mode}, level none: {calls / commits:.1f} calls a commit, {rounds} rounds")
     print(f"  {dropped} events lost")
-    for of, found in costs.items():
-        low, ratio, high = ratio_of_medians(found["strace"], found["watched"])
-        print(f"  the {of} commit, µs more: {spread(found['watched'])} watched by the kernel's tracing,")
-        print(f"    {spread(found['strace'])} by strace -f --seccomp-bpf")
+    for of, by_how in costs.items():
+        low, ratio, high = ratio_of_medians(by_how["strace"], by_how["watched"])
+        print(f"  the {of} commit, µs more: {spread(by_how['watched'])} watched by the kernel's tracing,")
+        print(f"    {spread(by_how['strace'])} by strace -f --seccomp-bpf")
         print(f"    strace costs {ratio:.1f} times as much (95 %: {low:.1f} to {high:.1f}); at least 20 are asked for")
 
 
@@ -120,10 +124,10 @@ def one(how: str, journal_mode: str, ledger: Ledger) -> tuple[dict[str, float], 
             ledger.undo(id)
         instance.release()
     (result,) = [event for event in events if isinstance(event, Result)]
-    seen = next((event for event in events if isinstance(event, Observed)), None)
+    observed = next((event for event in events if isinstance(event, Observed)), None)
     median_ms = percentile(result.latency, 0.5).value_ms
     assert median_ms is not None
-    return {"median": median_ms * 1e3, "average": result.measured_s * 1e6 / result.counts.committed}, seen
+    return {"median": median_ms * 1e3, "average": result.measured_s * 1e6 / result.counts.committed}, observed
 
 
 def traced(directory: Path) -> Path:

@@ -112,16 +112,18 @@ def pgbench(target: Target, terminals: int, threads: int, seconds: int, director
         _pgbench(), "-n", "-M", "prepared", "-c", str(terminals), "-j", str(threads), "-T", str(seconds),
         "-f", str(script), "-h", target.host, "-p", str(target.port), "-U", target.user, target.database,
     ]  # fmt: skip
-    said, cpu_s = _timed(command, {"PGPASSWORD": target.password or ""})
+    output, cpu_s = _timed(command, {"PGPASSWORD": target.password or ""})
     # number of transactions actually processed: 31234
     # tps = 3904.123456 (without initial connection time)
-    return Figures(int(_number(r"actually processed: (\d+)", said)), cpu_s, _number(r"tps = ([\d.]+) \(without", said))
+    return Figures(
+        int(_number(r"actually processed: (\d+)", output)), cpu_s, _number(r"tps = ([\d.]+) \(without", output)
+    )
 
 
 def _pgbench() -> str:
     # The program itself: Debian's /usr/bin/pgbench is a Perl script that looks for it.
-    found = sorted(SYSTEM.glob("*/bin/pgbench"))
-    path = str(found[-1]) if found else shutil.which("pgbench")
+    programs = sorted(SYSTEM.glob("*/bin/pgbench"))
+    path = str(programs[-1]) if programs else shutil.which("pgbench")
     if path is None:
         raise MachineLacks("pgbench is missing", "apt-get install postgresql")
     return path
@@ -141,10 +143,10 @@ def sysbench(target: Target, terminals: int, threads: int, seconds: int, directo
         f"--mysql-socket={target.host}", f"--mysql-user={target.user}", f"--mysql-password={target.password}",
         f"--mysql-db={target.database}", "run",
     ]  # fmt: skip
-    said, cpu_s = _timed(command, {})
+    output, cpu_s = _timed(command, {})
     # transactions:                        2783   (693.81 per sec.)
-    rate = _number(r"transactions: +\d+ +\(([\d.]+) per sec", said)
-    return Figures(int(_number(r"transactions: +(\d+)", said)), cpu_s, rate)
+    rate = _number(r"transactions: +\d+ +\(([\d.]+) per sec", output)
+    return Figures(int(_number(r"transactions: +(\d+)", output)), cpu_s, rate)
 
 
 # Nothing but the two clients and the server's own work is to vary.
@@ -254,30 +256,30 @@ def _timed(command: list[str], environment: Mapping[str, str]) -> tuple[str, flo
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        said = output.read()
+        text = output.read()
     if process.returncode != 0:
-        raise CellFailed(f"{Path(command[0]).name} ended with {process.returncode}: {said.strip()[-300:]}")
-    return said, usage.ru_utime + usage.ru_stime
+        raise CellFailed(f"{Path(command[0]).name} ended with {process.returncode}: {text.strip()[-300:]}")
+    return text, usage.ru_utime + usage.ru_stime
 
 
 def _number(pattern: str, text: str) -> float:
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise CellFailed(f"no {pattern!r} in what the peer said: {text.strip()[-300:]}")
-    return float(found[1])
+    return float(match[1])
 
 
 def _show(peer: Peer, pairs: Mapping[int, Sequence[tuple[Figures, Figures]]]) -> None:
     print(f"{'client':<22}{'CPU µs/transaction':>26}{'transactions/s':>30}")
-    for width, seen in pairs.items():
-        for name, runs in (("rig", [ours for ours, _ in seen]), (peer.name, [theirs for _, theirs in seen])):
+    for width, of_width in pairs.items():
+        for name, runs in (("rig", [ours for ours, _ in of_width]), (peer.name, [theirs for _, theirs in of_width])):
             of_client = width if peer.has_threads or name == "rig" else None
             costs, rates = [run.cpu_us for run in runs], [run.per_s for run in runs]
             print(f"{name + _threads(of_client):<22}{_spread(costs, '.1f'):>26}{_spread(rates, ',.0f'):>30}")
     print(f"\n{'rig / ' + peer.name:<22}{'CPU':>26}{'transactions/s':>30}")
-    for width, seen in pairs.items():
-        costs = [ours.cpu_us / theirs.cpu_us for ours, theirs in seen]
-        rates = [ours.per_s / theirs.per_s for ours, theirs in seen]
+    for width, of_width in pairs.items():
+        costs = [ours.cpu_us / theirs.cpu_us for ours, theirs in of_width]
+        rates = [ours.per_s / theirs.per_s for ours, theirs in of_width]
         print(f"{_threads(width)[2:]:<22}{_spread(costs, '.2f'):>26}{_spread(rates, '.2f'):>30}")
 
 

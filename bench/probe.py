@@ -49,16 +49,16 @@ def main(rounds: int, seconds: int, directory: Path) -> None:
             with tempfile.TemporaryDirectory(prefix="acidtest-bench-", dir=directory) as work:
                 both: list[Peer] = [_ours, peer]
                 random.Random(f"{number} {name} {methods}").shuffle(both)
-                found = {one: one(Path(work), seconds, methods) for one in both}
+                by_peer = {one: one(Path(work), seconds, methods) for one in both}
             for method in methods:
-                ours.setdefault(method, []).append(found[_ours][method])
-                ratios.setdefault((method, name), []).append(found[peer][method] / found[_ours][method])
+                ours.setdefault(method, []).append(by_peer[_ours][method])
+                ratios.setdefault((method, name), []).append(by_peer[peer][method] / by_peer[_ours][method])
     print(f"{directory}: blocks of {BLOCK} bytes a second, {rounds} pairs of runs of {seconds} s; theirs over ours")
     for method, rates in ours.items():
         words = [f"{method:<13} {statistics.median(rates):9,.0f}"]
-        for (of, name), seen in ratios.items():
+        for (of, name), shares in ratios.items():
             if of == method:
-                words.append(f"{name} {statistics.median(seen):.2f} ({min(seen):.2f} - {max(seen):.2f})")
+                words.append(f"{name} {statistics.median(shares):.2f} ({min(shares):.2f} - {max(shares):.2f})")
         print("   ".join(words))
 
 
@@ -79,13 +79,13 @@ def _ours(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> Rate
     target = DirectoryTarget(path=str(place))
     job = ProbeJob(seed=1, target=target, overwrite_bytes=FILE, append_bytes=FILE, steps=steps)
     with closing(Ledger()) as ledger:
-        found = [event for event in converse(job, ledger, {}) if isinstance(event, Probed)]
-    return {methods[one.step]: one.writes_per_s for one in found}
+        probed = [event for event in converse(job, ledger, {}) if isinstance(event, Probed)]
+    return {methods[one.step]: one.writes_per_s for one in probed}
 
 
 def _postgres(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> Rates:
-    found = sorted(SYSTEM.glob("*/bin/pg_test_fsync"))
-    program = str(found[-1]) if found else shutil.which("pg_test_fsync")
+    programs = sorted(SYSTEM.glob("*/bin/pg_test_fsync"))
+    program = str(programs[-1]) if programs else shutil.which("pg_test_fsync")
     if program is None:
         raise MachineLacks("pg_test_fsync is missing", "apt-get install postgresql")
     rates: Rates = {}
@@ -95,9 +95,9 @@ def _postgres(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> 
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            told = re.match(r"\s+(\w+)\s+([\d.]+) ops/sec", line)
-            if told and told[1] in POSTGRES:
-                rates[POSTGRES[told[1]]] = float(told[2])
+            match = re.match(r"\s+(\w+)\s+([\d.]+) ops/sec", line)
+            if match and match[1] in POSTGRES:
+                rates[POSTGRES[match[1]]] = float(match[2])
             if len(rates) == len(POSTGRES):
                 break
         process.kill()

@@ -55,8 +55,8 @@ class FileUse:
 
 def uses(calls: ObservedCalls, engine: str) -> list[FileUse]:
     """Every file, those written and flushed first."""
-    found = [_use(file, engine) for file in calls.files]
-    return sorted(found, key=lambda use: (-use.flush_count, -use.writes, -use.reads, use.path))
+    files = [_use(file, engine) for file in calls.files]
+    return sorted(files, key=lambda use: (-use.flush_count, -use.writes, -use.reads, use.path))
 
 
 def _use(file: ObservedFile, engine: str) -> FileUse:
@@ -123,26 +123,26 @@ class CommitCalls:
 
 def of_commits(watched: Sequence[tuple[str, ObservedCalls]]) -> CommitCalls | None:
     """The median of several runs alike, each with its engine; None where no commit was seen."""
-    found = [_of_commits(engine, calls) for engine, calls in watched if calls.commits]
-    if not found:
+    runs = [_of_commits(engine, calls) for engine, calls in watched if calls.commits]
+    if not runs:
         return None
-    kinds = dict.fromkeys(kind for one in found for kind in one.by_kind)
+    kinds = dict.fromkeys(kind for one in runs for kind in one.by_kind)
     return CommitCalls(
-        commits=sum(one.commits for one in found),
-        writes=median(one.writes for one in found),
-        bytes=median(one.bytes for one in found),
-        flushes=median(one.flushes for one in found),
-        by_kind={kind: median(one.by_kind.get(kind, 0.0) for one in found) for kind in kinds},
-        flush_us=median(one.flush_us for one in found),
-        average=any(one.average for one in found),
-        dropped=sum(one.dropped for one in found),
+        commits=sum(one.commits for one in runs),
+        writes=median(one.writes for one in runs),
+        bytes=median(one.bytes for one in runs),
+        flushes=median(one.flushes for one in runs),
+        by_kind={kind: median(one.by_kind.get(kind, 0.0) for one in runs) for kind in kinds},
+        flush_us=median(one.flush_us for one in runs),
+        average=any(one.average for one in runs),
+        dropped=sum(one.dropped for one in runs),
     )
 
 
 def _of_commits(engine: str, calls: ObservedCalls) -> CommitCalls:
-    found = uses(calls, engine)
+    files = uses(calls, engine)
     flushes: Counter[str] = Counter()
-    for use in found:
+    for use in files:
         flushes.update(use.flushes)
     by_kind = {kind: count / calls.commits for kind, count in flushes.most_common()}
     if each := calls.per_commit:
@@ -150,10 +150,10 @@ def _of_commits(engine: str, calls: ObservedCalls) -> CommitCalls:
         asked, flush_us = float(each.flushes.median), float(each.flush_us.median)
     else:
         sums = (
-            sum(use.writes for use in found),
-            sum(use.write_bytes for use in found),
+            sum(use.writes for use in files),
+            sum(use.write_bytes for use in files),
             flushes.total(),
-            sum(use.flush_us for use in found),
+            sum(use.flush_us for use in files),
         )
         writes, bytes_, asked, flush_us = (one / calls.commits for one in sums)
     return CommitCalls(calls.commits, writes, bytes_, asked, by_kind, flush_us, calls.per_commit is None, calls.dropped)

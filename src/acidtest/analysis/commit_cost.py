@@ -39,13 +39,13 @@ def commit_costs(rows: Sequence[Row], cuts: Iterable[Survival]) -> list[CommitCo
         if _watched(row):
             watched.setdefault(_same(row), row)
     timed = {_same(row) for row in rows if not _watched(row)}
-    found = []
+    costs = []
     for row in rows:
         if _watched(row) and _same(row) in timed:
             continue
         calls = calls_of(watched[_same(row)]) if _same(row) in watched else None
-        found.append(CommitCost(row, calls, survivals.get(_alike(row.levels))))
-    return found if any(cost.calls or cost.survival for cost in found) else []
+        costs.append(CommitCost(row, calls, survivals.get(_alike(row.levels))))
+    return costs if any(cost.calls or cost.survival for cost in costs) else []
 
 
 def calls_of(row: Row) -> CommitCalls | None:

@@ -52,7 +52,7 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
     p = 0.0079, which bears a family of six; where the family is too large for the repetitions the verdict is
     "too few repetitions" and never "no difference shown".
     """
-    found: list[Comparison] = []
+    compared: list[Comparison] = []
     for table in by_workload(rows).values():
         families: dict[tuple[str, ...], list[tuple[Row, Row, bool]]] = {}
         for row, against, is_base in _pairs(table, base):
@@ -60,7 +60,7 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
         for factors, pairs in families.items():
             samples = [(row.goodput_per_s(), against.goodput_per_s()) for row, against, _ in pairs]
             for (row, against, is_base), (mine, theirs), judged in zip(pairs, samples, judge(samples), strict=True):
-                found.append(
+                compared.append(
                     Comparison(
                         row=row,
                         against=against,
@@ -71,7 +71,7 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
                         **vars(judged),
                     )
                 )
-    return found
+    return compared
 
 
 def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judged]:

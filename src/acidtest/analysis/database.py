@@ -47,18 +47,18 @@ class StatisticsBySize:
 
 def of_row(row: Row) -> DatabaseStatistics | None:
     """The statistics of a row's database: one of its repetitions carries them."""
-    found = (r.database_size.statistics for r in row.done if r.database_size)
-    return next((one for one in found if one), None)
+    statistics = (r.database_size.statistics for r in row.done if r.database_size)
+    return next((one for one in statistics if one), None)
 
 
 def by_size(rows: Sequence[Row]) -> list[StatisticsBySize]:
     """The databases that rows of several sizes were measured on, sizes as in ``rows``; what has none is left out."""
-    found: dict[str, list[StatisticsAt]] = {}
+    databases: dict[str, list[StatisticsAt]] = {}
     for row in rows:
         if statistics := of_row(row):
             others = [level for factor, level in row.levels.items() if factor != SIZE]
-            found.setdefault(", ".join(others), []).append(StatisticsAt(row.levels.get(SIZE, ""), statistics))
-    return [StatisticsBySize(name, tuple(sizes)) for name, sizes in found.items()]
+            databases.setdefault(", ".join(others), []).append(StatisticsAt(row.levels.get(SIZE, ""), statistics))
+    return [StatisticsBySize(name, tuple(sizes)) for name, sizes in databases.items()]
 
 
 def low_fill(statistics: DatabaseStatistics) -> list[Unusual]:
@@ -93,15 +93,15 @@ def hollow(statistics: DatabaseStatistics) -> list[Unusual]:
 
 def long_chains(statistics: DatabaseStatistics) -> list[Unusual]:
     """Tables with many old versions, in all or of one record."""
-    found = []
+    unusual = []
     for table in statistics.tables:
         versions, chain = table.versions or 0, table.versions_max or 0
         many = versions >= VERSIONS_MIN and versions >= VERSIONS_SHARE_MIN * (table.records or 0)
         if many or chain >= CHAIN_MIN:
             of_one = f", up to {chain:,} of one record" if table.versions_max is not None else ""
-            said = f"{versions:,} old versions beside {table.records or 0:,} records{of_one}"
-            found.append(Unusual(_name(table), said, versions))
-    return _worst(found)
+            text = f"{versions:,} old versions beside {table.records or 0:,} records{of_one}"
+            unusual.append(Unusual(_name(table), text, versions))
+    return _worst(unusual)
 
 
 def stuck(statistics: DatabaseStatistics) -> list[Unusual]:
@@ -152,8 +152,8 @@ def levels_gained(before: DatabaseStatistics, after: DatabaseStatistics) -> list
     ]
 
 
-def _worst(found: Iterable[Unusual]) -> list[Unusual]:
-    return sorted(found, key=lambda one: -one.weight)
+def _worst(unusual: Iterable[Unusual]) -> list[Unusual]:
+    return sorted(unusual, key=lambda one: -one.weight)
 
 
 def _is_large(size: int, statistics: DatabaseStatistics) -> bool:

@@ -46,28 +46,28 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
     each context (Edgington and Onghena, Randomization Tests, 2007, chapter 6), on how far the levels' means over
     all contexts lie apart, with Holm's correction over the factors. Under five repetitions neither is done.
     """
-    found = [effect for factor in varying(rows) if (effect := _effect(factor, _contexts(rows, factor))) is not None]
-    tested = [n for n, effect in enumerate(found) if effect.p is not None]
-    corrected = holm([found[n].p or 0.0 for n in tested])
+    measured = [effect for factor in varying(rows) if (effect := _effect(factor, _contexts(rows, factor))) is not None]
+    tested = [n for n, effect in enumerate(measured) if effect.p is not None]
+    corrected = holm([measured[n].p or 0.0 for n in tested])
     for n, p in zip(tested, corrected, strict=True):
-        interval = found[n].ratio.interval
+        interval = measured[n].ratio.interval
         apart = interval is not None and interval.low > 1
         verdict: Matters = "matters" if p <= ALPHA and apart else "no difference shown"
-        found[n] = replace(found[n], p_corrected=p, verdict=verdict)
-    return sorted(found, key=lambda effect: -(effect.ratio.median or 0))
+        measured[n] = replace(measured[n], p_corrected=p, verdict=verdict)
+    return sorted(measured, key=lambda effect: -(effect.ratio.median or 0))
 
 
-def conclusion(found: Sequence[Effect]) -> list[str]:
+def conclusion(measured: Sequence[Effect]) -> list[str]:
     """What the effects bear, in plain sentences: no factor is put before another unless their intervals lie apart."""
-    if not found:
+    if not measured:
         return []
-    if all(effect.verdict == "too few repetitions" for effect in found):
+    if all(effect.verdict == "too few repetitions" for effect in measured):
         return [
             f"Which factors matter is not told: that takes {REPETITIONS_FOR_INTERVAL} repetitions of every row. The "
             "ratios stand alone."
         ]
-    said = []
-    shown = [effect for effect in found if effect.verdict == "matters"]
+    sentences = []
+    shown = [effect for effect in measured if effect.verdict == "matters"]
     if shown:
         first, others = shown[0], shown[1:]
         near = [effect for effect in others if _high(effect) >= _low(first)]
@@ -78,23 +78,23 @@ def conclusion(found: Sequence[Effect]) -> list[str]:
             lead = f"{_name(first)} and {names} matter most, and which of them more is not shown"
         else:
             lead = f"{_name(first)} matters most"
-        said.append(f"{lead}: {'; '.join(_in_words(effect, bool(near)) for effect in (first, *near))}.")
+        sentences.append(f"{lead}: {'; '.join(_in_words(effect, bool(near)) for effect in (first, *near))}.")
         rest = [effect for effect in others if effect not in near]
         if rest:
-            said.append(f"Less, but shown: {'; '.join(_in_words(effect, True) for effect in rest)}.")
+            sentences.append(f"Less, but shown: {'; '.join(_in_words(effect, True) for effect in rest)}.")
     turned = [_name(effect) for effect in shown if effect.least < 1]
     if turned:
-        said.append(
+        sentences.append(
             f"Not everywhere alike: {', '.join(turned)}. With some levels of the other factors the better of the two "
             "was the slower."
         )
-    unclear = [_name(effect) for effect in found if effect.verdict == "no difference shown"]
+    unclear = [_name(effect) for effect in measured if effect.verdict == "no difference shown"]
     if unclear:
-        said.append(f"No difference is shown for {', '.join(unclear)}.")
-    untested = [_name(effect) for effect in found if effect.verdict == "too few repetitions"]
+        sentences.append(f"No difference is shown for {', '.join(unclear)}.")
+    untested = [_name(effect) for effect in measured if effect.verdict == "too few repetitions"]
     if untested:
-        said.append(f"Too few repetitions to tell of {', '.join(untested)}.")
-    return said
+        sentences.append(f"Too few repetitions to tell of {', '.join(untested)}.")
+    return sentences
 
 
 def _name(effect: Effect) -> str:

@@ -41,10 +41,10 @@ def of_row(row: Row) -> tuple[KindSummary, ...]:
     """The kinds of the row's workload in its own order; none where it has but one."""
     results = row.results()
     names = dict.fromkeys(kind.name for result in results for kind in result.kinds)
-    found = []
+    summaries = []
     for name in names:
         same = [kind for result in results for kind in result.kinds if kind.name == name]
-        found.append(
+        summaries.append(
             KindSummary(
                 name=name,
                 committed=sum(kind.committed for kind in same),
@@ -56,7 +56,7 @@ def of_row(row: Row) -> tuple[KindSummary, ...]:
                 limit_ms=same[0].limit_ms,
             )
         )
-    return tuple(found)
+    return tuple(summaries)
 
 
 def new_order_per_min(row: Row) -> float | None:

@@ -52,10 +52,10 @@ def percentile_ns(histogram: Histogram, share: float) -> int:
     if not histogram.count:
         raise ValueError("an empty histogram has no percentile")
     rank = max(1, math.ceil(share * histogram.count - 1e-9))
-    seen = 0
+    counted = 0
     for value, count in histogram.buckets:
-        seen += count
-        if seen >= rank:
+        counted += count
+        if counted >= rank:
             return min(value, histogram.max_ns)
     return histogram.max_ns
 

@@ -44,10 +44,10 @@ class MemoryPoint:
 
 def of_row(row: Row) -> MemorySummary | None:
     """None where nothing was asked of the memory."""
-    told = [(r, r.memory) for r in row.done if r.memory]
-    if not told:
+    with_memory = [(r, r.memory) for r in row.done if r.memory]
+    if not with_memory:
         return None
-    memories = [memory for _, memory in told]
+    memories = [memory for _, memory in with_memory]
     measured = [(memory, _measured(memory)) for memory in memories if memory.samples]
     peaks = [memory.peak_bytes for memory in memories if memory.peak_bytes is not None]
     first = memories[0]
@@ -55,9 +55,9 @@ def of_row(row: Row) -> MemorySummary | None:
         limit_bytes=first.limit_bytes,
         start=first.start,
         access=first.access,
-        database_bytes=median([float(r.database_bytes) for r, _ in told]),
+        database_bytes=median([float(r.database_bytes) for r, _ in with_memory]),
         peak_bytes=max(peaks, default=None),
-        resident_at_start=median([_share(m.resident_bytes_at_start, r.database_bytes) for r, m in told]),
+        resident_at_start=median([_share(m.resident_bytes_at_start, r.database_bytes) for r, m in with_memory]),
         resident_at_end=median([_resident(memory.samples[-1]) for memory, _ in measured]),
         refaults=median([gained for _, run in measured if (gained := _gained(run, "refaults_file")) is not None]),
         stalled_s=median([us / 1e6 for _, run in measured if (us := _gained(run, "stalled_some_us")) is not None]),

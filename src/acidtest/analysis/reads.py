@@ -41,13 +41,13 @@ def of_row(row: Row) -> Reads | None:
 
 def sort_memory_bytes(recording: Recording) -> int | None:
     """What the engine may sort in before it goes to files; None where it was not told."""
-    told = {setting.name: setting.in_force or "" for setting in recording.settings}
+    settings = {setting.name: setting.in_force or "" for setting in recording.settings}
     for name in SORT_MEMORY:
-        said = re.fullmatch(r"(\d+(?:\.\d+)?)( bytes| pages)?", told.get(name, ""))
-        if said:
-            page = told.get("page_size", "")
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)( bytes| pages)?", settings.get(name, ""))
+        if match:
+            page = settings.get("page_size", "")
             unit = {" bytes": 1, " pages": int(page) if page.isdigit() else 4096}.get(
-                said[2], 1 << (10 if name.endswith("_kb") else 20)
+                match[2], 1 << (10 if name.endswith("_kb") else 20)
             )
-            return int(float(said[1]) * unit)
+            return int(float(match[1]) * unit)
     return None

@@ -91,7 +91,7 @@ def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
 
 def _bootstrap(groups: Sequence[Sequence[float]], statistic: object, confidence: float = CONFIDENCE) -> Interval:
     # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
-    found = scipy.stats.bootstrap(
+    interval = scipy.stats.bootstrap(
         tuple(np.asarray(group, dtype=float) for group in groups),
         statistic,
         n_resamples=RESAMPLES,
@@ -101,4 +101,4 @@ def _bootstrap(groups: Sequence[Sequence[float]], statistic: object, confidence:
         paired=False,
         rng=np.random.default_rng(SEED),
     ).confidence_interval
-    return Interval(float(found.low), float(found.high))
+    return Interval(float(interval.low), float(interval.high))

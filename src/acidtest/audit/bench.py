@@ -244,7 +244,7 @@ class Side:
 
     def settings(self, name: str) -> Iterator[Setting]:
         """What each of its configurations sets under that name."""
-        return (found for one in self.configurations if (found := one.get(name.lower())))
+        return (setting for one in self.configurations if (setting := one.get(name.lower())))
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class Rule(Generic[Subject]):
     find: Callable[[Subject], Iterator[Found]]
 
     def __call__(self, subject: Subject) -> Iterator[Finding]:
-        for found in self.find(subject):
-            yield Finding(self, found.text, found.evidence)
+        for one in self.find(subject):
+            yield Finding(self, one.text, one.evidence)
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Finding:
     @property
     def advice(self) -> str:
         """What was found and what to do, to stand beside the number that it concerns."""
-        told = f"Set aside: {self.waiver.rstrip('.')}." if self.waiver else self.rule.remedy
-        return f"{self.text} {told}".rstrip()
+        remedy = f"Set aside: {self.waiver.rstrip('.')}." if self.waiver else self.rule.remedy
+        return f"{self.text} {remedy}".rstrip()
 
     @property
     def severe(self) -> bool:

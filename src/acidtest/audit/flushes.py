@@ -74,18 +74,18 @@ def judge_recording(recording: ProbeRecording) -> Judgement:
     """Judge what a probe found."""
     timings: dict[FlushMethod, Timing] = {}
     for number, row in enumerate(recording.rows):
-        if (row.pattern, row.writers) == ("overwrite", 1) and (found := recording.of(number)):
-            rates = [(one.writes - 1) / one.measured_s if one.writes > 1 else 0.0 for one in found]
-            timings[row.method] = Timing(rates, [median_us(one) for one in found])
+        if (row.pattern, row.writers) == ("overwrite", 1) and (probed := recording.of(number)):
+            rates = [(one.writes - 1) / one.measured_s if one.writes > 1 else 0.0 for one in probed]
+            timings[row.method] = Timing(rates, [median_us(one) for one in probed])
     return judge(recording.layers, recording.machine.virtualization, timings)
 
 
 def median_us(probed: Probed) -> float:
     """Median latency of one step, microseconds; 0 of one without a write."""
-    seen = 0
+    counted = 0
     for value, count in probed.latency.buckets:
-        seen += count
-        if 2 * seen >= probed.latency.count:
+        counted += count
+        if 2 * counted >= probed.latency.count:
             return value / 1000
     return 0.0
 
@@ -118,12 +118,12 @@ def judge(layers: Sequence[Layer], virtualization: str, timings: Mapping[FlushMe
     Nothing else is claimed: a flush that costs about as much as an empty command may be an empty one, or that of a
     cache with capacitors.
     """
-    said = tuple(_of_layers(layers, virtualization))
+    of_layers = tuple(_of_layers(layers, virtualization))
     methods = {method: tuple(_of_method(method, layers, virtualization, timings)) for method in DURABLE}
-    methods = {method: found for method, found in methods.items() if found}
-    evidence = (*said, *itertools.chain.from_iterable(methods.values()))
-    verdicts = {method: _joined([*said, *found]) for method, found in methods.items()}
-    worst = _joined(said) if said else "flushes"
+    methods = {method: of_method for method, of_method in methods.items() if of_method}
+    evidence = (*of_layers, *itertools.chain.from_iterable(methods.values()))
+    verdicts = {method: _joined([*of_layers, *of_method]) for method, of_method in methods.items()}
+    worst = _joined(of_layers) if of_layers else "flushes"
     return Judgement(_worst([worst, *(verdicts.values() or ["cannot tell"])]), evidence, verdicts)
 
 
@@ -220,9 +220,9 @@ def _of_method(
         ratio(timing.latency_us, timings[floor].latency_us) if floor in timings else None
         for floor in ("plain", FLOOR[method])
     )
-    said = f"{label(method)}: {figure(took.median)} µs {_between(took.interval)}"
+    latency = f"{label(method)}: {figure(took.median)} µs {_between(took.interval)}"
     if took.interval is None:
-        yield Evidence("too-few-repetitions", "cannot tell", said, method, f"A verdict {took.reason}.")
+        yield Evidence("too-few-repetitions", "cannot tell", latency, method, f"A verdict {took.reason}.")
         return
     turning = list(_of_turning(method, layers, virtualization, timing))
     yield from turning
@@ -231,19 +231,19 @@ def _of_method(
     if took.interval.high < limit and not any(PERSISTENT_MEMORY in layer.name for layer in layers):
         cache = " from a cache that the drive calls volatile" if volatile else ""
         why = f"Nothing reaches a medium{cache} in less than {limit:.0f} µs."
-        yield Evidence("too-fast", "does not flush", said, method, why)
+        yield Evidence("too-fast", "does not flush", latency, method, why)
     elif plain and _costs_nothing(layers, plain):
-        text = f"{said}, {_times(plain)} a plain write"
+        text = f"{latency}, {_times(plain)} a plain write"
         yield Evidence("costs-nothing", "does not flush", text, method, "The flush costs nothing.")
     elif unflushed is None or unflushed.interval is None:
         why = f"There is no write without a flush to read it by: {label(FLOOR[method])} was refused."
-        yield Evidence("no-floor", "cannot tell", said, method, why)
+        yield Evidence("no-floor", "cannot tell", latency, method, why)
     elif unflushed.interval.low > EMPTY_COMMANDS and _one_flush_a_write(layers):
-        text = f"{said}, {_times(unflushed)} {label(FLOOR[method])}"
+        text = f"{latency}, {_times(unflushed)} {label(FLOOR[method])}"
         why = "A durable write takes clearly longer than the same one that is sent no flush."
         yield Evidence("flush-takes-time", "flushes", text, method, why)
     elif not any(one.verdict == "does not flush" for one in turning):
-        text = f"{said}, {_times(unflushed)} {label(FLOOR[method])}"
+        text = f"{latency}, {_times(unflushed)} {label(FLOOR[method])}"
         why = (
             "More than the block and its flush may be behind that: it says nothing of the flush."
             if unflushed.interval.low > EMPTY_COMMANDS
@@ -279,16 +279,16 @@ def _of_turning(
         return
     disks, per_s = len(rotating), rate.median or 0.0
     common, most = TURNS_PER_S_COMMON * disks, TURNS_PER_S_MOST * disks
-    said = f"{label(method)}: {figure(per_s)} {_between(rate.interval)} durable writes a second by one writer"
+    text = f"{label(method)}: {figure(per_s)} {_between(rate.interval)} durable writes a second by one writer"
     why = f"The fastest disks turn {most:.0f} times a second, and one writer gets one write a turn."
     if per_s > most * TOLERANCE and _volatile(rotating):
-        yield Evidence("faster-than-it-turns", "does not flush", said, method, why)
+        yield Evidence("faster-than-it-turns", "does not flush", text, method, why)
     elif per_s > most * TOLERANCE:
         why += " The cache that takes them has a battery, or loses them."
-        yield Evidence("faster-than-it-turns", "cannot tell", said, method, why)
+        yield Evidence("faster-than-it-turns", "cannot tell", text, method, why)
     elif per_s > common * TOLERANCE:
         why = f"At 7,200 a minute a disk turns {common:.0f} times a second, at 15,000 {most:.0f}; it does not say."
-        yield Evidence("faster-than-it-turns", "cannot tell", said, method, why)
+        yield Evidence("faster-than-it-turns", "cannot tell", text, method, why)
 
 
 def label(method: FlushMethod) -> str:

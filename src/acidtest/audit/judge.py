@@ -22,8 +22,8 @@ def of_row(row: Row) -> list[Finding]:
     """
     if not row.done:
         return []
-    said = {warning.text: warning for recording in row.done for warning in recording.warnings}
-    return [*(finding for rule in over(Row) for finding in rule(row)), *map(_noted, said.values())]
+    warnings = {warning.text: warning for recording in row.done for warning in recording.warnings}
+    return [*(finding for rule in over(Row) for finding in rule(row)), *map(_noted, warnings.values())]
 
 
 def of_place(place: PlaceFacts) -> list[Finding]:

@@ -19,12 +19,12 @@ SAID_ELSEWHERE = ("error", "deadlock", "serialization")
 
 def logged(engine: EngineName, logs: Iterable[tuple[str, Where]]) -> Iterator[LogEntry]:
     """One entry of each kind over all ``logs`` of one engine, each with the place of its recording."""
-    found: dict[str, LogEntry] = {}
+    by_kind: dict[str, LogEntry] = {}
     for text, where in logs:
         for one in _entries(engine, text.splitlines(), where):
-            first = found.setdefault(one.kind, replace(one, count=0))
-            found[one.kind] = replace(first, count=first.count + one.count)
-    yield from (one for one in found.values() if one.kind not in SAID_ELSEWHERE)
+            first = by_kind.setdefault(one.kind, replace(one, count=0))
+            by_kind[one.kind] = replace(first, count=first.count + one.count)
+    yield from (one for one in by_kind.values() if one.kind not in SAID_ELSEWHERE)
 
 
 def _entries(engine: EngineName, lines: Sequence[str], where: Where) -> Iterable[LogEntry]:

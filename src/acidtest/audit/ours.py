@@ -26,19 +26,19 @@ def findings(journal: Journal) -> list[Finding]:
     """Everything that there is to say of a journal, each thing once, with the rows that it concerns."""
     rows = samples.rows(journal.header, journal.recordings)
     factors = samples.varying(rows)
-    found = [
+    doubts = [
         replace(one, evidence=(*one.evidence, _where(journal, row.first).says(_name(row, factors))))
         for row in rows
         for one in judge.of_row(row)
     ]
     places = {json.dumps(r.place.alike()): r for r in journal.recordings if r.result}
-    found += [
+    doubts += [
         replace(one, evidence=(_where(journal, recording).says(recording.place.path),))
         for recording in places.values()
         for one in judge.of_place(recording.place)
     ]
-    found += [one for by_size in database.by_size(rows) for one in judge.of_statistics(by_size)]
-    return [*_gathered(found), *judge.of_bench(bench(journal, rows))]
+    doubts += [one for by_size in database.by_size(rows) for one in judge.of_statistics(by_size)]
+    return [*_gathered(doubts), *judge.of_bench(bench(journal, rows))]
 
 
 def of_cuts(journal: Journal) -> list[Finding]:
@@ -138,9 +138,9 @@ def _levels(levels: Mapping[str, str], factors: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(levels[one] for one in factors if levels.get(one, NOT_APPLICABLE) != NOT_APPLICABLE))
 
 
-def _gathered(found: Iterable[Finding]) -> list[Finding]:
+def _gathered(doubts: Iterable[Finding]) -> list[Finding]:
     """The same words said of several rows are one finding."""
     held: dict[tuple[str, str], tuple[Finding, list[Evidence]]] = {}
-    for one in found:
+    for one in doubts:
         held.setdefault((one.rule.name, one.text), (one, []))[1].extend(one.evidence)
     return [replace(one, evidence=tuple(evidence)) for one, evidence in held.values()]

@@ -24,7 +24,7 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
     one_drive = len({str(r.place.alike()) for r in row.done}) == 1
     turns = turns_per_s(first.place, first.machine) if one_drive else None
     rate = median(row.goodput_per_s())
-    orders = [found for result in results if (found := result.new_order_per_min) is not None]
+    orders = [per_min for result in results if (per_min := result.new_order_per_min) is not None]
     arrivals = [(result.arrivals.scheduled, result.measured_s) for result in results if result.arrivals]
     # A terminal that thinks is idle on purpose: seconds without commits are no stall then.
     idle = bool(workload.get("think_ms") or workload.get("keying"))
@@ -96,8 +96,8 @@ def _flush_us(row: Row) -> float | None:
 
 def _latencies(results: Sequence[RunResult]) -> dict[str, float]:
     merged = merge([result.latency for result in results])
-    found = [percentile(merged, share) for share in (*SHOWN, 1.0)]
-    return {one.name: one.value_ms for one in found if one.value_ms is not None}
+    percentiles = [percentile(merged, share) for share in (*SHOWN, 1.0)]
+    return {one.name: one.value_ms for one in percentiles if one.value_ms is not None}
 
 
 def _series(results: Sequence[RunResult]) -> tuple[float, ...]:

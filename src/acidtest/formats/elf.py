@@ -108,19 +108,19 @@ def loadable(otherwise: Iterable[str] = ()) -> dict[str, Path]:
 
     Where there is no ldconfig, those of ``otherwise`` that it finds, without their folders.
     """
-    found: dict[str, Path] = {}
+    libraries: dict[str, Path] = {}
     for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
         if Path(ldconfig).exists():
             listed = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
             for line in listed.splitlines():
                 name, arrow, path = line.strip().partition(" => ")
                 if arrow and "x86-64" in name:
-                    found.setdefault(name.split(" ")[0], Path(path))
-            return found
+                    libraries.setdefault(name.split(" ")[0], Path(path))
+            return libraries
     for library in otherwise:
         if ctypes.util.find_library(library.removeprefix("lib").partition(".so")[0]):
-            found[library] = Path(library)
-    return found
+            libraries[library] = Path(library)
+    return libraries
 
 
 def closure(binaries: Iterable[Path]) -> dict[Path, None]:
@@ -129,7 +129,7 @@ def closure(binaries: Iterable[Path]) -> dict[Path, None]:
     Files that are no ELF need nothing; a library that is not found is left out: its user may bring it along.
     """
     system = loadable()
-    found: dict[Path, None] = {}
+    needed: dict[Path, None] = {}
     pending = list(binaries)
     while pending:
         try:
@@ -138,7 +138,7 @@ def closure(binaries: Iterable[Path]) -> dict[Path, None]:
             continue
         files = [Path(of.interpreter)] if of.interpreter else []
         for file in [*files, *(system[name] for name in of.needed if name in system)]:
-            if file not in found:
-                found[file] = None
+            if file not in needed:
+                needed[file] = None
                 pending.append(file)
-    return found
+    return needed

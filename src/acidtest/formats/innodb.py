@@ -67,10 +67,10 @@ def read(path: Path, page_bytes: int) -> Tablespace:
                 if number % page_bytes == 0:  # a page that describes as many pages as it has bytes
                     descriptors = chunk[start : start + page_bytes]
                 if not _is_free(descriptors, number % page_bytes, extent_pages):
-                    (found,) = struct.unpack_from(">I", chunk, start + 4)
+                    (page_number,) = struct.unpack_from(">I", chunk, start + 4)
                     (kind,) = struct.unpack_from(">H", chunk, start + 24)
-                    if found != number:
-                        raise Damaged(f"page {number} of {path.name} says that it is page {found}")
+                    if page_number != number:
+                        raise Damaged(f"page {number} of {path.name} says that it is page {page_number}")
                     if kind in (INDEX, INSTANT):
                         _see(levels, memoryview(chunk)[start : start + page_bytes])
                     elif kind in LONG:

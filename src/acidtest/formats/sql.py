@@ -38,17 +38,17 @@ def tokens(text: str) -> Iterator[Token]:
     """The tokens of ``text``, without comments and space."""
     line = 1
     for match in (MYSQL if SPEAKS_MYSQL.search(text) else ANY).finditer(text):
-        kind, found = match.lastgroup, match[0]
+        kind, raw = match.lastgroup, match[0]
         if kind == "word":
-            yield Token("word", found.upper(), line)
+            yield Token("word", raw.upper(), line)
         elif kind == "name":
-            yield Token("word", found.strip('"`').upper(), line)
+            yield Token("word", raw.strip('"`').upper(), line)
         elif kind == "number":
-            yield Token("number", found, line)
+            yield Token("number", raw, line)
         elif kind == "string":
-            yield Token("string", found, line)
+            yield Token("string", raw, line)
         elif kind == "dollar":
-            yield Token("dollar", found, line)
+            yield Token("dollar", raw, line)
         elif kind == "sign":
-            yield Token("sign", found, line)
-        line += found.count("\n")
+            yield Token("sign", raw, line)
+        line += raw.count("\n")

@@ -37,10 +37,10 @@ def print_calls(recording: Recording, console: Console) -> None:
     console.print(f"{calls.commits:,} commits, {calls.calls:,} calls seen by {means}, {lost}; {TIED[calls.tied_by]}.")
     if calls.commits == 0:
         return
-    found = uses(calls, recording.engine.id if recording.engine else "")
+    files = uses(calls, recording.engine.id if recording.engine else "")
     console.print()
-    console.print(_files([use for use in found if use.touched], calls.commits))
-    _print_others([use for use in found if not use.touched], console)
+    console.print(_files([use for use in files if use.touched], calls.commits))
+    _print_others([use for use in files if not use.touched], console)
     _print_storage(calls, console)
     _print_commit(calls, console)
     if calls.typical:
@@ -54,14 +54,14 @@ def _grid(*columns: tuple[str, str]) -> Table:
     return table
 
 
-def _files(found: Sequence[FileUse], commits: int) -> Table:
+def _files(files: Sequence[FileUse], commits: int) -> Table:
     table = _grid(
         ("file", "left"), ("role", "left"), ("opened with", "left"), ("writes", "right"), ("bytes", "right"),
         ("flushes", "left"), ("µs each", "right"), ("reads", "right"),
     )  # fmt: skip
     table.caption = "writes, bytes, flushes and reads: for each commit, on average"
     table.caption_justify = "left"
-    for use in found:
+    for use in files:
         table.add_row(*file_row(use, commits))
     return table
 
@@ -82,11 +82,11 @@ def file_row(use: FileUse, commits: int) -> tuple[str, ...]:
     )
 
 
-def _print_others(found: Sequence[FileUse], console: Console) -> None:
-    if not found:
+def _print_others(files: Sequence[FileUse], console: Console) -> None:
+    if not files:
         return
-    named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in found[:OTHERS_MAX]]
-    more = f" and {len(found) - OTHERS_MAX} more" if len(found) > OTHERS_MAX else ""
+    named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in files[:OTHERS_MAX]]
+    more = f" and {len(files) - OTHERS_MAX} more" if len(files) > OTHERS_MAX else ""
     console.print(Text(f"Open or read only: {'; '.join(named)}{more}.", style="dim"))
 
 
@@ -185,5 +185,5 @@ def touched(recording: Recording) -> list[tuple[str, ...]]:
     calls = recording.calls
     if calls is None or not calls.commits:
         return []
-    found = uses(calls, recording.engine.id if recording.engine else "")
-    return [file_row(use, calls.commits) for use in found if use.touched]
+    files = uses(calls, recording.engine.id if recording.engine else "")
+    return [file_row(use, calls.commits) for use in files if use.touched]

@@ -211,9 +211,9 @@ def survival(
     if not placed:
         return None
     # The axis is logarithmic.
-    cuts = [(name, verdict, found) for name, row in placed for verdict, found in row.speeds if found > 0]
-    least, most = min(found for *_, found in cuts), max(found for *_, found in cuts)
-    ticks = [{"combination": name, "verdict": verdict, "speed": found} for name, verdict, found in cuts]
+    cuts = [(name, verdict, rate) for name, row in placed for verdict, rate in row.speeds if rate > 0]
+    least, most = min(rate for *_, rate in cuts), max(rate for *_, rate in cuts)
+    ticks = [{"combination": name, "verdict": verdict, "speed": rate} for name, verdict, rate in cuts]
     rows = [
         {
             "combination": name,
@@ -221,7 +221,7 @@ def survival(
             "verdict": row.verdict,
             "speed": row.commits_per_s,
             "survived": f"{row.survived} of {row.cuts}",
-            "end": max(found for _, found in row.speeds),
+            "end": max(rate for _, rate in row.speeds),
         }
         for name, row in placed
     ]
@@ -269,8 +269,8 @@ def grid(grid: Grid, relative: bool, unit: str) -> Spec:
         legend=alt.Legend(title=short(grid.across), orient="top", columns=4),
     )
     chart = alt.Chart(alt.InlineData(values=rows))
-    found = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound]]
-    wide = bool(found) and max(found) > 20 * min(found)
+    values = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound]]
+    wide = bool(values) and max(values) > 20 * min(values)
     x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(type="log" if wide else "linear", zero=False))
     tooltip = ["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r")]
     dot = chart.mark_circle(size=70, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
@@ -314,12 +314,12 @@ def heat(grid: Grid, relative: bool, unit: str) -> Spec:
 
 
 def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for (row, column), line in grid.cells.items():
         summary, scale = (line.relative, 100.0) if relative else (line.goodput, 1.0)
         bounds = summary.interval if summary and not (relative and line.is_base) else None
         value = None if summary is None or summary.median is None else scale * summary.median
-        found.append(
+        rows.append(
             {
                 "down": row,
                 "across": column,
@@ -329,7 +329,7 @@ def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
                 "text": number(value),
             }
         )
-    return found
+    return rows
 
 
 def _who(line: Line) -> dict[str, str]:

@@ -74,10 +74,10 @@ class Concluded:
         for at in self.sizes:
             if not at.row.done:
                 why.setdefault("; ".join(at.reasons), []).append(at.asked)
-        found = [f"{', '.join(sizes)} {_has(sizes)} no rate: {reason}." for reason, sizes in why.items()]
+        gaps = [f"{', '.join(sizes)} {_has(sizes)} no rate: {reason}." for reason, sizes in why.items()]
         if self.series.recorded and (never := self.series.recorded.never):
-            found.append(f"{', '.join(never)} {_has(never)} not been measured.")
-        return found
+            gaps.append(f"{', '.join(never)} {_has(never)} not been measured.")
+        return gaps
 
     @property
     def on_device(self) -> bool:
@@ -91,11 +91,11 @@ class Concluded:
     @property
     def without_statistics(self) -> dict[str, list[str]]:
         """Why there are none -> at which sizes."""
-        found: dict[str, list[str]] = {}
+        why: dict[str, list[str]] = {}
         for at in self.sizes:
             if at.statistics_missing:
-                found.setdefault(at.statistics_missing, []).append(at.asked)
-        return found
+                why.setdefault(at.statistics_missing, []).append(at.asked)
+        return why
 
     @property
     def deeper(self) -> list[Unusual]:
@@ -125,15 +125,15 @@ class Growth:
     @property
     def reduced_scale(self) -> list[str]:
         """By what means the scale is reduced; nothing at full size."""
-        found: dict[str, None] = {}
+        means: dict[str, None] = {}
         for at in self.sizes:
             memory, machine = at.row.first.memory, at.row.first.machine
             if memory and memory.limit_bytes and memory.limit_bytes < machine.memory_bytes:
-                found[f"memory is held to {size_text(memory.limit_bytes)} of {size_text(machine.memory_bytes)}"] = None
+                means[f"memory is held to {size_text(memory.limit_bytes)} of {size_text(machine.memory_bytes)}"] = None
             percent = at.row.first.workload.get("warehouse_percent")
             if percent and percent < 100:
-                found[f"a warehouse has {percent:g} % of its rows"] = None
-        return list(found)
+                means[f"a warehouse has {percent:g} % of its rows"] = None
+        return list(means)
 
     @property
     def answers(self) -> list[str]:
@@ -196,14 +196,14 @@ class Growth:
         }
 
 
-def growth(found: Sequence[Series], predict: Sequence[int | float] = ()) -> Growth:
+def growth(series: Sequence[Series], predict: Sequence[int | float] = ()) -> Growth:
     """Analyse each, and predict the rates at ``predict``, sizes in bytes."""
-    first, *others = found
+    first, *others = series
     ratios = [(one.name, tuple(compare(one, first))) for one in others if one.points and first.points]
     return Growth(
-        tuple(_concluded(one, predict) for one in found),
+        tuple(_concluded(one, predict) for one in series),
         tuple((name, of) for name, of in ratios if of),
-        tuple(pairs(found)),
+        tuple(pairs(series)),
     )
 
 

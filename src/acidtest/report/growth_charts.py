@@ -35,12 +35,12 @@ class Mark:
 
 def marks(growth: Growth) -> list[Mark]:
     """Every landmark once, by size; one that only some series have names them."""
-    found: dict[tuple[float, str], list[str]] = {}
+    landmarks: dict[tuple[float, str], list[str]] = {}
     for one in growth.series:
         for landmark in one.landmarks:
-            found.setdefault((landmark.bytes, landmark.name), []).append(one.name)
+            landmarks.setdefault((landmark.bytes, landmark.name), []).append(one.name)
     grouped: list[tuple[float, list[str]]] = []
-    for (bytes_, name), names in sorted(found.items()):
+    for (bytes_, name), names in sorted(landmarks.items()):
         everywhere = len(names) == len(growth.series)
         words = f"{name}, {size_text(bytes_)}" + ("" if everywhere else f" ({'; '.join(names)})")
         if grouped and bytes_ <= grouped[-1][0] * NEAR:
@@ -83,7 +83,7 @@ class _Who:
         one_engine = len(self._engines) == 1
         field, names = ("rest", self._rest) if one_engine and len(self._rest) > 1 else ("engine", self._engines)
         colours = alt.Scale(domain=names, range=[COLOURS[n % len(COLOURS)] for n in range(len(names))])
-        found: dict[str, Any] = {
+        channels: dict[str, Any] = {
             "color": alt.Color(f"{field}:N", scale=colours, legend=_legend()),
             "detail": "series:N",
         }
@@ -93,8 +93,8 @@ class _Who:
             strokes = alt.Legend(
                 title=None, orient="bottom", symbolType="stroke", symbolSize=500, symbolStrokeColor="#7F7F7F"
             )
-            found["strokeDash"] = alt.StrokeDash("rest:N", scale=dashes, legend=strokes)
-        return found
+            channels["strokeDash"] = alt.StrokeDash("rest:N", scale=dashes, legend=strokes)
+        return channels
 
 
 def _legend() -> alt.Legend:

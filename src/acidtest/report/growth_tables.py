@@ -95,6 +95,6 @@ DEVICE = (
 )
 
 
-def ratios(found: Growth) -> list[tuple[Pair, RatioAt]]:
+def ratios(growth: Growth) -> list[tuple[Pair, RatioAt]]:
     """The rows of ``PAIRS``."""
-    return [(pair, at) for pair in found.pairs for at in pair.at]
+    return [(pair, at) for pair in growth.pairs for at in pair.at]

@@ -13,9 +13,9 @@ from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number
 
 
-def print_growth(found: Growth, console: Console) -> None:
+def print_growth(growth: Growth, console: Console) -> None:
     """Of each series its sizes, the answer in words, and what the models said."""
-    for one in found.series:
+    for one in growth.series:
         console.print()
         console.print(Text(one.name, style="bold"))
         if one.answer:
@@ -25,9 +25,9 @@ def print_growth(found: Growth, console: Console) -> None:
         if one.answer and one.answer.models:
             console.print()
             print_fitted(_model_columns(one.predictions, one.answer), one.answer.models, console, "--json has all")
-    for name, ratios in found.against_first:
+    for name, ratios in growth.against_first:
         console.print()
-        console.print(Text(f"{name} over {found.series[0].name}", style="bold"))
+        console.print(Text(f"{name} over {growth.series[0].name}", style="bold"))
         print_fitted(_ratio_columns(), ratios, console, "--json has all")
 
 

@@ -41,9 +41,9 @@ def summary_json(summary: Summary) -> dict[str, Any]:
     return {"n": summary.n, "median": summary.median, **bounds_json(summary.interval)}
 
 
-def bounds_json(found: Interval | None) -> dict[str, float | None]:
+def bounds_json(bounds: Interval | None) -> dict[str, float | None]:
     """An interval for programs."""
-    return {"low": found.low if found else None, "high": found.high if found else None}
+    return {"low": bounds.low if bounds else None, "high": bounds.high if bounds else None}
 
 
 def share(value: float | None) -> str:

@@ -126,8 +126,8 @@ def _library() -> str:
     return script
 
 
-def _distinct(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list({json.dumps(one, sort_keys=True): one for one in found}.values())
+def _distinct(descriptions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({json.dumps(one, sort_keys=True): one for one in descriptions}.values())
 
 
 def _storage(recordings: list[Recording]) -> dict[str, Any]:
@@ -150,20 +150,20 @@ def _engines(recordings: list[Recording]) -> list[dict[str, Any]]:
 
 
 def _durabilities(recordings: list[Recording]) -> list[tuple[str, str, str]]:
-    found = {(r.engine.id if r.engine else "", r.durability, r.durability_means): None for r in recordings}
-    return sorted(found)
+    durabilities = {(r.engine.id if r.engine else "", r.durability, r.durability_means): None for r in recordings}
+    return sorted(durabilities)
 
 
 def _settings(results: Results) -> list[tuple[str, list[SettingInForce]]]:
     """For each engine and durability level, the settings of one recording; repetitions agree or are invalid."""
-    found: dict[str, list[SettingInForce]] = {}
+    by_label: dict[str, list[SettingInForce]] = {}
     for table in results.tables:
         for line in table.lines:
             recordings = [*line.row.done, *line.row.invalid]
             if recordings and recordings[0].settings:
                 name = f"{table.workload}: {line.label}" if len(results.tables) > 1 else line.label
-                found[name] = recordings[0].settings
-    return list(found.items())
+                by_label[name] = recordings[0].settings
+    return list(by_label.items())
 
 
 def _answers(results: Results) -> list[str]:

@@ -56,7 +56,7 @@ def grids(
     across = across or max((f for f in able if f != down), key=lambda f: len(levels[f]))
     others = [f for f in factors if f not in (down, across)]
     combinations = list(dict.fromkeys(tuple(line.levels[f] for f in others) for line in lines))
-    found = []
+    tables = []
     for combination in combinations:
         if any(_covers(other, combination) for other in combinations):
             continue
@@ -72,8 +72,8 @@ def grids(
         rows = tuple(level for level in levels[down] if any((level, column) in cells for column in levels[across]))
         columns = tuple(level for level in levels[across] if any((row, level) in cells for row in rows))
         if len(rows) > 1 and len(columns) > 1:
-            found.append(Grid(down, across, fixed, rows, columns, cells))
-    return tuple(found)
+            tables.append(Grid(down, across, fixed, rows, columns, cells))
+    return tuple(tables)
 
 
 def _levels(lines: Sequence[Line], factor: str) -> list[str]:

@@ -80,35 +80,35 @@ def _line(
     judgement: Judgement,
     floors: Mapping[tuple[WritePattern, int], list[float]],
 ) -> Line:
-    step, found = recording.rows[position], recording.of(position)
-    latency = merge([one.latency for one in found])
-    flushes = [_median_ns(one.flush.buckets, one.flush.count) / 1000 for one in found if one.flush.count]
+    step, probed = recording.rows[position], recording.of(position)
+    latency = merge([one.latency for one in probed])
+    flushes = [_median_ns(one.flush.buckets, one.flush.count) / 1000 for one in probed if one.flush.count]
     floor = floors.get((step.pattern, step.block_bytes))
     refused = recording.refusal(position)
     verdict: str = judgement.methods.get(step.method, "cannot tell") if step.method in DURABLE else NO_PROMISE
     return Line(
         step=step,
-        rate=summarise([one.writes_per_s for one in found]),
+        rate=summarise([one.writes_per_s for one in probed]),
         percentiles=tuple(percentile(latency, share) for share in (*SHOWN, 1.0)),
         flush_us=median(flushes),
-        times_plain=ratio([median_us(one) for one in found], floor) if floor else None,
+        times_plain=ratio([median_us(one) for one in probed], floor) if floor else None,
         outcome=f"refused: {refused}" if refused else verdict,
         refused=refused,
     )
 
 
 def _median_ns(buckets: list[tuple[int, int]], count: int) -> float:
-    seen = 0
+    counted = 0
     for value, many in buckets:
-        seen += many
-        if 2 * seen >= count:
+        counted += many
+        if 2 * counted >= count:
             return value
     return 0.0
 
 
-def print_report(found: Report, console: Console) -> None:
+def print_report(results: Report, console: Console) -> None:
     """The verdict first, then what it rests on."""
-    recording, judgement = found.recording, found.judgement
+    recording, judgement = results.recording, results.judgement
     console.print()
     console.print(Text(f"Commit path of {recording.path}", style="bold"), soft_wrap=True)
     below = Grid.grid(padding=(0, 0, 0, 2))
@@ -116,13 +116,13 @@ def print_report(found: Report, console: Console) -> None:
         below.add_row(Text(layer_text(layer), style="dim"))
     console.print(below)
     for pattern, words in PATTERNS.items():
-        lines = [line for line in found.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
+        lines = [line for line in results.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
         if lines:
             blocks = f"blocks of {lines[0].step.block_bytes:,} bytes, latencies in microseconds"
             console.print()
             console.print(Text(f"One writer, {words}", style="bold").append(f" ({blocks})", "not bold dim"))
             print_fitted(_columns(), lines, console, "--json has all")
-    _print_writers(found, console)
+    _print_writers(results, console)
     console.print()
     console.print(Text("Verdict: ", "bold").append(judgement.verdict, STYLES[judgement.verdict]))
     _print_evidence(judgement, console)
@@ -161,16 +161,16 @@ def _us(one: Percentile) -> str:
     return number(None if one.value_ms is None else one.value_ms * 1000)
 
 
-def _print_writers(found: Report, console: Console) -> None:
+def _print_writers(results: Report, console: Console) -> None:
     """Blocks a second by number of writers."""
-    widths = sorted({line.step.writers for line in found.lines})
+    widths = sorted({line.step.writers for line in results.lines})
     if len(widths) < 2:
         return
     by: dict[tuple[str, str], dict[int, Line]] = {}
-    for line in found.lines:
+    for line in results.lines:
         if line.step.method in DURABLE:
             by.setdefault((line.step.pattern, line.name), {})[line.step.writers] = line
-    together = "all on one file" if any(line.step.one_file for line in found.lines) else "each on a file of its own"
+    together = "all on one file" if any(line.step.one_file for line in results.lines) else "each on a file of its own"
     console.print()
     console.print(Text("Durable blocks a second by writers", style="bold").append(f" ({together})", "not bold dim"))
 

@@ -242,13 +242,13 @@ def results(
     ``cuts`` is the journal of its power cuts; ``waivers`` are those of the journal's own experiment, if no others
     are given. ``predict`` are sizes in bytes at which the rates of databases that grow are asked for.
     """
-    found = samples.rows(journal.header, journal.recordings)
+    all_rows = samples.rows(journal.header, journal.recordings)
     base = journal.header.base
-    compared = comparisons(found, base)
+    compared = comparisons(all_rows, base)
     waivers = journal.header.experiment.get("waive", {}) if waivers is None else waivers
     notes = _Notes(waivers)
     tables = []
-    for workload, rows in samples.by_workload(found).items():
+    for workload, rows in samples.by_workload(all_rows).items():
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
@@ -261,9 +261,9 @@ def results(
     places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
     place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in judge.of_place(place)))
     bad = tuple(r for r in journal.recordings if r.status != "done")
-    overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, found)), waivers))
-    both = tuple(commit_costs(found, survivals(cuts.recordings) if cuts else []))
-    return Results(journal, tuple(tables), tuple(notes.found), overall, place_notes, bad, base, both, cuts)
+    overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, all_rows)), waivers))
+    both = tuple(commit_costs(all_rows, survivals(cuts.recordings) if cuts else []))
+    return Results(journal, tuple(tables), tuple(notes.findings), overall, place_notes, bad, base, both, cuts)
 
 
 def name_of(row: Row, factors: Sequence[str]) -> str:
@@ -273,14 +273,14 @@ def name_of(row: Row, factors: Sequence[str]) -> str:
 
 def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Loaded], ...]:
     """Each load once, named by what its rows have in common. One of the schema alone is no load."""
-    found: dict[str, tuple[Loaded, list[Row]]] = {}
+    by_load: dict[str, tuple[Loaded, list[Row]]] = {}
     for row in rows:
         for recording in row.done:
             if recording.load and recording.load.rows:
-                of = found.setdefault(recording.load.model_dump_json(), (recording.load, []))[1]
+                of = by_load.setdefault(recording.load.model_dump_json(), (recording.load, []))[1]
                 of.extend([] if row in of else [row])
     loads = []
-    for load, of in found.values():
+    for load, of in by_load.values():
         common = [f for f in factors if f != "engine" and len({row.levels[f] for row in of}) == 1]
         loads.append((name_of(of[0], ["engine", *common]), load))
     return tuple(loads)
@@ -291,14 +291,14 @@ class _Notes:
 
     def __init__(self, waivers: Mapping[str, str]) -> None:
         self._waivers = waivers
-        self.found: list[Finding] = []
+        self.findings: list[Finding] = []
 
     def number(self, finding: Finding) -> int:
-        for position, known in enumerate(self.found, start=1):
+        for position, known in enumerate(self.findings, start=1):
             if (known.rule.name, known.text) == (finding.rule.name, finding.text):
                 return position
-        self.found += judge.waived([finding], self._waivers)
-        return len(self.found)
+        self.findings += judge.waived([finding], self._waivers)
+        return len(self.findings)
 
 
 def _line(

@@ -113,7 +113,7 @@ def _differences(one: Journal, two: Journal) -> list[dict[str, str]]:
 
 
 def _facts(journal: Journal) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+    facts: dict[str, set[str]] = {}
     for recording in journal.recordings:
         known: dict[str, Any] = {f"machine {k}": v for k, v in recording.machine.model_dump().items()}
         place = recording.place.alike()
@@ -122,5 +122,5 @@ def _facts(journal: Journal) -> dict[str, str]:
             known[f"{recording.engine.id} version"] = recording.engine.version
             known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.shown for s in recording.settings}
         for what, value in known.items():
-            found.setdefault(what, set()).add(str(value))
-    return {what: ", ".join(sorted(values)) for what, values in found.items()}
+            facts.setdefault(what, set()).add(str(value))
+    return {what: ", ".join(sorted(values)) for what, values in facts.items()}

@@ -311,7 +311,7 @@ def _note(position: int, text: str) -> Grid:
 
 
 def _print_place(results: Results, console: Console) -> None:
-    seen: set[str] = set()
+    printed: set[str] = set()
     for recording in results.journal.recordings:
         place = recording.place
         if recording.status == "failed":
@@ -330,8 +330,8 @@ def _print_place(results: Results, console: Console) -> None:
                 f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), "
                 f"write cache {place.write_cache}, scheduler {place.scheduler}"
             )
-        if storage not in seen:
-            seen.add(storage)
+        if storage not in printed:
+            printed.add(storage)
             console.print(Text(storage, style="dim").append(_marks(results.place_notes), style="yellow"))
 
 

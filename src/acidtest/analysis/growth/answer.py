@@ -146,8 +146,8 @@ class GrowthAnswer:
         doubts = self._doubts(size, interval, spans)
         figures = [_rate(model.fit.at(x)) for model in holding]
         if max(figures) > APART * min(figures):
-            said = f"the plausible models say {min(figures):.4g} to {max(figures):.4g}: which law holds is not shown"
-            doubts.insert(0, said)
+            doubt = f"the plausible models say {min(figures):.4g} to {max(figures):.4g}: which law holds is not shown"
+            doubts.insert(0, doubt)
         return Prediction(size, _rate(best.fit.at(x)), interval, best.name, spans, tuple(doubts))
 
     def by(self, model: Model, size: float) -> float:
@@ -184,21 +184,21 @@ class GrowthAnswer:
         return None
 
     def _doubts(self, size: float, interval: Interval, spans: float) -> list[str]:
-        found = []
+        doubts = []
         tested = 1.0 if any(model.forecast_error is not None for model in self.models) else 0.0
         if not tested:
-            found.append("no forecast of these sizes could be tested, so the interval has the curves' own error alone")
+            doubts.append("no forecast of these sizes could be tested, so the interval has the curves' own error alone")
         elif spans > tested:
-            found.append(
+            doubts.append(
                 f"it looks {spans:.2g} times as far ahead, in doublings, as was measured, further than any forecast "
                 "could be tested"
             )
         ahead = [one.name for one in self.series.landmarks if self.sizes[-1].bytes < one.bytes <= size]
         if ahead:
-            found.append(f"between the largest size and this one lies {' and '.join(ahead)}, not seen yet")
+            doubts.append(f"between the largest size and this one lies {' and '.join(ahead)}, not seen yet")
         if interval.high > WIDE * interval.low:
-            found.append("the interval is so wide that it says little")
-        return found
+            doubts.append("the interval is so wide that it says little")
+        return doubts
 
 
 def analyse(series: Series) -> GrowthAnswer:
@@ -221,8 +221,8 @@ def analyse(series: Series) -> GrowthAnswer:
         nothing = Knee("cannot tell", None, None, None, None, None, None, None, refused)
         return GrowthAnswer(series, sizes, None, None, nothing, None, (), refused)
     z = np.log(medians)
-    found = knees.find(x, z)
-    shown = found if found is not None and found.p <= ALPHA else None
+    knee = knees.find(x, z)
+    shown = knee if knee is not None and knee.p <= ALPHA else None
     memory = next((float(np.log2(one.bytes / points[0].bytes)) for one in series.landmarks if one.name == MEMORY), None)
     misses = cache_misses(_reads(sizes, x), memory)
     straight = fit(POWER, x, z)
@@ -236,7 +236,7 @@ def analyse(series: Series) -> GrowthAnswer:
         sizes,
         _loss(points, around),
         _per_doubling(x, z, straight),
-        _knee(points, x, z, found),
+        _knee(points, x, z, knee),
         None if shown else _step(points, x, z),
         tuple(models(x, z, shown, misses)) if len(points) >= SIZES_FOR_PREDICTION else (),
         None,
@@ -286,8 +286,8 @@ def _rate(z: float) -> float:
     return float(np.exp(min(z, 700.0)))
 
 
-def _scatter(found: Fit) -> float:
-    return found.scatter
+def _scatter(fitted: Fit) -> float:
+    return fitted.scatter
 
 
 def _loss(points: Sequence[SizePoint], around: Fit | None) -> Estimate:
@@ -312,8 +312,8 @@ def _per_doubling(x: Floats, z: Floats, straight: Fit | None) -> Estimate:
     return Estimate(_lost(slope), Interval(_lost(slope + half), _lost(slope - half)))
 
 
-def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, found: knees.Found | None) -> Knee:
-    if found is None:
+def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, knee: knees.Found | None) -> Knee:
+    if knee is None:
         reason = f"a knee takes {knees.SIZES_FOR_KNEE} sizes to show, {len(points)} were measured"
         return Knee("cannot tell", None, None, None, None, None, None, None, reason)
 
@@ -321,19 +321,19 @@ def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, found: knees.Found 
         return float(points[0].bytes * 2**doublings)
 
     searched = Interval(*map(at, knees.searched(x)))
-    if found.p > ALPHA:
-        return Knee("no knee shown", None, None, None, found.p, searched, None, None, None)
-    below, above = x <= found.at, x >= found.at
+    if knee.p > ALPHA:
+        return Knee("no knee shown", None, None, None, knee.p, searched, None, None, None)
+    below, above = x <= knee.at, x >= knee.at
     before, after = (_lost(line(x[side], z[side])[1]) for side in (below, above))
-    interval = Interval(at(found.low), at(found.high))
-    return Knee("knee", at(found.at), interval, found.shape, found.p, searched, before, after, None)
+    interval = Interval(at(knee.low), at(knee.high))
+    return Knee("knee", at(knee.at), interval, knee.shape, knee.p, searched, before, after, None)
 
 
 def _step(points: Sequence[SizePoint], x: Floats, z: Floats) -> Step | None:
-    found = knees.sharpest_step(x, z)
-    if found is None or found.p > ALPHA:
+    step = knees.sharpest_step(x, z)
+    if step is None or step.p > ALPHA:
         return None
-    return Step(points[found.after].bytes, points[found.after + 1].bytes, found.share, found.p)
+    return Step(points[step.after].bytes, points[step.after + 1].bytes, step.share, step.p)
 
 
 def _memory(landmark: Landmark) -> str:

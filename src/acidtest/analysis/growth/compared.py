@@ -43,22 +43,22 @@ def compare(one: Series, other: Series) -> list[RatioAt]:
     no interval; never beyond its smallest and largest. A rate of zero has no ratio.
     """
     points = sorted(other.points, key=lambda point: point.bytes)
-    found = []
+    ratios = []
     for point in sorted(one.points, key=lambda point: point.bytes):
         near = min(points, key=lambda there: abs(np.log(there.bytes / point.bytes)))
         if _alike(near, point):
-            found.append(RatioAt(point.bytes, ratio(point.rates, near.rates)))
+            ratios.append(RatioAt(point.bytes, ratio(point.rates, near.rates)))
         elif points[0].bytes < point.bytes < points[-1].bytes and (between := _between(points, point)):
             mine = float(np.median(point.rates))
-            said = "interpolated: the other series has no such size"
-            found.append(RatioAt(point.bytes, Summary(len(point.rates), mine / between, None, said), True))
-    return found
+            reason = "interpolated: the other series has no such size"
+            ratios.append(RatioAt(point.bytes, Summary(len(point.rates), mine / between, None, reason), True))
+    return ratios
 
 
-def pairs(found: Sequence[Series]) -> list[Pair]:
+def pairs(series: Sequence[Series]) -> list[Pair]:
     """Pairs of series of one engine and workload that differ in a single factor, at the sizes that both reached."""
     paired = []
-    for first, second in combinations(found, 2):
+    for first, second in combinations(series, 2):
         if first.recorded is None or second.recorded is None:
             continue
         levels, others = first.recorded.levels, second.recorded.levels

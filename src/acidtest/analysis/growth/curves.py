@@ -88,7 +88,7 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
         key=lambda start: float(((curve.at(start, all_x) - all_z) ** 2).sum()),
     )
     inside = np.clip(begin, low + HELD / 10, high - HELD / 10)
-    found = scipy.optimize.least_squares(
+    solution = scipy.optimize.least_squares(
         lambda values: curve.at(values, all_x) - all_z,
         inside,
         jac=lambda values: _jacobian(curve, values, all_x),
@@ -96,7 +96,7 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
         x_scale="jac",
         max_nfev=60,
     )
-    values = found.x if 2 * found.cost <= ((curve.at(begin, all_x) - all_z) ** 2).sum() else begin
+    values = solution.x if 2 * solution.cost <= ((curve.at(begin, all_x) - all_z) ** 2).sum() else begin
     left = float(((curve.at(values, x) - z) ** 2).sum())
     slopes = _jacobian(curve, values, all_x)
     # A parameter at its bound is not free; one that the sizes say nothing of has no column.

@@ -61,18 +61,18 @@ def models(x: Floats, z: Floats, knee: Found | None, misses: Curve) -> list[Mode
     A curve is plausible unless its squared errors exceed the best one's by more than so few origins' chance (F at 5 %).
     """
     curves = [PIECEWISE, misses] if knee else [CONSTANT, POWER, LOGARITHMIC, LOGARITHMIC_TIME, PIECEWISE, misses]
-    fitted = [found for curve in curves if (found := fit(curve, x, z)) and found.freedom >= FREEDOM]
-    seen = _seen(x, knee)
-    errors = [_foretold(found, x, z, seen) for found in fitted]
-    if not seen or not fitted:
-        return [Model(found, None, 1.0, True) for found in sorted(fitted, key=lambda found: found.scatter)]
+    fitted = [one for curve in curves if (one := fit(curve, x, z)) and one.freedom >= FREEDOM]
+    origins = _seen(x, knee)
+    errors = [_foretold(one, x, z, origins) for one in fitted]
+    if not origins or not fitted:
+        return [Model(one, None, 1.0, True) for one in sorted(fitted, key=lambda one: one.scatter)]
     squares = [max(float((missed**2).mean()), EXACT) for missed, _ in errors]
-    bearable = min(squares) * float(scipy.stats.f.ppf(0.95, len(seen), len(seen)))
-    found_models = [
-        Model(found, float(np.sqrt(square)), _widening(*error), square <= bearable)
-        for found, square, error in zip(fitted, squares, errors, strict=True)
+    bearable = min(squares) * float(scipy.stats.f.ppf(0.95, len(origins), len(origins)))
+    judged = [
+        Model(one, float(np.sqrt(square)), _widening(*error), square <= bearable)
+        for one, square, error in zip(fitted, squares, errors, strict=True)
     ]
-    return sorted(found_models, key=lambda model: model.forecast_error or 0.0)
+    return sorted(judged, key=lambda model: model.forecast_error or 0.0)
 
 
 def _seen(x: Floats, knee: Found | None) -> Sequence[int]:
@@ -87,25 +87,25 @@ def _seen(x: Floats, knee: Found | None) -> Sequence[int]:
     return [int(origins[n]) for n in chosen]
 
 
-def _foretold(found: Fit, x: Floats, z: Floats, origins: Sequence[int]) -> tuple[Floats, Floats]:
+def _foretold(fitted: Fit, x: Floats, z: Floats, origins: Sequence[int]) -> tuple[Floats, Floats]:
     """Errors of all forecasts, and the standard errors that the curve gave for them with its scatter over all sizes.
 
     From so few sizes that the curve cannot be fitted, its simpler one foretells.
     """
-    missed, said = [], []
+    missed, standard_errors = [], []
     for origin in origins:
-        curve: Curve | None = found.curve
+        curve: Curve | None = fitted.curve
         early = None
         while curve is not None and (early := fit(curve, x[:origin], z[:origin])) is None:
             curve = curve.simpler
         assert early is not None
         for target in range(origin, len(x)):
             missed.append(z[target] - early.at(x[target]))
-            said.append(early.error(x[target], found.scatter))
-    return np.array(missed), np.array(said)
+            standard_errors.append(early.error(x[target], fitted.scatter))
+    return np.array(missed), np.array(standard_errors)
 
 
-def _widening(missed: Floats, said: Floats) -> float:
-    if not (said > 0).all():
+def _widening(missed: Floats, standard_errors: Floats) -> float:
+    if not (standard_errors > 0).all():
         return 1.0
-    return max(1.0, float(np.sqrt(((missed / said) ** 2).mean())))
+    return max(1.0, float(np.sqrt(((missed / standard_errors) ** 2).mean())))

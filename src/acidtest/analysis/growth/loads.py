@@ -41,10 +41,10 @@ def load_curve(sizes: Sequence[RecordedSize]) -> list[list[LoadPoint]]:
 def _thinned(loaded: DatabaseSize) -> list[tuple[float, float]]:
     """Times and sizes: the load's start, its samples, its end."""
     whole_s = loaded.load_s or 0.0
-    found = [(0.0, float(loaded.bytes_before or 0))]
+    points = [(0.0, float(loaded.bytes_before or 0))]
     for sample in loaded.load:
-        if sample.at_s >= found[-1][0] + whole_s / PIECES:
-            found.append((sample.at_s, float(sample.bytes)))
-    if whole_s > found[-1][0] + whole_s / PIECES / 2:
-        found.append((whole_s, float(loaded.bytes)))
-    return found
+        if sample.at_s >= points[-1][0] + whole_s / PIECES:
+            points.append((sample.at_s, float(sample.bytes)))
+    if whole_s > points[-1][0] + whole_s / PIECES / 2:
+        points.append((whole_s, float(loaded.bytes)))
+    return points

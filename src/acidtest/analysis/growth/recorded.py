@@ -29,17 +29,17 @@ def recorded(header: Header, rows: Sequence[Row], memory_bytes: float | None = N
     for row in rows:
         groups.setdefault(tuple((f, level) for f, level in row.levels.items() if f != SIZE), []).append(row)
     keys = [dict(key) for key in groups]
-    told_apart = [f for f in (keys[0] if keys else {}) if len({key.get(f) for key in keys}) > 1]
-    found = []
+    varying = [f for f in (keys[0] if keys else {}) if len({key.get(f) for key in keys}) > 1]
+    series = []
     for key, members in zip(keys, groups.values(), strict=True):
-        name = ", ".join(key[f] for f in told_apart if key[f] != NOT_APPLICABLE) or members[0].engine
+        name = ", ".join(key[f] for f in varying if key[f] != NOT_APPLICABLE) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
         sizes = tuple(_size(name, row) for row in members)
         points = sorted((one.point for one in sizes if one.point), key=lambda point: point.bytes)
         beside = Recorded(members[0].workload, key, sizes, never, asked.get("load") == "fresh")
-        found.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))
-    return found
+        series.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))
+    return series
 
 
 def _size(series: str, row: Row) -> RecordedSize:
@@ -73,10 +73,10 @@ def _landmarks(sizes: Sequence[RecordedSize], memory_bytes: float | None) -> lis
     first = next((recording for one in sizes if one.point for recording in one.row.done), None)
     if first is None:
         return []
-    found = [Landmark(MEMORY, memory_bytes or _memory(first))]
+    landmarks = [Landmark(MEMORY, memory_bytes or _memory(first))]
     if first.memory and first.memory.cache_bytes:
-        found.append(Landmark(CACHE, first.memory.cache_bytes))
-    return found + _deeper(sizes)
+        landmarks.append(Landmark(CACHE, first.memory.cache_bytes))
+    return landmarks + _deeper(sizes)
 
 
 def _memory(one: Recording) -> float:
@@ -89,11 +89,11 @@ def _memory(one: Recording) -> float:
 
 def _deeper(sizes: Sequence[RecordedSize]) -> list[Landmark]:
     known = [(one.bytes, one.statistics) for one in sizes if one.bytes is not None and one.statistics]
-    found = []
+    landmarks = []
     for (bytes_before, before), (bytes_after, after) in itertools.pairwise(sorted(known, key=lambda one: one[0])):
         if deeper := [index for index, _ in levels_gained(before, after)]:
             first, *others = deeper
             more = f" and {len(others)} more" if others else ""
             name = f"depth {first.depth} of {first.table}'s {first.name}{more}"
-            found.append(Landmark(name, float(np.sqrt(bytes_before * bytes_after))))
-    return found
+            landmarks.append(Landmark(name, float(np.sqrt(bytes_before * bytes_after))))
+    return landmarks

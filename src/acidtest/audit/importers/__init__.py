@@ -35,10 +35,10 @@ FILES_MAX = 100_000
 @cache
 def importers() -> tuple[Importer, ...]:
     """Every ``Importer`` at the top of a module of this package."""
-    found = []
+    known = []
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
-        found += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
-    return tuple({id(one): one for one in found}.values())
+        known += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
+    return tuple({id(one): one for one in known}.values())
 
 
 def read(root: Path) -> Bench:
@@ -52,7 +52,7 @@ def read(root: Path) -> Bench:
         if number == FILES_MAX:
             raise BadInput(f"{root}: holds more than {FILES_MAX:,} files", "give the benchmark's own directory")
         try:
-            kind, found = _import(file)
+            kind, of_file = _import(file)
         except Broken as error:
             broken.append(Evidence(str(error), file.name, error.line))
         except OSError as error:
@@ -62,7 +62,7 @@ def read(root: Path) -> Bench:
                 understood.append((file.name, kind))
             else:
                 unread.append(file.name)
-            parts += [(file.name, part) for part in found]
+            parts += [(file.name, part) for part in of_file]
     return Bench(
         sides=_sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
@@ -103,10 +103,10 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
     for importer in importers():
         if kind and not importer.beside:
             continue
-        found = importer.read(file)
-        if found is None:
+        of_kind = importer.read(file)
+        if of_kind is None:
             continue
-        parts += found
+        parts += of_kind
         if importer.beside:
             other = other or importer.kind
         else:

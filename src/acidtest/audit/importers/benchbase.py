@@ -43,29 +43,29 @@ RAW_HEAD = "Transaction Type Index,Transaction Name,"
 def _summary(file: File) -> Sequence[Published] | None:
     if b'"Throughput (requests/second)"' not in file.head or file.head.lstrip()[:1] != b"{":
         return None
-    said = table(load(file))
-    throughput, goodput = (number(said.get(f"{name} (requests/second)")) for name in ("Throughput", "Goodput"))
+    summary = table(load(file))
+    throughput, goodput = (number(summary.get(f"{name} (requests/second)")) for name in ("Throughput", "Goodput"))
     if throughput is None:
         raise Broken("is a summary of BenchBase without a throughput")
-    elapsed = number(said.get("Elapsed Time (nanoseconds)"))
-    distribution = table(said.get("Latency Distribution"))
+    elapsed = number(summary.get("Elapsed Time (nanoseconds)"))
+    distribution = table(summary.get("Latency Distribution"))
     latency = {name: number(distribution.get(key)) for name, key in LATENCIES}
     asked, warmup = _configuration(file)
     return [
         Published(
             file.at(_line(file, '"Throughput (requests/second)"')),
             "benchbase",
-            f"{said.get('Benchmark Type', '')} {file.base}"[:200].strip(),
+            f"{summary.get('Benchmark Type', '')} {file.base}"[:200].strip(),
             rate=throughput if goodput is None else goodput,
             attempts=throughput,
-            terminals=whole(said.get("terminals")),
+            terminals=whole(summary.get("terminals")),
             measured_s=elapsed / 1e9 if elapsed else None,
             warmup_s=warmup,
             asked_rate=asked,
             latency_ms={name: value / 1000 for name, value in figures(latency).items()},
             latency_from="actual start",
-            engine=ENGINES.get(str(said.get("DBMS Type", "")).upper()),
-            warehouses=whole(said.get("scalefactor")) if said.get("Benchmark Type") == "tpcc" else None,
+            engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
+            warehouses=whole(summary.get("scalefactor")) if summary.get("Benchmark Type") == "tpcc" else None,
         )
     ]
 

@@ -29,8 +29,8 @@ def _read(file: File) -> Sequence[Binary] | None:
     with file.path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         if engine == "mysql" and MARIADB.search(raw):
             engine = "mariadb"
-        found = VERSIONS[engine].search(raw)
-        version = found[1].decode() if found else ""
+        match = VERSIONS[engine].search(raw)
+        version = match[1].decode() if match else ""
         debug = DEBUG.search(raw) is not None
         try:
             if file.head[:2] == b"MZ":

@@ -33,12 +33,12 @@ MEMORY = (
 
 def _claims(file: File) -> Iterator[Claim]:
     for number, line in enumerate(file.lines, start=1):
-        said, where = line[:LINE_MAX], file.at(number)
-        text = " ".join(said.split())[:200]
-        if DRIVE.search(said):
+        head, where = line[:LINE_MAX], file.at(number)
+        text = " ".join(head.split())[:200]
+        if DRIVE.search(head):
             yield Claim(where, "drive test", text)
         for patterns, about in ((DATABASE, "database size"), (MEMORY, "memory")):
-            match = next((found for pattern in patterns if (found := pattern.search(said))), None)
+            match = next(filter(None, (pattern.search(head) for pattern in patterns)), None)
             if match:
                 number_of = match[1].replace(",", ".")
                 memory = about == "memory"  # counted in powers of two, as databases are not

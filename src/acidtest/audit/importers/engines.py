@@ -28,14 +28,14 @@ ODS_SERIES = {
 
 def homes(names: Iterable[str]) -> set[str]:
     """The folders that hold one engine each, given the names of all programs and configurations."""
-    found = set()
+    folders = set()
     for name in names:
         home = PurePosixPath(name).parent
         while home.name.lower() in INNER and home.parent != home:
             home = home.parent
-        found.add(home)
+        folders.add(home)
     # One within another is a part of that installation; but the kit's own folder holds them all and is none of them.
-    whole = {home for home in found if not any(above in found for above in home.parents if str(above) != ".")}
+    whole = {home for home in folders if not any(above in folders for above in home.parents if str(above) != ".")}
     return {str(home) for home in whole if str(home) != "." or len(whole) == 1}
 
 

@@ -44,24 +44,24 @@ def _job(job: dict[str, Any], options: dict[str, Any], file: File, begin: int) -
         _option(options, key) == 1 for key in ("fsync", "fdatasync")
     )
     for key, unit in UNITS:
-        said = table(job.get(key))
-        if number(said.get("total_ios", said.get("io_bytes"))):
-            runtime = number(said.get("runtime"))
+        section = table(job.get(key))
+        if number(section.get("total_ios", section.get("io_bytes"))):
+            runtime = number(section.get("runtime"))
             asked = number(str(options.get("rate_iops", "")).split(",")[0])
             yield Published(
                 where,
                 "fio",
                 f"{name} {key}",
-                rate=number(said.get("iops")),
+                rate=number(section.get("iops")),
                 terminals=terminals,
                 measured_s=runtime / 1000 if runtime else None,
                 warmup_s=number(str(options.get("ramp_time", "")).removesuffix("s")),
                 asked_rate=asked * (jobs or 1) if asked else None,
-                latency_ms=_latencies(said, "clat"),
+                latency_ms=_latencies(section, "clat"),
                 latency_from="actual start",
                 unit=unit,
                 flushed=flushed and unit == "writes",
-                ceiling_ms=CEILING_MS["ns" if "clat_ns" in said else "us"],
+                ceiling_ms=CEILING_MS["ns" if "clat_ns" in section else "us"],
             )
     sync = table(job.get("sync"))
     count = whole(sync.get("total_ios"))
@@ -84,13 +84,13 @@ def _option(options: dict[str, Any], name: str) -> int | None:
     return whole(options.get(name))
 
 
-def _latencies(said: dict[str, Any], name: str) -> dict[str, float]:
+def _latencies(section: dict[str, Any], name: str) -> dict[str, float]:
     """In milliseconds; up to 2.99 fio wrote microseconds."""
-    of, scale = (table(said[f"{name}_ns"]), 1e6) if f"{name}_ns" in said else (table(said.get(name)), 1e3)
+    of, scale = (table(section[f"{name}_ns"]), 1e6) if f"{name}_ns" in section else (table(section.get(name)), 1e3)
     percentile = table(of.get("percentile"))
-    found = {"mean": number(of.get("mean")), "max": number(of.get("max"))}
-    found |= {short: number(percentile.get(key)) for short, key in PERCENTILES}
-    return {key: value / scale for key, value in figures(found).items() if value}
+    latencies = {"mean": number(of.get("mean")), "max": number(of.get("max"))}
+    latencies |= {short: number(percentile.get(key)) for short, key in PERCENTILES}
+    return {key: value / scale for key, value in figures(latencies).items() if value}
 
 
 IMPORTER = Importer("fio JSON", _read)

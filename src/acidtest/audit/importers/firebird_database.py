@@ -42,7 +42,7 @@ def _gstat(file: File) -> Sequence[Database] | None:
     """Output of ``gstat -h`` or ``gstat -a``; the size is then that of all data pages, a lower bound."""
     if gstat.HEADER.encode() not in file.head:
         return None
-    said: dict[str, str] = {}
+    header: dict[str, str] = {}
     lines: dict[str, int] = {}
     name, pages = "", 0
     first = 1
@@ -52,12 +52,12 @@ def _gstat(file: File) -> Sequence[Database] | None:
         elif match := gstat.DATA_PAGES.match(line):
             pages += int(match[1])
         elif match := gstat.HEADER_LINE.fullmatch(line):
-            said.setdefault(match[1], match[2])
+            header.setdefault(match[1], match[2])
             lines.setdefault(match[1], number)
     try:
-        page_bytes = int(said["Page size"])
-        major, minor = map(int, said["ODS version"].split("."))
-        buffers = int(said["Page buffers"])
+        page_bytes = int(header["Page size"])
+        major, minor = map(int, header["ODS version"].split("."))
+        buffers = int(header["Page buffers"])
         if not (
             0 < page_bytes <= PAGE_BYTES_MAX and 0 <= buffers < BUFFERS_END and 0 < major < 100 and 0 <= minor < 100
         ):
@@ -73,7 +73,7 @@ def _gstat(file: File) -> Sequence[Database] | None:
             bytes=pages * page_bytes or None,
             page_bytes=page_bytes,
             page_buffers=buffers,
-            forced_writes="force write" in said.get("Attributes", ""),
+            forced_writes="force write" in header.get("Attributes", ""),
             places=tuple((what, file.at(lines[name])) for name, what in SAID.items() if name in lines),
         )
     ]

@@ -26,15 +26,15 @@ def _read(file: File) -> Sequence[LogEntry] | None:
 
 def entries(lines: Iterable[str], at: Callable[[int], Where]) -> list[LogEntry]:
     """One of each kind: its first entry, and how many there are; ``at`` is where a line stands, from 1."""
-    found: dict[str, LogEntry] = {}
+    by_kind: dict[str, LogEntry] = {}
     begin, entry = 1, ""
 
     def end() -> None:
         kind = next((name for name, pattern in KINDS if pattern.search(entry)), None)
         if kind:
-            before = found.get(kind)
+            before = by_kind.get(kind)
             text = " ".join(entry.split())[:300]
-            found[kind] = LogEntry(
+            by_kind[kind] = LogEntry(
                 before.where if before else at(begin), "firebird", kind, before.text if before else text,
                 before.count + 1 if before else 1,
             )  # fmt: skip
@@ -46,7 +46,7 @@ def entries(lines: Iterable[str], at: Callable[[int], Where]) -> list[LogEntry]:
         else:
             entry += line + "\n" if len(entry) < 8192 else ""
     end()
-    return list(found.values())
+    return list(by_kind.values())
 
 
 IMPORTER = Importer("firebird.log", _read)

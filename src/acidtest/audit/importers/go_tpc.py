@@ -66,23 +66,23 @@ def _read(file: File) -> Sequence[Published | Statement] | None:
     whole = [run for run in runs if run.summary]
     if not whole and not runs[-1].current:
         raise Broken("is go-tpc's output without a figure")
-    found: list[Published | Statement] = [_published(run, file) for run in whole or runs]
-    found += [
+    parts: list[Published | Statement] = [_published(run, file) for run in whole or runs]
+    parts += [
         Statement(file.at(run.line), "tpc-word", f"tpmC: {run.total[0]:,.1f}", run.total[0])
         for run in whole
         if run.total
     ]
-    return found
+    return parts
 
 
 def _measured(line: str) -> list[tuple[str, str, dict[str, float]]]:
     """What one line says: the phase, the operation, and its figures. A line of JSON says it of all operations."""
     if match := PLAIN.fullmatch(line):
-        said = (one.partition(": ") for one in match[3].split(", "))
-        return [(match[1], match[2], figures({name.strip(): number(value) for name, _, value in said}))]
+        pairs = (one.partition(": ") for one in match[3].split(", "))
+        return [(match[1], match[2], figures({name.strip(): number(value) for name, _, value in pairs}))]
     if match := TABLE.fullmatch(line):
-        said_by = zip(COLUMNS, match[3].split("|"), strict=False)
-        return [(match[1], match[2], figures({name: number(value) for name, value in said_by}))]
+        columns = zip(COLUMNS, match[3].split("|"), strict=False)
+        return [(match[1], match[2], figures({name: number(value) for name, value in columns}))]
     if line.startswith("[{") and '"Prefix"' in line:
         try:
             of = rows(json.loads(line))
@@ -95,20 +95,20 @@ def _measured(line: str) -> list[tuple[str, str, dict[str, float]]]:
 
 def _json_total(line: str, at: int) -> tuple[float, float | None, float] | None:
     try:
-        said = rows(json.loads(line))
+        totals = rows(json.loads(line))
     except (ValueError, RecursionError):
         raise Broken("holds a total of go-tpc that is no JSON", at) from None
-    if not said:
+    if not totals:
         return None
-    new_orders, efficiency = number(said[0].get("tpmC")), number(str(said[0].get("efficiency", "")).rstrip("%"))
-    return None if new_orders is None else (new_orders, number(said[0].get("tpmTotal")), efficiency or 0.0)
+    new_orders, efficiency = number(totals[0].get("tpmC")), number(str(totals[0].get("efficiency", "")).rstrip("%"))
+    return None if new_orders is None else (new_orders, number(totals[0].get("tpmTotal")), efficiency or 0.0)
 
 
 def _published(run: _Run, file: File) -> Published:
     new_order = run.summary.get("NEW_ORDER", {})
-    good = {name: said for name, said in run.summary.items() if not name.endswith("_ERR")}
-    failed = [said.get("Count", 0.0) for name, said in run.summary.items() if name.endswith("_ERR")]
-    tpm = (run.total[1] if run.total else None) or sum(said.get("TPM", 0.0) for said in good.values())
+    good = {name: values for name, values in run.summary.items() if not name.endswith("_ERR")}
+    failed = [values.get("Count", 0.0) for name, values in run.summary.items() if name.endswith("_ERR")]
+    tpm = (run.total[1] if run.total else None) or sum(values.get("TPM", 0.0) for values in good.values())
     nopm = run.total[0] if run.total else new_order.get("TPM")
     efficiency = run.total[2] if run.total else 0.0
     return Published(

@@ -39,7 +39,7 @@ REPORT = b"hammerdb-job-report-v1"
 def _log(file: File) -> Sequence[Published] | None:
     if file.head.lstrip()[:1] == b"{" or not any(HINT.search(line) for line in file.first_lines):
         return None
-    found: list[Published] = []
+    runs: list[Published] = []
     facts: dict[str, int] = {}
     failed = begun = 0
     summed, procedure = False, ""
@@ -51,10 +51,10 @@ def _log(file: File) -> Sequence[Published] | None:
                 begun = at if name == "period" else begun
         failed += FAILED.search(line) is not None
         if match := RESULT.search(line):
-            found.append(_result(file, at, float(match[1]), float(match[2]), match[3], facts))
+            runs.append(_result(file, at, float(match[1]), float(match[2]), match[3], facts))
             begun = 0
         elif match := RESULT_OLD.search(line):
-            found.append(_result(file, at, float(match[3]), float(match[1]), match[2], facts))
+            runs.append(_result(file, at, float(match[3]), float(match[1]), match[2], facts))
             begun = 0
         elif SUMMARY.search(line):
             summed, procedure, profile = True, "", {}
@@ -65,13 +65,13 @@ def _log(file: File) -> Sequence[Published] | None:
         elif summed and procedure == NEW_ORDER:
             profile |= {SHORT[name]: float(value) for name, value in PROFILED.findall(line)}
     if profile:
-        last = found.pop() if found else Published(file.at(1), "hammerdb", file.base)
-        found.append(replace(last, latency_ms=profile, latency_from="actual start"))
-    if not found and begun:
+        last = runs.pop() if runs else Published(file.at(1), "hammerdb", file.base)
+        runs.append(replace(last, latency_ms=profile, latency_from="actual start"))
+    if not runs and begun:
         raise Broken("is HammerDB's log of a timed test that ends before its result", begun)
-    if failed and found:
-        found[-1] = replace(found[-1], errors=failed)
-    return found
+    if failed and runs:
+        runs[-1] = replace(runs[-1], errors=failed)
+    return runs
 
 
 def _result(file: File, at: int, nopm: float, tpm: float, engine: str, facts: dict[str, int]) -> Published:
@@ -101,14 +101,14 @@ def _json(file: File) -> Sequence[Published] | None:
     return None
 
 
-def _report(said: dict[str, Any], file: File) -> Published:
-    job, asked, result = (table(said.get(key)) for key in ("job", "benchmark_config", "result"))
+def _report(report: dict[str, Any], file: File) -> Published:
+    job, asked, result = (table(report.get(key)) for key in ("job", "benchmark_config", "result"))
     nopm, tpm = number(result.get("nopm")), number(result.get("tpm"))
     ramp_up, duration = number(asked.get("rampup_minutes")), number(asked.get("duration_minutes"))
     times = next(
-        (one for one in rows(table(said.get("response_times")).get("rows")) if one.get("name") == NEW_ORDER), {}
+        (one for one in rows(table(report.get("response_times")).get("rows")) if one.get("name") == NEW_ORDER), {}
     )
-    series, interval = _counted(said, ramp_up or 0.0, duration)
+    series, interval = _counted(report, ramp_up or 0.0, duration)
     at = file.text.find('"nopm"')
     return Published(
         file.at(file.text.count("\n", 0, at) + 1 if at >= 0 else 1),
@@ -129,14 +129,14 @@ def _report(said: dict[str, Any], file: File) -> Published:
     )
 
 
-def _timing(said: dict[str, Any]) -> dict[str, float]:
+def _timing(row: dict[str, Any]) -> dict[str, float]:
     names = (("mean", "avg_ms"), ("p50", "p50_ms"), ("p95", "p95_ms"), ("p99", "p99_ms"), ("max", "max_ms"))
-    return figures({name: number(said.get(key)) for name, key in names})
+    return figures({name: number(row.get(key)) for name, key in names})
 
 
-def _counted(said: dict[str, Any], ramp_up: float, duration: float | None) -> tuple[tuple[float, ...], float]:
+def _counted(report: dict[str, Any], ramp_up: float, duration: float | None) -> tuple[tuple[float, ...], float]:
     """Its count of transactions a second over the timed period, and how far apart the points lie."""
-    counted = rows(table(said.get("transaction_count")).get("series"))
+    counted = rows(table(report.get("transaction_count")).get("series"))
     points = list(_points(rows(counted[0].get("points")))) if counted else []
     if len(points) < 3 or duration is None or ramp_up + duration > SERIES_MAX:
         return (), 1.0

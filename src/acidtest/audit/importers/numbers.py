@@ -26,13 +26,13 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    found = number(value)
-    return None if found is None else int(found)
+    amount = number(value)
+    return None if amount is None else int(amount)
 
 
-def figures(found: dict[str, float | None]) -> dict[str, float]:
+def figures(values: dict[str, float | None]) -> dict[str, float]:
     """Those that are known."""
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def load(file: File, begin: int = 0) -> Any:
@@ -73,14 +73,14 @@ class Latencies:
         """ "mean", "p50", "p95", "p99" and "max"; empty without any."""
         if not self._count:
             return {}
-        found = {"mean": self._sum / self._count, "max": self._max}
+        by_name = {"mean": self._sum / self._count, "max": self._max}
         wanted = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)]
-        seen = 0
+        counted = 0
         for step in sorted(self._steps):
-            seen += self._steps[step]
-            while wanted and seen >= wanted[0][1] * self._count:
-                found[wanted.pop(0)[0]] = min(2 ** (step / STEPS), self._max)
-        return found
+            counted += self._steps[step]
+            while wanted and counted >= wanted[0][1] * self._count:
+                by_name[wanted.pop(0)[0]] = min(2 ** (step / STEPS), self._max)
+        return by_name
 
 
 class PerSecond:

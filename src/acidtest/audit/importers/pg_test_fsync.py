@@ -19,12 +19,12 @@ def _read(file: File) -> Sequence[Published] | None:
         return None
     if not any(SECTION.fullmatch(line) for line in file.first_lines):
         return None
-    found: list[Published] = []
+    published: list[Published] = []
     section = ""
     for number, line in enumerate(file.stream(), start=1):
         if match := LINE.fullmatch(line):
             rate, unflushed = float(match[2]), UNFLUSHED.match(section) is not None
-            found.append(
+            published.append(
                 Published(
                     file.at(number),
                     "pg_test_fsync",
@@ -38,9 +38,9 @@ def _read(file: File) -> Sequence[Published] | None:
             )
         elif match := SECTION.fullmatch(line):
             section = match[1][:100]
-    if not found:
+    if not published:
         raise Broken("is pg_test_fsync's output without a figure")
-    return found
+    return published
 
 
 IMPORTER = Importer("pg_test_fsync output", _read)

@@ -34,12 +34,12 @@ class _Run:
 
     line: int = 0
     script: str = ""
-    found: dict[str, float] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
     progress: list[tuple[float, float]] = field(default_factory=list)  # when, and its rate
 
     def published(self, file: File) -> Published:
-        found = self.found
-        rate, processed, failed = found.get("tps"), found.get("processed"), found.get("failed", 0.0)
+        values = self.values
+        rate, processed, failed = values.get("tps"), values.get("processed"), values.get("failed", 0.0)
         # From 15 on the rate is without those that failed.
         attempts = rate * (processed + failed) / processed if rate is not None and processed else None
         ends = [at for at, _ in self.progress]
@@ -49,15 +49,15 @@ class _Run:
             self.script or file.base,
             rate=rate,
             attempts=attempts,
-            terminals=_whole(found.get("clients")),
-            threads=_whole(found.get("threads")),
-            measured_s=found.get("duration_s") or (processed / rate if rate and processed else None),
-            latency_ms=figures({"mean": found.get("mean")}),
+            terminals=_whole(values.get("clients")),
+            threads=_whole(values.get("threads")),
+            measured_s=values.get("duration_s") or (processed / rate if rate and processed else None),
+            latency_ms=figures({"mean": values.get("mean")}),
             # Under --rate the time that a transaction is late counts as its own.
-            latency_from="scheduled start" if "lag" in found else "actual start",
-            errors=_whole(found.get("failed")),
-            skipped=_whole(found.get("skipped")),
-            retries=_whole(found.get("retries")),
+            latency_from="scheduled start" if "lag" in values else "actual start",
+            errors=_whole(values.get("failed")),
+            skipped=_whole(values.get("skipped")),
+            retries=_whole(values.get("retries")),
             series=tuple(one for _, one in self.progress),
             interval_s=(ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 and ends[-1] > ends[0] else 1.0,
             unit="reads" if "select only" in self.script.lower() else "transactions",
@@ -72,28 +72,28 @@ def _summary(file: File) -> Sequence[Published] | None:
     run = _Run()
     for number, line in enumerate(file.stream(), start=1):
         if match := PROGRESS.match(line):
-            if "tps" in run.found or (run.progress and float(match[1]) <= run.progress[-1][0]):
+            if "tps" in run.values or (run.progress and float(match[1]) <= run.progress[-1][0]):
                 run = _Run()
             if not run.line:
                 run.line = number
                 runs.append(run)
             run.progress.append((float(match[1]), float(match[2])))
             if ", lag " in match[4]:
-                run.found["lag"] = 0.0
+                run.values["lag"] = 0.0
         elif match := BEGIN.match(line):
-            if run.script or "tps" in run.found:
+            if run.script or "tps" in run.values:
                 run = _Run()
             if not run.line:
                 runs.append(run)
             run.line, run.script = number, match[1].strip()[:200]
         elif run.line and (match := TPS.match(line)):
-            if "including" not in match[2] or "tps" not in run.found:
-                run.found["tps"] = float(match[1])
+            if "including" not in match[2] or "tps" not in run.values:
+                run.values["tps"] = float(match[1])
         elif run.line:
             for name, pattern in FIGURES.items():
                 if match := pattern.match(line):
-                    run.found[name] = float(match[1])
-    whole = [run for run in runs if "tps" in run.found]
+                    run.values[name] = float(match[1])
+    whole = [run for run in runs if "tps" in run.values]
     if not whole and not any(run.progress for run in runs):
         raise Broken("is a summary of pgbench that ends before its rate", runs[-1].line if runs else None)
     return [run.published(file) for run in whole or runs]

@@ -52,18 +52,18 @@ def _read(file: File) -> Sequence[Routine] | None:
 def _routines(file: File) -> Iterator[Routine]:
     lines = (line if len(line) <= LINE_MAX else "" for line in file.lines)
     tokens = list(sql.tokens("\n".join(lines)[:TEXT_MAX]))
-    found, at = [], 0
+    bodies, at = [], 0
     while at < len(tokens):
         named = _head(tokens, at)
         if named is None:
             at += 1
             continue
         end = _end(tokens, named)
-        found.append((tokens[at].line, tokens[at:end], named - at))
+        bodies.append((tokens[at].line, tokens[at:end], named - at))
         at = max(end, at + 1)
     # A function that draws is itself a draw to those that call it.
-    drawing = frozenset(body[name].text for _, body, name in found if _answers(body, name))
-    for line, body, name in found:
+    drawing = frozenset(body[name].text for _, body, name in bodies if _answers(body, name))
+    for line, body, name in bodies:
         yield _Reader(file, drawing).routine(line, body, name)
 
 
@@ -300,9 +300,9 @@ class _Reader:
         )
 
     def _draw(self, tokens: Sequence[Token], n: int) -> Draw | None:
-        found = _drawn(tokens, n)
-        if found:
-            return Draw(self.file.at(tokens[n].line), *found)
+        drawn = _drawn(tokens, n)
+        if drawn:
+            return Draw(self.file.at(tokens[n].line), *drawn)
         if tokens[n].kind == "word" and tokens[n].text in self.drawing and _text(tokens, n + 1) == "(":
             return Draw(self.file.at(tokens[n].line), f"{tokens[n].text}()", "random")
         if tokens[n].text == "NEW" and _text(tokens, n + 1) == ".":
@@ -311,13 +311,13 @@ class _Reader:
 
     def _held(self, tokens: Sequence[Token], *, statement: bool = False) -> Draws:
         """What a value computed from ``tokens`` depends on; within a statement of SQL names may be columns."""
-        found: set[Draw] = set()
+        draws: set[Draw] = set()
         for n in range(len(tokens)):
             if draw := self._draw(tokens, n):
-                found.add(draw)
+                draws.add(draw)
             elif tokens[n].kind == "word" and self._is_variable(tokens, n, statement=statement):
-                found |= self.known.get(tokens[n].text, NONE)
-        return frozenset(found)
+                draws |= self.known.get(tokens[n].text, NONE)
+        return frozenset(draws)
 
     def _is_variable(self, tokens: Sequence[Token], n: int, *, statement: bool) -> bool:
         before = _text(tokens, n - 1)

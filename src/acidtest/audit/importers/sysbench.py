@@ -42,46 +42,46 @@ OLD = re.compile(r"\s*sysbench 0\.|\s*\[\s*[\d.]+s ?\] threads:")
 class _Run:
     line: int
     old: bool = False  # before 1.0
-    found: dict[str, float] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
     percentiles: dict[str, float] = field(default_factory=dict)
     series: list[tuple[float, float]] = field(default_factory=list)
     flushed: bool = False
     ended: bool = False
 
     def published(self, file: File) -> list[Published]:
-        found = self.found
+        values = self.values
         common = Published(
             file.at(self.line),
             "sysbench",
             file.base,
-            terminals=int(found["threads"]) if "threads" in found else None,
-            measured_s=found.get("measured_s"),
-            warmup_s=found.get("warmup_s"),
-            asked_rate=found.get("asked") or None,
-            latency_ms=figures({"mean": found.get("mean"), "max": found.get("max")}) | self.percentiles,
+            terminals=int(values["threads"]) if "threads" in values else None,
+            measured_s=values.get("measured_s"),
+            warmup_s=values.get("warmup_s"),
+            asked_rate=values.get("asked") or None,
+            latency_ms=figures({"mean": values.get("mean"), "max": values.get("max")}) | self.percentiles,
             # Under --rate an event's time begins when it is put in the queue (sb_timer_t.queue_time).
-            latency_from="scheduled start" if found.get("asked") else "actual start",
+            latency_from="scheduled start" if values.get("asked") else "actual start",
             ceiling_ms=None if self.old else CEILING_MS,
         )
         kinds: list[tuple[str, Literal["reads", "writes"]]] = [("reads_per_s", "reads"), ("writes_per_s", "writes")]
-        files = [(found[name], unit) for name, unit in kinds if found.get(name)]
+        files = [(values[name], unit) for name, unit in kinds if values.get(name)]
         if files:
             return [
                 replace(common, rate=rate, unit=unit, flushed=self.flushed and unit == "writes", name=f"fileio {unit}")
                 for rate, unit in files
             ]
-        if "rate" not in found:
+        if "rate" not in values:
             return []  # of the processor, of memory: no concern of a database
         ends = [at for at, _ in self.series]
         even = len(ends) > 1 and ends[-1] > ends[0]
         return [
             replace(
                 common,
-                rate=found["rate"],
-                errors=int(found["errors"]) if "errors" in found else None,
+                rate=values["rate"],
+                errors=int(values["errors"]) if "errors" in values else None,
                 series=tuple(rate for _, rate in self.series),
                 interval_s=(ends[-1] - ends[0]) / (len(ends) - 1) if even else 1.0,
-                unit="reads" if found.get("written") == 0 else "transactions",
+                unit="reads" if values.get("written") == 0 else "transactions",
             )
         ]
 
@@ -108,8 +108,8 @@ def _read(file: File) -> Sequence[Published] | None:
         elif not run.ended:
             for name, pattern in FIGURES.items():
                 if match := pattern.match(bare):
-                    run.found[name] = float(match[1])
-    if not any(run.ended or run.found.get("measured_s") for run in runs) and any(run.series for run in runs):
+                    run.values[name] = float(match[1])
+    if not any(run.ended or run.values.get("measured_s") for run in runs) and any(run.series for run in runs):
         raise Broken("is sysbench's output that ends before its summary", runs[-1].line)
     return [one for run in runs for one in run.published(file)]
 

@@ -14,12 +14,12 @@ from acidtest.audit.finding import SEVERITIES, Rule
 @cache
 def rules() -> tuple[Rule[Any], ...]:
     """All rules, the most severe first, then by name."""
-    found: dict[str, Rule[Any]] = {}
+    by_name: dict[str, Rule[Any]] = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         for one in vars(importlib.import_module(module.name)).values():
             if isinstance(one, Rule):
-                assert found.setdefault(one.name, one) is one, f"two rules are called {one.name}"
-    return tuple(sorted(found.values(), key=lambda one: (SEVERITIES.index(one.severity), one.name)))
+                assert by_name.setdefault(one.name, one) is one, f"two rules are called {one.name}"
+    return tuple(sorted(by_name.values(), key=lambda one: (SEVERITIES.index(one.severity), one.name)))
 
 
 def over(subject: type) -> tuple[Rule[Any], ...]:

@@ -37,8 +37,8 @@ def word_size(bench: Bench) -> Iterator[Found]:
     if len({binary.bits for _, binary in servers}) > 1:
         sizes = {side.name: (named(side), binary) for side, binary in servers}
         text = ", ".join(f"{name} is {binary.bits}-bit" for name, binary in sizes.values())
-        seen = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
-        yield Found(f"{text}.", seen)
+        evidence = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
+        yield Found(f"{text}.", evidence)
 
 
 @rule(
@@ -73,9 +73,9 @@ def old_build(bench: Bench) -> Iterator[Found]:
 )
 def debug_build(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        seen = tuple(binary.where.says("a debug build") for binary in side.binaries if binary.debug)
-        if seen:
-            yield Found(f"{named(side)} is a debug build.", seen)
+        evidence = tuple(binary.where.says("a debug build") for binary in side.binaries if binary.debug)
+        if evidence:
+            yield Found(f"{named(side)} is a debug build.", evidence)
 
 
 @rule(
@@ -111,10 +111,10 @@ def system_differs(bench: Bench) -> Iterator[Found]:
     yield from _differs(bench, systems, "{} is built for {}", lambda binary: f"built for {binary.system}")
 
 
-def _differs(bench: Bench, found: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:
-    known = [side for side in bench.sides if found[side.name]]
-    if len({frozenset(found[side.name]) for side in known}) > 1:
-        said = ", ".join(
-            dict.fromkeys(text.format(named(side), " and ".join(sorted(found[side.name]))) for side in known)
+def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:
+    known = [side for side in bench.sides if by_side[side.name]]
+    if len({frozenset(by_side[side.name]) for side in known}) > 1:
+        sentence = ", ".join(
+            dict.fromkeys(text.format(named(side), " and ".join(sorted(by_side[side.name]))) for side in known)
         )
-        yield Found(f"{said}.", tuple(b.where.says(of(b)) for side in known for b in side.binaries))
+        yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.binaries))

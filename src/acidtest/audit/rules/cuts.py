@@ -25,8 +25,8 @@ def commits_lost(row: Survival) -> Iterator[Found]:
     if not (row.lost and worst and worst.cut and worst.durability == "drive"):
         return
     if worst.cut.drive == "honest" and worst.cut.failure != "dropped-flush":
-        told = worst.cut.reasons[0] if worst.cut.reasons else "commits are missing"
-        yield Found(f"{row.lost} of {row.cuts} power cuts lost acknowledged commits at level drive: {told}.")
+        reason = worst.cut.reasons[0] if worst.cut.reasons else "commits are missing"
+        yield Found(f"{row.lost} of {row.cuts} power cuts lost acknowledged commits at level drive: {reason}.")
 
 
 @rule(

@@ -50,7 +50,7 @@ KEEPERS = (
 class Kept:
     promise: Promise
     kept: bool
-    seen: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...]
 
 
 def promises(side: Side) -> Iterator[Kept]:
@@ -58,27 +58,27 @@ def promises(side: Side) -> Iterator[Kept]:
     facts: list[tuple[Promise, bool, Evidence]] = []
     for keeper in KEEPERS:
         if side.engine in keeper.engines:
-            value, seen = held(side, keeper.setting)
+            value, evidence = held(side, keeper.setting)
             if value is not None:
-                facts.append((keeper.promise, keeper.keeps(value), seen))
+                facts.append((keeper.promise, keeper.keeps(value), evidence))
     log = binary_log(side)
-    often, seen = held(side, "sync_binlog")
+    often, evidence = held(side, "sync_binlog")
     if log and log[0] and often is not None:
         # Recovery rolls back what is not in the binary log.
-        facts.append((COMMIT, often == "1", seen))
+        facts.append((COMMIT, often == "1", evidence))
     for one in side.databases:
         if one.forced_writes is not None:
-            said = "on" if one.forced_writes else "off"
-            facts.append((COMMIT, one.forced_writes, one.says("forced_writes", f"Forced Writes {said}")))
+            state = "on" if one.forced_writes else "off"
+            facts.append((COMMIT, one.forced_writes, one.says("forced_writes", f"Forced Writes {state}")))
     for mount in side.mounts:
         off = sorted(mount.options & WITHOUT_FLUSHES)
         if off:
             facts.append((COMMIT, False, mount.where.says(f"{mount.point}: {mount.filesystem} with {off[0]}")))
     for promise in (COMMIT, PAGES):
-        about = [(kept, seen) for of, kept, seen in facts if of == promise]
+        about = [(kept, evidence) for of, kept, evidence in facts if of == promise]
         if about:
             kept = all(kept for kept, _ in about)
-            yield Kept(promise, kept, tuple(seen for one, seen in about if one == kept))
+            yield Kept(promise, kept, tuple(evidence for one, evidence in about if one == kept))
 
 
 def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]]]:
@@ -103,8 +103,11 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
         if broken and len(broken) < len(sides):
             names = all_named(side for side, _ in broken)
             others = all_named(side for side, kept in sides if kept.kept)
-            seen = (*(e for _, kept in broken for e in kept.seen), *(kept.seen[0] for _, kept in sides if kept.kept))
-            yield Found(f"{_quoted(promise)} holds for {others}, and not for {names}.", seen)
+            evidence = (
+                *(e for _, kept in broken for e in kept.evidence),
+                *(kept.evidence[0] for _, kept in sides if kept.kept),
+            )
+            yield Found(f"{_quoted(promise)} holds for {others}, and not for {names}.", evidence)
 
 
 @rule(
@@ -124,7 +127,7 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
         if sides and not any(kept.kept for _, kept in sides):
             yield Found(
                 f"{_quoted(promise)} holds for no side.",
-                tuple(one for _, kept in sides for one in kept.seen),
+                tuple(one for _, kept in sides for one in kept.evidence),
             )
 
 

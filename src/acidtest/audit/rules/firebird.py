@@ -28,19 +28,19 @@ class Known:
 
     side: Side
     name: str
-    seen: tuple[Database, ...]
+    sources: tuple[Database, ...]
 
     @property
     def buffers(self) -> int:
-        return next((one.page_buffers for one in self.seen if one.page_buffers), 0)
+        return next((one.page_buffers for one in self.sources if one.page_buffers), 0)
 
     @property
     def page_bytes(self) -> int:
-        return next((one.page_bytes for one in self.seen if one.page_bytes), 0)
+        return next((one.page_bytes for one in self.sources if one.page_bytes), 0)
 
     def says(self, text: str) -> tuple[Evidence, ...]:
         """Where the number of buffers stands."""
-        return tuple(one.says("page_buffers", text) for one in self.seen if one.page_buffers)
+        return tuple(one.says("page_buffers", text) for one in self.sources if one.page_buffers)
 
 
 def _factors(bench: Bench) -> set[str]:
@@ -49,20 +49,20 @@ def _factors(bench: Bench) -> set[str]:
 
 def databases(bench: Bench) -> list[Known]:
     """All of Firebird's, each once."""
-    found = []
+    known = []
     for side in bench.sides:
         names: dict[str, list[Database]] = defaultdict(list)
         for one in side.databases:
             if one.engine == "firebird":
                 names[one.name.lower().removesuffix(".header")].append(one)
-        found += [Known(side, name, tuple(of)) for name, of in names.items()]
-    return found
+        known += [Known(side, name, tuple(of)) for name, of in names.items()]
+    return known
 
 
 def _by_buffers(bench: Bench, wanted: Callable[[Known], bool]) -> Iterator[tuple[int, list[Known]]]:
     """Those whose header asks for a number of buffers, and that are wanted, by that number."""
-    found = sorted((one for one in databases(bench) if one.buffers and wanted(one)), key=lambda one: one.buffers)
-    return ((buffers, list(of)) for buffers, of in groupby(found, key=lambda one: one.buffers))
+    known = sorted((one for one in databases(bench) if one.buffers and wanted(one)), key=lambda one: one.buffers)
+    return ((buffers, list(of)) for buffers, of in groupby(known, key=lambda one: one.buffers))
 
 
 def _listed(of: Iterable[Known]) -> str:
@@ -72,7 +72,7 @@ def _listed(of: Iterable[Known]) -> str:
 
 
 def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
-    return tuple(said for one in of for said in one.says(f"{one.buffers:,} buffers"))
+    return tuple(evidence for one in of for evidence in one.says(f"{one.buffers:,} buffers"))
 
 
 @rule(
@@ -108,7 +108,7 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
 )
 def buffers_in_header(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: bool(files(one.side)) or not one.side.configurations):
-        asked = {one.side.name: found for one in of for found in one.side.settings("DefaultDbCachePages")}.values()
+        asked = {one.side.name: setting for one in of for setting in one.side.settings("DefaultDbCachePages")}.values()
         over = "".join(f"; {one.value} in {one.where.file} does not hold" for one in asked)
         text = f"{_listed(of)}: {buffers:,} buffers in the header{over}."
         yield Found(text, (*_says(of), *(one.says() for one in asked)))
@@ -185,8 +185,8 @@ def server_mode(side: Side) -> tuple[str, bool]:
     if side.version.startswith(("2.", "1.")):
         names = {binary.where.file.rpartition("/")[2].lower().removesuffix(".exe") for binary in side.binaries}
         modes = {"fbserver": "Super", "fb_inet_server": "Classic", "fb_smp_server": "SuperClassic"}
-        found = {modes[name] for name in names if name in modes}
-        return (found.pop(), True) if len(found) == 1 else ("", False)
+        chosen = {modes[name] for name in names if name in modes}
+        return (chosen.pop(), True) if len(chosen) == 1 else ("", False)
     asked = next(side.settings("ServerMode"), None)
     if asked is None:
         return ("Super" if side.configurations and side.version else ""), False
@@ -210,8 +210,8 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
     modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
     if len({mode for _, mode in modes}) > 1:
         text = ", ".join(dict.fromkeys(f"{named(side)} is {mode}" for side, mode in modes))
-        seen = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
-        yield Found(f"{text}.", tuple(seen))
+        evidence = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
+        yield Found(f"{text}.", tuple(evidence))
 
 
 @rule(
@@ -231,12 +231,12 @@ def read_consistency_differs(bench: Bench) -> Iterator[Found]:
     sides = [side for side in sides if not any(s.value == "snapshot" for s in side.settings("isolation"))]
     have = []
     for side in sides:
-        value, seen = held(side, "readconsistency")
-        have.append((side, value is not None and settings.alike(value) == "on", seen))
+        value, evidence = held(side, "readconsistency")
+        have.append((side, value is not None and settings.alike(value) == "on", evidence))
     if len({on for _, on, _ in have}) > 1:
         names = [all_named(side for side, on, _ in have if on is wanted) for wanted in (True, False)]
         text = f"ReadConsistency is on in {names[0]}, and off or not there yet in {names[1]}."
-        yield Found(text, tuple(seen for _, on, seen in have if on))
+        yield Found(text, tuple(evidence for _, on, evidence in have if on))
 
 
 @rule(
@@ -259,18 +259,18 @@ def through_file_cache(side: Side, buffers: int) -> tuple[bool, Evidence] | None
     """Whether pages pass through the file cache with so many buffers (0: the configuration's); None where not known."""
     if side.engine != "firebird" or not side.configurations:
         return None
-    value, seen = held(side, "usefilesystemcache")
+    value, evidence = held(side, "usefilesystemcache")
     threshold = next(side.settings("FileSystemCacheThreshold"), None)
     if value is not None and (threshold is None or next(side.settings("UseFileSystemCache"), None)):
-        return settings.alike(value) == "on", seen
-    value, seen = held(side, "filesystemcachethreshold")
+        return settings.alike(value) == "on", evidence
+    value, evidence = held(side, "filesystemcachethreshold")
     if threshold is not None:
-        value, seen = threshold.value, threshold.says()
+        value, evidence = threshold.value, threshold.says()
     pages = settings.size(value) if value is not None else None
     if pages is None:
         return None
     own = next(side.settings("DefaultDbCachePages"), None)
-    return (buffers or (settings.size(own.value) if own else 0) or BUFFERS_CLASSIC_MAX) < pages, seen
+    return (buffers or (settings.size(own.value) if own else 0) or BUFFERS_CLASSIC_MAX) < pages, evidence
 
 
 def _means_drive(bench: Bench) -> tuple[list[Known], list[Claim]]:
@@ -297,17 +297,17 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
     sides = {one.side.name: (one.side, one.buffers) for one in meant}
     if claims:
         sides |= {side.name: (side, 0) for side in bench.sides if side.name not in sides}
-    seen: list[Evidence] = []
+    evidence: list[Evidence] = []
     through: list[Side] = []
     for side, buffers in sides.values():
-        if (found := through_file_cache(side, buffers)) and found[0]:
+        if (cached := through_file_cache(side, buffers)) and cached[0]:
             through.append(side)
-            seen.append(found[1])
+            evidence.append(cached[1])
     if through:
-        seen += [e for one in meant if one.buffers for e in one.says(f"{one.buffers:,} buffers")]
-        seen += [claim.where.says(claim.text) for claim in claims[:3]]
+        evidence += [e for one in meant if one.buffers for e in one.says(f"{one.buffers:,} buffers")]
+        evidence += [claim.where.says(claim.text) for claim in claims[:3]]
         yield Found(
-            f"The file cache is on in {all_named(through)}, and the drive is meant to be measured.", tuple(seen)
+            f"The file cache is on in {all_named(through)}, and the drive is meant to be measured.", tuple(evidence)
         )
 
 
@@ -330,12 +330,12 @@ def database_too_small(bench: Bench) -> Iterator[Found]:
         return
     largest = max(size for size, _ in sizes)
     caches = list(_caches(bench))
-    exceeded = [(size, what, seen) for size, what, seen in caches if largest < EXCEEDS * size]
+    exceeded = [(size, what, evidence) for size, what, evidence in caches if largest < EXCEEDS * size]
     if exceeded:
         size, what, _ = max(exceeded, key=lambda one: one[0])
         text = f"The largest database has {largest / 1e6:,.0f} MB; {what} has {size / 1e6:,.0f} MB"
         text += " and holds all of it." if largest <= size else ", and it should be at least twice that."
-        yield Found(text, (*(seen for _, seen in sizes), *(e for _, _, e in exceeded if e.file)))
+        yield Found(text, (*(evidence for _, evidence in sizes), *(e for _, _, e in exceeded if e.file)))
 
 
 def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
@@ -343,8 +343,8 @@ def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
     for one in databases(bench):
         if one.buffers and one.page_bytes:
             size = one.buffers * one.page_bytes
-            for seen in one.says(f"{one.buffers:,} buffers of {one.page_bytes:,} bytes"):
-                yield size, f"{one.side.name}'s page cache", seen
+            for evidence in one.says(f"{one.buffers:,} buffers of {one.page_bytes:,} bytes"):
+                yield size, f"{one.side.name}'s page cache", evidence
     for side in bench.sides:
         for name in ("innodb_buffer_pool_size", "shared_buffers"):
             if (asked := next(side.settings(name), None)) and (amount := settings.size(asked.value)):

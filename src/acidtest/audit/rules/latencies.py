@@ -50,8 +50,8 @@ def percentiles_disordered(bench: Bench) -> Iterator[Found]:
         names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
         for lower, higher in pairwise(names):
             if one.latency_ms[lower] > ORDER_TOLERANCE * one.latency_ms[higher]:
-                said = f"{lower} {one.latency_ms[lower]:,.2f} ms, {higher} {one.latency_ms[higher]:,.2f} ms"
-                yield Found(f"{one.name}: {said}.", (one.where.says(said),))
+                figures = f"{lower} {one.latency_ms[lower]:,.2f} ms, {higher} {one.latency_ms[higher]:,.2f} ms"
+                yield Found(f"{one.name}: {figures}.", (one.where.says(figures),))
 
 
 @rule(

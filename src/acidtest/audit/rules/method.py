@@ -30,8 +30,8 @@ def _steadiness(series: Sequence[float]) -> Steadiness:
     step = -(-len(series) // POINTS_MAX)
     means = [fmean(series[n : n + step]) for n in range(0, len(series) - step + 1, step)] if step else []
     points = [_second(number, rate) for number, rate in enumerate(means)]
-    found = steadiness(points)
-    return Steadiness(found.state, found.seconds, found.change, None if found.at_s is None else found.at_s * step)
+    judged = steadiness(points)
+    return Steadiness(judged.state, judged.seconds, judged.change, None if judged.at_s is None else judged.at_s * step)
 
 
 def _second(number: int, rate: float) -> Second:
@@ -64,8 +64,8 @@ def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
 )
 def warm_up_inside(bench: Bench) -> Iterator[Found]:
     for one in bench.others:
-        found = _unsteady(one)
-        if found and found[1]:
+        unsteady = _unsteady(one)
+        if unsteady and unsteady[1]:
             third = max(int(len(one.series) * WARM_UP_SHARE), 1)
             first, rest = fmean(one.series[:third]), median(one.series[third:])
             text = (
@@ -85,9 +85,9 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
 )
 def no_steady_state(bench: Bench) -> Iterator[Found]:
     for one in bench.others:
-        found = _unsteady(one)
-        if found and not found[1]:
-            whole = found[0]
+        unsteady = _unsteady(one)
+        if unsteady and not unsteady[1]:
+            whole = unsteady[0]
             at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
             text = f"{one.name}: the rate {whole.state}{at} by {whole.change:+.0%}."
             yield Found(text, (one.where.says(f"{len(one.series)} intervals of {one.interval_s:g} s"),))
@@ -128,8 +128,8 @@ def no_checkpoint(bench: Bench) -> Iterator[Found]:
                 text = f"{one.name}: {one.measured_s:,.0f} s; {side.name} makes a checkpoint each {timeout:,.0f} s."
                 asked = next(side.settings("checkpoint_timeout"), None)
                 where = asked.where if asked else side.configurations[0].where
-                said = f"checkpoint_timeout = {asked.value}" if asked else "checkpoint_timeout is not set: 5min"
-                yield Found(text, (one.where.says(f"{one.measured_s:,.0f} s"), where.says(said)))
+                setting = f"checkpoint_timeout = {asked.value}" if asked else "checkpoint_timeout is not set: 5min"
+                yield Found(text, (one.where.says(f"{one.measured_s:,.0f} s"), where.says(setting)))
 
 
 def _timeout_s(side: Side) -> float | None:
@@ -154,8 +154,8 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     stated = any(one.kind == "spread" for one in bench.texts)
     if len(groups) > 1 and most < REPETITIONS_FOR_INTERVAL and not stated:
         times = "once each" if most == 1 else f"{most} times at most"
-        seen = tuple(of[0].where.says(f"{of[0].rate:,.1f} a second, {len(of)} of its kind") for of in groups)
-        yield Found(f"{len(groups)} rates are compared, each measured {times}.", seen)
+        evidence = tuple(of[0].where.says(f"{of[0].rate:,.1f} a second, {len(of)} of its kind") for of in groups)
+        yield Found(f"{len(groups)} rates are compared, each measured {times}.", evidence)
 
 
 @rule(
@@ -240,8 +240,8 @@ def _counted(files: Iterable[str]) -> dict[str, tuple[str, int]]:
         for at in range(1, len(parts), 2):
             if not VERSION.search(parts[at - 1]):
                 sets["".join((*parts[:at], "#", *parts[at + 1 :]))][int(parts[at])] = file
-    found: dict[str, tuple[str, int]] = {}
+    by_file: dict[str, tuple[str, int]] = {}
     for stem, of in sorted(sets.items(), key=lambda one: len(one[1])):
         if len(of) > 1 and min(of) < 2 and max(of) - min(of) == len(of) - 1:
-            found |= {file: (stem, number) for number, file in of.items()}
-    return found
+            by_file |= {file: (stem, number) for number, file in of.items()}
+    return by_file

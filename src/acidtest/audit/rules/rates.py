@@ -55,16 +55,16 @@ def _waits(bench: Bench, one: Published) -> bool:
 def faster_than_it_turns(bench: Bench) -> Iterator[Found]:
     named = _named_turns(bench)
     for one in bench.published:
-        said, rate = one.turns or named, _durable(bench, one)
-        if said is None or not rate or not one.terminals:
+        turns, rate = one.turns or named, _durable(bench, one)
+        if turns is None or not rate or not one.terminals:
             continue
-        per_s = (said.value or 0) / 60
+        per_s = (turns.value or 0) / 60
         if rate > one.terminals * per_s * TOLERANCE:
             text = (
                 f"{one.name}: {rate:,.0f} durable {one.unit} a second from {one.terminals:,} "
                 f"{'writer' if one.terminals == 1 else 'writers'} on a drive that turns {per_s:,.0f} times a second."
             )
-            yield Found(text, (one.where.says(f"{rate:,.1f} a second"), said.where.says(said.text)))
+            yield Found(text, (one.where.says(f"{rate:,.1f} a second"), turns.where.says(turns.text)))
 
 
 def _named_turns(bench: Bench) -> Statement | None:
@@ -113,10 +113,10 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
     source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
 )
 def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
-    said = max(
+    provisioned = max(
         (one for one in bench.texts if one.kind == "iops" and one.value), key=lambda o: o.value or 0, default=None
     )
-    if said is None or not said.value:
+    if provisioned is None or not provisioned.value:
         return
     of_job: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for one in bench.published:
@@ -127,10 +127,10 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
             of_job[one.where.file, f"{one.name}:{one.where.line}"].append(one)  # a write or more each
     for together in of_job.values():
         rate = sum(one.rate or 0 for one in together)
-        if rate > said.value * IOPS_TOLERANCE:
-            text = f"{together[0].name}: {rate:,.0f} a second, of {said.value:,.0f} provisioned."
-            seen = [one.where.says(f"{one.rate:,.0f} {one.unit} a second") for one in together]
-            yield Found(text, (*seen, said.where.says(said.text)))
+        if rate > provisioned.value * IOPS_TOLERANCE:
+            text = f"{together[0].name}: {rate:,.0f} a second, of {provisioned.value:,.0f} provisioned."
+            evidence = [one.where.says(f"{one.rate:,.0f} {one.unit} a second") for one in together]
+            yield Found(text, (*evidence, provisioned.where.says(provisioned.text)))
 
 
 @rule(

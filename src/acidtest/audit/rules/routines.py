@@ -34,12 +34,14 @@ def _actions(bench: Bench) -> Actions:
     for one in bench.routines:
         if one.kind == "function":
             functions[one.name].append(one)
-    found: dict[str, list[tuple[Routine, Write]]] = defaultdict(list)
+    actions: dict[str, list[tuple[Routine, Write]]] = defaultdict(list)
     for trigger in bench.routines:
         if trigger.kind == "trigger":
             done = [trigger, *functions.get(trigger.calls, ())]
-            found[trigger.table] += [(trigger, write) for one in done for write in one.writes if write.verb != "insert"]
-    return found
+            actions[trigger.table] += [
+                (trigger, write) for one in done for write in one.writes if write.verb != "insert"
+            ]
+    return actions
 
 
 def moved(bench: Bench) -> Iterator[Moved]:
@@ -48,12 +50,12 @@ def moved(bench: Bench) -> Iterator[Moved]:
     for routine in bench.routines:
         if routine.kind == "trigger":
             continue
-        seen = set()
+        tables = set()
         for write in routine.writes:
-            for found in (*_directly(routine, write), *_by_triggers(actions, routine, write)):
-                if found.table not in seen:
-                    seen.add(found.table)
-                    yield found
+            for choice in (*_directly(routine, write), *_by_triggers(actions, routine, write)):
+                if choice.table not in tables:
+                    tables.add(choice.table)
+                    yield choice
 
 
 def _directly(routine: Routine, write: Write) -> Iterator[Moved]:
@@ -88,9 +90,9 @@ def _names(draws: tuple[Draw, ...]) -> str:
     return " and ".join(sorted({one.what for one in draws}))
 
 
-def _says(found: Moved) -> str:
-    through = f", through the trigger {found.trigger}" if found.trigger else ""
-    return f"{found.routine.name} chooses rows of {found.table} by {_names(found.draws)}{through}"
+def _says(choice: Moved) -> str:
+    through = f", through the trigger {choice.trigger}" if choice.trigger else ""
+    return f"{choice.routine.name} chooses rows of {choice.table} by {_names(choice.draws)}{through}"
 
 
 @rule(
@@ -103,9 +105,9 @@ def _says(found: Moved) -> str:
     source=INVESTIGATION,
 )
 def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
-    for found in moved(bench):
-        definition = found.routine.where.says(f"{found.routine.kind} {found.routine.name}")
-        yield Found(f"{_says(found)}.", (definition, *found.steps))
+    for choice in moved(bench):
+        definition = choice.routine.where.says(f"{choice.routine.kind} {choice.routine.name}")
+        yield Found(f"{_says(choice)}.", (definition, *choice.steps))
 
 
 @rule(
@@ -119,11 +121,11 @@ def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
 )
 def restarts_not_repeatable(bench: Bench) -> Iterator[Found]:
     entries = [entry for side in bench.sides for entry in side.log if entry.kind == "update-conflict"]
-    for found in moved(bench):
-        named = next((entry for entry in entries if _names_it(entry, found.routine)), None)
+    for choice in moved(bench):
+        named = next((entry for entry in entries if _names_it(entry, choice.routine)), None)
         if named:
-            text = f"{_says(found)}, and the log shows it restarted in vain ({named.count:,} such entries)."
-            yield Found(text, (named.where.says(named.text), *found.steps))
+            text = f"{_says(choice)}, and the log shows it restarted in vain ({named.count:,} such entries)."
+            yield Found(text, (named.where.says(named.text), *choice.steps))
 
 
 def _names_it(entry: LogEntry, routine: Routine) -> bool:
@@ -164,8 +166,8 @@ def work_in_one_call(bench: Bench) -> Iterator[Found]:
         changed = _changed(actions, routine)
         if changed:
             where = routine.loop_where or routine.where
-            seen = (where.says(f"{routine.loop:,} times"), changed)
-            yield Found(f"{routine.name} repeats its work {routine.loop:,} times in one call.", seen)
+            evidence = (where.says(f"{routine.loop:,} times"), changed)
+            yield Found(f"{routine.name} repeats its work {routine.loop:,} times in one call.", evidence)
 
 
 def _changed(actions: Actions, routine: Routine) -> Evidence | None:

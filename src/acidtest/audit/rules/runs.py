@@ -161,9 +161,9 @@ def retries(row: Row) -> Iterator[Found]:
 def response_limit(row: Row) -> Iterator[Found]:
     slow = [kind for kind in kinds.of_row(row) if kind.limit_kept is False]
     if slow:
-        said = ", ".join(f"{kind.name.replace('_', '-')} ({(kind.limit_ms or 0) / 1e3:g} s)" for kind in slow)
+        limits = ", ".join(f"{kind.name.replace('_', '-')} ({(kind.limit_ms or 0) / 1e3:g} s)" for kind in slow)
         yield Found(
-            f"More than one in ten took longer than the workload allows: {said}. The rate is more than this database "
+            f"More than one in ten took longer than the workload allows: {limits}. The rate is more than this database "
             "can carry."
         )
 
@@ -273,8 +273,8 @@ def not_steady(row: Row) -> Iterator[Found]:
     source="docs/ANALYSIS.md",
 )
 def too_short(row: Row) -> Iterator[Found]:
-    found = _states(row)
-    if found and all(state == "too short to tell" for state in found):
+    states = _states(row)
+    if states and all(state == "too short to tell" for state in states):
         yield Found("The runs are too short to tell whether the rate was steady (8 whole seconds are needed).")
 
 

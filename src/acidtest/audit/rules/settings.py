@@ -49,13 +49,13 @@ def held(side: Side, name: str) -> tuple[str | None, Evidence]:
     """
     known = settings.of(side.engine).known.get(name)
     spelled = known.name if known else name
-    asked = [found for one in main(side) if (found := one.get(name))]
+    asked = [setting for one in main(side) if (setting := one.get(name))]
     if asked:
         return asked[-1].value, asked[-1].says()
     default = known.default(side.version) if known else None
     text = f"{spelled} is not set" + (f": {default} by default" if default is not None else "")
     all_ = main(side)
-    comment = next((found for one in all_ for found in one.comments if found.name == name), None)
+    comment = next((setting for one in all_ for setting in one.comments if setting.name == name), None)
     where = comment.where if comment else all_[0].where if all_ else None
     return (default if all_ else None), where.says(text) if where else Evidence(f"{side.name}: {text}")
 
@@ -63,7 +63,7 @@ def held(side: Side, name: str) -> tuple[str | None, Evidence]:
 def _tuned(side: Side) -> list[Setting]:
     """What is set to something else than the default and has to do with speed or safety."""
     engine = settings.of(side.engine)
-    found = []
+    tuned = []
     for one in side.configurations:
         for setting in one.settings:
             known = engine.known.get(setting.name)
@@ -72,8 +72,8 @@ def _tuned(side: Side) -> list[Setting]:
             default = known.default(side.version) if known else None
             changed = default is None or settings.alike(default) != settings.alike(setting.value)
             if changed and not engine.neutral.fullmatch(setting.name):
-                found.append(setting)
-    return found
+                tuned.append(setting)
+    return tuned
 
 
 @rule(
@@ -93,15 +93,15 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
             continue
         own = [one for file in written for one in file.settings]
         changed = ", ".join(sorted({one.written or one.name for one in own})[:8])
-        seen = [one.says() for one in own] or [written[0].where.says("sets nothing")]
+        evidence = [one.says() for one in own] or [written[0].where.says("sets nothing")]
         meant = []
         for name, known in settings.of(side.engine).known.items():
             default = known.default(side.version)
             if known.note and default is not None:
                 meant.append(f"{known.name} = {default} ({known.means})")
-                seen.append(held(side, name)[1])
+                evidence.append(held(side, name)[1])
         text = f"{named(side)} runs with defaults: " + (f"only {changed} set." if changed else "nothing is set.")
-        yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(seen))
+        yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence))
 
 
 @rule(
@@ -127,7 +127,7 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
                 continue
             if len({settings.alike(value) if value is not None else None for _, value, _ in values}) > 1:
                 text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in values)
-                yield Found(f"{name} differs: {text}.", tuple(seen for _, _, seen in values))
+                yield Found(f"{name} differs: {text}.", tuple(evidence for _, _, evidence in values))
 
 
 def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
@@ -146,11 +146,12 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     about="settings",
 )
 def binary_log_differs(bench: Bench) -> Iterator[Found]:
-    sides = [(side, *found) for side in bench.sides if (found := binary_log(side)) is not None]
+    sides = [(side, *log) for side in bench.sides if (log := binary_log(side)) is not None]
     if "log_bin" not in bench.factors and len({on for _, on, _ in sides}) > 1:
         names = {wanted: ", ".join(side.name for side, on, _ in sides if on is wanted) for wanted in (True, False)}
         yield Found(
-            f"The binary log is on in {names[True]}; and off in {names[False]}.", tuple(seen for _, _, seen in sides)
+            f"The binary log is on in {names[True]}; and off in {names[False]}.",
+            tuple(evidence for _, _, evidence in sides),
         )
 
 
@@ -159,8 +160,8 @@ def binary_log(side: Side) -> tuple[bool, Evidence] | None:
     if side.engine not in ("mysql", "mariadb"):
         return None
     for off in ("skip_log_bin", "disable_log_bin"):
-        if found := next(side.settings(off), None):
-            return False, found.where.says(off)
-    value, seen = held(side, "log_bin")
+        if setting := next(side.settings(off), None):
+            return False, setting.where.says(off)
+    value, evidence = held(side, "log_bin")
     # The value may be the log's name.
-    return None if value is None else (settings.alike(value) != "off", seen)
+    return None if value is None else (settings.alike(value) != "off", evidence)

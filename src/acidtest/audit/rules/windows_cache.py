@@ -26,9 +26,9 @@ def _windows(bench: Bench) -> list[Side]:
 
 def _limit(side: Side) -> tuple[int, Evidence] | None:
     """FileSystemCacheSize in percent, as somebody has set it or by default; 0 leaves the system as it is."""
-    value, seen = held(side, "filesystemcachesize")
+    value, evidence = held(side, "filesystemcachesize")
     percent = settings.size(value) if value is not None else None
-    return None if percent is None else (percent, seen)
+    return None if percent is None else (percent, evidence)
 
 
 def _asks_random(side: Side) -> bool:
@@ -50,8 +50,8 @@ def _asks_random(side: Side) -> bool:
 def random_access_flag(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):
         if _asks_random(side):
-            seen = tuple(b.where.says(f"version {b.version or side.version}") for b in side.binaries)
-            yield Found(f"{named(side)} asks Windows for random access to its files.", seen)
+            evidence = tuple(b.where.says(f"version {b.version or side.version}") for b in side.binaries)
+            yield Found(f"{named(side)} asks Windows for random access to its files.", evidence)
 
 
 @rule(
@@ -68,8 +68,8 @@ def windows_cache_unlimited(bench: Bench) -> Iterator[Found]:
     for side in _windows(bench):
         limit = _limit(side)
         if _asks_random(side) and side.configurations and not (limit and limit[0]):
-            seen = limit[1] if limit else side.configurations[0].where.says("2.1 has no FileSystemCacheSize")
-            yield Found(f"{named(side)} leaves the file cache without a limit.", (seen,))
+            evidence = limit[1] if limit else side.configurations[0].where.says("2.1 has no FileSystemCacheSize")
+            yield Found(f"{named(side)} leaves the file cache without a limit.", (evidence,))
 
 
 @rule(
@@ -86,8 +86,8 @@ def cache_limit_32_bit(bench: Bench) -> Iterator[Found]:
         limit = _limit(side)
         small = [binary for binary in side.binaries if binary.system == "Windows" and binary.bits == 32]
         if limit and limit[0] and small:
-            seen = (limit[1], *(binary.where.says("32-bit") for binary in small))
-            yield Found(f"{named(side)} sets a limit that its build may ignore.", seen)
+            evidence = (limit[1], *(binary.where.says("32-bit") for binary in small))
+            yield Found(f"{named(side)} sets a limit that its build may ignore.", evidence)
 
 
 @rule(
@@ -108,8 +108,8 @@ def cache_limit_not_allowed(bench: Bench) -> Iterator[Found]:
         lacking = [one for one in side.accounts if one.privileges is not None]
         others = [one for one in side.accounts if one.name and one.name.lower() not in SERVICES]
         if lacking:
-            seen = tuple(one.where.says(f"{PRIVILEGE} is not listed") for one in lacking)
-            yield Found(f"{named(side)} sets a limit that its account may not set.", (limit[1], *seen))
+            evidence = tuple(one.where.says(f"{PRIVILEGE} is not listed") for one in lacking)
+            yield Found(f"{named(side)} sets a limit that its account may not set.", (limit[1], *evidence))
         elif others:
-            seen = tuple(one.where.says(f"runs as {one.name}") for one in others)
-            yield Found(f"{named(side)} sets a limit, and nothing shows that its account may.", (limit[1], *seen))
+            evidence = tuple(one.where.says(f"runs as {one.name}") for one in others)
+            yield Found(f"{named(side)} sets a limit, and nothing shows that its account may.", (limit[1], *evidence))

@@ -10,7 +10,7 @@ from acidtest.audit.finding import Evidence, Found, rule
 DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document"
 
 
-def _said(bench: Bench, kind: StatementKind) -> list[Statement]:
+def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
     return [one for one in bench.texts if one.kind == kind]
 
 
@@ -23,7 +23,7 @@ def _said(bench: Bench, kind: StatementKind) -> list[Statement]:
     source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
 )
 def best_of(bench: Bench) -> Iterator[Found]:
-    for one in _said(bench, "best-of"):
+    for one in _statements(bench, "best-of"):
         yield Found(f"The text says: {one.text}.", (one.where.says(one.text),))
 
 
@@ -36,7 +36,7 @@ def best_of(bench: Bench) -> Iterator[Found]:
     source="G. Heiser, Systems Benchmarking Crimes: relative numbers only",
 )
 def base_missing(bench: Bench) -> Iterator[Found]:
-    for one in _said(bench, "relative"):
+    for one in _statements(bench, "relative"):
         yield Found(f"The text says “{one.text}”, and not than what.", (one.where.says(one.text),))
 
 
@@ -49,8 +49,8 @@ def base_missing(bench: Bench) -> Iterator[Found]:
     source="TPC Policies, section 8 (fair use); TPC-C clause 8; HammerDB's manual on the term tpmC",
 )
 def tpc_words(bench: Bench) -> Iterator[Found]:
-    used = _said(bench, "tpc-word")
-    if used and not _said(bench, "not-tpc"):
+    used = _statements(bench, "tpc-word")
+    if used and not _statements(bench, "not-tpc"):
         words = ", ".join(sorted({one.text.partition(":")[0] for one in used}))
         yield Found(
             f"{words}: of a result that no text calls unaudited.", tuple(one.where.says(one.text) for one in used)
@@ -67,7 +67,7 @@ def tpc_words(bench: Bench) -> Iterator[Found]:
     about="place",
 )
 def drive_undisclosed(bench: Bench) -> Iterator[Found]:
-    if bench.published and _said(bench, "text") and not _said(bench, "drive"):
+    if bench.published and _statements(bench, "text") and not _statements(bench, "drive"):
         yield Found("No text of the kit names a drive.", tuple(_texts(bench)))
 
 
@@ -81,9 +81,9 @@ def drive_undisclosed(bench: Bench) -> Iterator[Found]:
     about="place",
 )
 def file_system_undisclosed(bench: Bench) -> Iterator[Found]:
-    if bench.published and _said(bench, "text") and not _said(bench, "file-system"):
+    if bench.published and _statements(bench, "text") and not _statements(bench, "file-system"):
         yield Found("No text of the kit names a file system.", tuple(_texts(bench)))
 
 
 def _texts(bench: Bench) -> Iterator[Evidence]:
-    return (one.where.says(one.text) for one in _said(bench, "text"))
+    return (one.where.says(one.text) for one in _statements(bench, "text"))
