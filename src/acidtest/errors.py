@@ -36,12 +36,12 @@ class Problems:
     """Collects what is wrong with the user's words, so that all of it can be said at once."""
 
     def __init__(self) -> None:
-        self.found: list[AcidtestError] = []
+        self.errors: list[AcidtestError] = []
 
     def add(self, problem: AcidtestError) -> None:
         """One more, unless it is there."""
-        if all((problem.message, problem.remedy) != (other.message, other.remedy) for other in self.found):
-            self.found.append(problem)
+        if all((problem.message, problem.remedy) != (other.message, other.remedy) for other in self.errors):
+            self.errors.append(problem)
 
     @contextmanager
     def gather(self) -> Iterator[None]:
@@ -53,12 +53,12 @@ class Problems:
 
     def check(self) -> None:
         """Raise BadInput with all of them; nothing when there is none."""
-        if self.found:
+        if self.errors:
             raise self.together()
 
     def together(self) -> BadInput:
         """All of them as one: each has a line of its own, with its remedy below it."""
-        *others, last = self.found
+        *others, last = self.errors
         lines = [line for one in others for line in (one.message, f"  {one.remedy}" if one.remedy else "") if line]
         return BadInput("\n".join([*lines, last.message]), last.remedy)
 
@@ -75,16 +75,16 @@ class MachineLacks(AcidtestError):
     exit_code = 4
 
 
-def nearest(found: str, allowed: Iterable[str]) -> str:
-    """The allowed word most like ``found``, or "" when none is near."""
-    close = difflib.get_close_matches(found.lower(), list(allowed), n=1, cutoff=0.6)
+def nearest(word: str, allowed: Iterable[str]) -> str:
+    """The allowed word most like ``word``, or "" when none is near."""
+    close = difflib.get_close_matches(word.lower(), list(allowed), n=1, cutoff=0.6)
     return close[0] if close else ""
 
 
-def not_among(what: str, found: str, allowed: Iterable[str]) -> str:
-    """One line: ``what`` is ``found``; the nearest right word when there is one; what is allowed, unless it is much."""
+def not_among(what: str, word: str, allowed: Iterable[str]) -> str:
+    """One line: ``what`` is ``word``; the nearest right word when there is one; what is allowed, unless it is much."""
     words = list(allowed)
-    near = nearest(found, words)
+    near = nearest(word, words)
     meant = f' (did you mean "{near}"?)' if near else ""
     listed = ", ".join(words) if len(words) <= LISTED_MAX else f"one of {len(words)} words"
-    return f'{what} "{found}" is not known{meant}; allowed: {listed}'
+    return f'{what} "{word}" is not known{meant}; allowed: {listed}'

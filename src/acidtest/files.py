@@ -32,8 +32,8 @@ def find_rig() -> Path:
     beside = Path(sysconfig.get_path("scripts")) / RIG
     if os.access(beside, os.X_OK):
         return beside
-    if found := shutil.which(RIG):
-        return Path(found)
+    if program := shutil.which(RIG):
+        return Path(program)
     raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
 
 

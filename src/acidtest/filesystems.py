@@ -69,12 +69,12 @@ def _ext_journal(device: Path, apart: Path | None) -> dict[str, str]:
 
 
 def _xfs_journal(device: Path, apart: Path | None) -> dict[str, str]:
-    said = _said("xfs_db", "-r", *(["-l", str(apart)] if apart else []), "-c", "sb 0", "-c", "p", str(device))
-    told = dict(line.split(" = ") for line in said.splitlines() if " = " in line)
-    if not told:
+    output = _said("xfs_db", "-r", *(["-l", str(apart)] if apart else []), "-c", "sb 0", "-c", "p", str(device))
+    fields = dict(line.split(" = ") for line in output.splitlines() if " = " in line)
+    if not fields:
         return {}
-    kind = "external" if told["logstart"] == "0" else "internal"
-    return {"journal": kind, "journal_mb": str(int(told["logblocks"]) * int(told["blocksize"]) >> 20)}
+    kind = "external" if fields["logstart"] == "0" else "internal"
+    return {"journal": kind, "journal_mb": str(int(fields["logblocks"]) * int(fields["blocksize"]) >> 20)}
 
 
 def _said(*command: str) -> str:

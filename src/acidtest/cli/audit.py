@@ -47,31 +47,31 @@ def audit(
         journals = [path / name for name in (NAME, CUTS) if (path / name).exists()]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if journals:
         bench = Bench(sides=[], read=[(one.name, "journal") for one in journals])
         for one in journals:
             journal = read(one)
-            findings = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
-            found += judge.waived(findings, journal.header.experiment.get("waive", {}) | waivers)
-        found = judge.in_order(found)
+            unwaived = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
+            findings += judge.waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
+        findings = judge.in_order(findings)
     else:
         bench = importers.read(path)
         if not bench.read:
             raise BadInput(
                 f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md lists what can be audited"
             )
-        found = judge.waived(judge.of_bench(bench), waivers)
+        findings = judge.waived(judge.of_bench(bench), waivers)
     if sarif is not None:
         try:
-            sarif.write_text(json_.dumps(shown.as_sarif(found), indent=2))
+            sarif.write_text(json_.dumps(shown.as_sarif(findings), indent=2))
         except OSError as error:
             raise BadInput(f"{sarif}: cannot be written: {error.strerror}", "name a file that can be written") from None
     if json:
-        print(json_.dumps(shown.as_json(bench, found), indent=2))
+        print(json_.dumps(shown.as_json(bench, findings), indent=2))
     else:
-        shown.print_findings(bench, found, console)
-    if any(finding.severe for finding in found):
+        shown.print_findings(bench, findings, console)
+    if any(finding.severe for finding in findings):
         raise typer.Exit(1)
 
 

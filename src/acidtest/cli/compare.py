@@ -21,10 +21,10 @@ def compare(
     """Compare run B with run A, row by row, and show what else differs between them."""
     from acidtest.report.side_by_side import side_by_side
 
-    found = side_by_side(read(a / NAME), read(b / NAME))
-    if not found.pairs:
+    comparison = side_by_side(read(a / NAME), read(b / NAME))
+    if not comparison.pairs:
         raise BadInput(f"{a} and {b} have no combination of levels in common", "compare runs of the same factors")
     if json:
-        print(json_.dumps({"a": str(a), "b": str(b), **found.as_json()}, indent=2))
+        print(json_.dumps({"a": str(a), "b": str(b), **comparison.as_json()}, indent=2))
     else:
-        found.show(Console(highlight=False))
+        comparison.show(Console(highlight=False))

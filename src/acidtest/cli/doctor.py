@@ -162,10 +162,10 @@ def _watching() -> Finding:
 
 def _memory_limit() -> list[Finding]:
     try:
-        found = cgroup.here()
+        hierarchy = cgroup.here()
     except AcidtestError as error:
         return [_finding("memory limit", "absent", error.message, error.remedy)]
-    return [_finding("memory limit", "ok", f"by a control group (v{found.version}) below {found.parent}")]
+    return [_finding("memory limit", "ok", f"by a control group (v{hierarchy.version}) below {hierarchy.parent}")]
 
 
 def _leftovers() -> list[Finding]:

@@ -44,11 +44,11 @@ def growth(
     from acidtest.report.growth import growth as concluded
     from acidtest.report.growth_terminal import print_growth
 
-    found = concluded(series, sizes)
+    conclusion = concluded(series, sizes)
     if json:
-        print(json_.dumps(found.as_json(), indent=2))
+        print(json_.dumps(conclusion.as_json(), indent=2))
     else:
-        print_growth(found, Console(highlight=False))
+        print_growth(conclusion, Console(highlight=False))
 
 
 def _size(option: str, text: str) -> int:
@@ -65,13 +65,13 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
 
     journal = read(directory / NAME)
     rows = samples.rows(journal.header, journal.recordings)
-    found = [one for one in recorded(journal.header, rows, memory) if one.points]
-    if not found:
+    series = [one for one in recorded(journal.header, rows, memory) if one.points]
+    if not series:
         raise BadInput(
             f"{directory / NAME}: no database in it grew",
             "give the directory of an experiment with [growth] sizes, at least one of whose cells is done",
         )
-    return found
+    return series
 
 
 def _published(path: Path, memory: int | None) -> Sequence[Series]:
@@ -130,8 +130,8 @@ def _columns(path: Path, names: Sequence[str]) -> tuple[str, int, int, int | Non
     rates = [n for n, name in enumerate(names) if name.lower().startswith("rate")]
     if len(sizes) != 1 or len(rates) != 1:
         raise BadInput(f"{path}: needs one column size and one column rate, has {', '.join(names)}", HEADER)
-    found = UNIT.fullmatch(names[sizes[0]])
-    unit = (found and found[1]) or ""
+    match = UNIT.fullmatch(names[sizes[0]])
+    unit = (match and match[1]) or ""
     if unit:
         _size(f"{path}: column {names[sizes[0]]}", f"1 {unit}")
     series = [n for n, name in enumerate(names) if name.lower() in ("series", "place", "engine")]

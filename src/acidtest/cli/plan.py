@@ -99,8 +99,8 @@ def _seconds(planned: plan_.Plan) -> float:
 
 def _largest(planned: plan_.Plan, families: Mapping[str, str]) -> dict[str, int]:
     """Bytes of each series' largest database; empty where databases do not grow."""
-    found: dict[str, int] = {}
+    largest: dict[str, int] = {}
     for cell in planned.cells:
         if cell.size is not None:
-            found[cell.series] = max(found.get(cell.series, 0), plan_.size_bytes(cell, families[cell.engine]))
-    return found
+            largest[cell.series] = max(largest.get(cell.series, 0), plan_.size_bytes(cell, families[cell.engine]))
+    return largest

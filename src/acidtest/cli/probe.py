@@ -58,7 +58,7 @@ def probe(
     on_device = is_device(path)
     console = Console(stderr=json, highlight=False)
     if on_device and not devices.use:
-        found = report(look(path))
+        summary = report(look(path))
     else:
         _can_write(out)
         plan = plan_probe(
@@ -78,14 +78,14 @@ def probe(
             raise typer.Exit(130) from None
         if out is not None:
             _keep(out, recording)
-        found = report(recording)
+        summary = report(recording)
     if json:
-        print(json_.dumps(found.as_json(), indent=2))
+        print(json_.dumps(summary.as_json(), indent=2))
     else:
-        print_report(found, console)
-        if not found.lines:
+        print_report(summary, console)
+        if not summary.lines:
             console.print(f"Nothing was written, so nothing was measured: add --use-device {path} for that.")
-    if found.judgement.verdict == "does not flush":
+    if summary.judgement.verdict == "does not flush":
         raise typer.Exit(1)
 
 

@@ -55,11 +55,11 @@ def render(
     if sizes and not journal.header.experiment.get("growth"):
         raise BadInput("--predict: sizes are no factor of this experiment", "give it [growth], with sizes")
     held = read(cuts) if cuts.exists() else None
-    found = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
+    run_results = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
     page = directory / PAGE
     with _writing(page):
-        write_page(found, page)
-    return Rendered(found, page)
+        write_page(run_results, page)
+    return Rendered(run_results, page)
 
 
 def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool) -> None:
@@ -152,8 +152,8 @@ def _report_probe(path: Path, json: bool) -> None:
     from acidtest.report.probe import print_report
     from acidtest.report.probe import report as compute
 
-    found = compute(probe.read(path))
+    summary = compute(probe.read(path))
     if json:
-        print(json_.dumps(found.as_json(), indent=2))
+        print(json_.dumps(summary.as_json(), indent=2))
     else:
-        print_report(found, Console(highlight=False))
+        print_report(summary, Console(highlight=False))

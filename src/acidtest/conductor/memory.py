@@ -160,21 +160,23 @@ class CellMemory:
 
     def settings(self) -> list[SettingInForce]:
         """What was asked of the memory against what was read back."""
-        found = []
+        settings = []
         if self._cgroup and self._place.memory_mb is not None:
             asked, in_force = str(self._place.memory_mb), self._limit_in_force()
-            found.append(_setting("memory_mb", asked, in_force, f"cgroup v{self._cgroup.version}", in_force == asked))
+            settings.append(
+                _setting("memory_mb", asked, in_force, f"cgroup v{self._cgroup.version}", in_force == asked)
+            )
         if at := self._at_start:
             cached = f"{self._start} ({at.resident_bytes / 1e6:.3g} of {at.file_bytes / 1e6:.3g} MB in the file cache)"
             kept = self._start not in ("cold", "cold-machine") or at.share <= COLD_SHARE_MAX
             asked = self._place.start
-            found.append(_setting("start", asked if asked == self._start else None, cached, at.source, kept))
+            settings.append(_setting("start", asked if asked == self._start else None, cached, at.source, kept))
         if self._hint and self._ran:
             count = self._hint.descriptors
             given = f"{self._place.access}, on {count} descriptors" if count else "on no descriptor"
             source = "posix_fadvise, which cannot be read back"
-            found.append(_setting("access", self._place.access, given, source, count > 0))
-        return found
+            settings.append(_setting("access", self._place.access, given, source, count > 0))
+        return settings
 
     @property
     def _holds(self) -> bool:

@@ -35,14 +35,14 @@ def maven(group: str, artifact: str, version: str, target_file: Path) -> None:
     url = f"{repository()}/{group.replace('.', '/')}/{artifact}/{version}/{artifact}-{version}.jar"
     try:
         kind, wanted = _published(url)
-        found = _fetch(url, target_file, kind)
+        digest = _fetch(url, target_file, kind)
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
         words = getattr(error, "reason", None) or error
         raise MachineLacks(
             f"{name} could not be brought from {repository()}: {words}",
             f"check the network, or name a repository that has it in {VARIABLE}",
         ) from None
-    if found != wanted:
+    if digest != wanted:
         raise MachineLacks(f"{name}: what arrived is not what the repository's {kind} says", "try again")
     fsync_path(target_file)
 

@@ -26,19 +26,19 @@ class Answers:
         source: str,
         *,
         answer: str | None = None,
-        said: Callable[[str], str] = str,
+        translate: Callable[[str], str] = str,
     ) -> SettingInForce:
-        """One setting. ``answer`` is the name that the engine's answer goes by, ``said`` turns it into our words.
+        """One setting. ``answer`` is the name that the engine's answer goes by, ``translate`` turns it into our words.
 
         A setting that was asked for agrees only if every session answers with it; one that was not asked for is
         recorded.
         """
         key = answer or name
-        found = [(t, None if (v := values.get(key)) is None else said(v)) for t, values in self._sessions]
-        in_force = found[0][1] if found else None
+        by_terminal = [(t, None if (v := values.get(key)) is None else translate(v)) for t, values in self._sessions]
+        in_force = by_terminal[0][1] if by_terminal else None
         agrees = True
         if asked is not None:
-            for terminal, value in found or [(None, None)]:
+            for terminal, value in by_terminal or [(None, None)]:
                 if value != asked:
                     in_force = value if terminal is None else f"{value} on terminal {terminal}"
                     agrees = False
@@ -53,5 +53,5 @@ def in_force(settings: Sequence[SettingInForce], name: str) -> str:
 
 def number_in_force(settings: Sequence[SettingInForce], name: str) -> int | None:
     """A setting in force as a number, None when it is none."""
-    found = in_force(settings, name)
-    return int(found) if found.isdigit() else None
+    value = in_force(settings, name)
+    return int(value) if value.isdigit() else None

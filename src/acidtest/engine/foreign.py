@@ -147,12 +147,12 @@ def held_against(
     our words. What is ``recorded`` only was not asked for."""
     given = Answers(answers)
     words = {name: spoken(value) for name, value in asked.items()}
-    found = [
-        given.compare(name, words.get(name), source, answer=answer, said=said)
-        for name, (answer, said) in variables.items()
+    settings = [
+        given.compare(name, words.get(name), source, answer=answer, translate=translate)
+        for name, (answer, translate) in variables.items()
     ]
     return [
         # What this version does not have is no setting of it, unless it was asked for.
-        *(setting for setting in found if setting.in_force is not None or setting.asked is not None),
+        *(setting for setting in settings if setting.in_force is not None or setting.asked is not None),
         *(given.compare(name, None, source) for name in recorded),
     ]

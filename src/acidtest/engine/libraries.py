@@ -24,11 +24,11 @@ STAND_INS = {"libtommath.so.0": "libtommath.so.1"}
 def check(id: str, binary: Path) -> None:  # noqa: A002
     """Raise MachineLacks unless ``binary``, a program or library of engine ``id``, is whole and for this machine."""
     try:
-        found = elf.read(binary)
+        header = elf.read(binary)
     except elf.NotElf as error:
         raise MachineLacks(f"{id}: {binary.name} is broken: {error}", "try again") from None
-    if (found.bits, found.machine) != (64, "x86-64") or os.uname().machine != "x86_64":
-        raise MachineLacks(f"{id}: built for {found.machine}, this machine is {os.uname().machine}")
+    if (header.bits, header.machine) != (64, "x86-64") or os.uname().machine != "x86_64":
+        raise MachineLacks(f"{id}: built for {header.machine}, this machine is {os.uname().machine}")
 
 
 def missing(binaries: Iterable[Path], own: Path, links: Path) -> tuple[tuple[str, str], ...]:

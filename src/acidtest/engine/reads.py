@@ -68,5 +68,5 @@ def count_keys(ask: Ask, table: str, columns: str, keys: int, *, all_differ: boo
         return NOT_COUNTED
     grouped = f"select count(*) as n from {table} group by {columns}"  # noqa: S608 - names that the engine quoted
     ((unique, counted, most),) = ask(f"select count(*), sum(n), max(n) from ({grouped}) as g")  # noqa: S608
-    found = int(unique or 0)
-    return Keys(found, int(counted or 0) - found, max(0, int(most or 0) - 1))
+    distinct = int(unique or 0)
+    return Keys(distinct, int(counted or 0) - distinct, max(0, int(most or 0) - 1))

@@ -265,6 +265,6 @@ def _ordinary_user() -> tuple[int, int]:
     """Number and group of a user that has a name, which PostgreSQL demands; every system has one of these."""
     for name in ("daemon", "nobody"):
         with contextlib.suppress(KeyError):
-            found = pwd.getpwnam(name)
-            return found.pw_uid, found.pw_gid
+            user = pwd.getpwnam(name)
+            return user.pw_uid, user.pw_gid
     return 1000, 1000

@@ -162,20 +162,20 @@ def _factors(where: str, plain: dict[str, Any], workloads: dict[str, Any], probl
         else:
             problems.add(BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name'))
     factors.update({name: levels for name, levels in given.items() if name not in factors})
-    found: dict[str, Any] = {}
+    by_factor: dict[str, Any] = {}
     for name, levels in factors.items():
         with problems.gather():
-            found[name] = _levels(where, name, levels, workloads)
-    return found
+            by_factor[name] = _levels(where, name, levels, workloads)
+    return by_factor
 
 
 def _growth(where: str, plain: dict[str, Any]) -> list[str]:
     """The sizes, once they and what stands beside them are such that databases can grow to them."""
     table = _table(where, "growth", plain["growth"])
     _known_keys(where, "growth", table, tuple(GrowthSpec.model_fields))
-    found = table.get("sizes")
-    if not isinstance(found, list) or not found or not all(isinstance(size, str) for size in found):
-        raise BadInput(f"{where}: growth.sizes: found {_shown(found)}, must be a list of texts", '["1 GB", "2 GB"]')
+    texts = table.get("sizes")
+    if not isinstance(texts, list) or not texts or not all(isinstance(size, str) for size in texts):
+        raise BadInput(f"{where}: growth.sizes: found {_shown(texts)}, must be a list of texts", '["1 GB", "2 GB"]')
     sets = {target: None for levels in plain["factors"].values() for level in levels for target in level["set"]}
     if SIZE in plain["factors"]:
         raise BadInput(f"{where}: factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
@@ -197,16 +197,16 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
     memories: list[int | None] = [memory for memory in given if isinstance(memory, int)]
     memories = memories or [None]
     try:
-        sizes = [size_of(size) for size in found]
+        sizes = [size_of(size) for size in texts]
         for size in sizes:
             size.with_memory(memories[0])
         if table.get("load") != "fresh":
             check_ascending(sizes, memories)
     except BadInput as error:
         raise BadInput(f"{where}: {error.message}", error.remedy) from None
-    if twice := next((size for size in found if found.count(size) > 1), None):
+    if twice := next((size for size in texts if texts.count(size) > 1), None):
         raise BadInput(f'{where}: growth.sizes: "{twice}" stands twice', "leave one out")
-    return found
+    return texts
 
 
 def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
@@ -418,17 +418,17 @@ def _said(error: ErrorDetails) -> str:
     if where[0] == "workload":
         where = (*where[:2], *where[3:])  # pydantic names the kind of a workload after its name
     key = ".".join(str(part) for part in where)
-    found = _shown(error["input"])
+    value = _shown(error["input"])
     context = error.get("ctx", {})
     match error["type"]:
         case "missing":
             return f"{key}: is missing; add {key} = ..."
         case "greater_than_equal":
-            return f"{key}: found {found}, must be at least {context['ge']}"
+            return f"{key}: found {value}, must be at least {context['ge']}"
         case "greater_than":
-            return f"{key}: found {found}, must be above {context['gt']}"
+            return f"{key}: found {value}, must be above {context['gt']}"
         case "less_than_equal":
-            return f"{key}: found {found}, must be at most {context['le']}"
+            return f"{key}: found {value}, must be at most {context['le']}"
         case "literal_error":
             return not_among(
                 f"{key}:",
@@ -436,8 +436,8 @@ def _said(error: ErrorDetails) -> str:
                 [w.strip(" '") for w in context["expected"].replace(" or ", ",").split(",")],
             )
         case "string_pattern_mismatch":
-            return f"{key}: found {found}, must be lower-case letters, digits, - and _"
+            return f"{key}: found {value}, must be lower-case letters, digits, - and _"
         case "value_error":
             return f"{key}: {context['error']}"
         case _:
-            return f"{key}: found {found}: {error['msg'][0].lower()}{error['msg'][1:]}"
+            return f"{key}: found {value}: {error['msg'][0].lower()}{error['msg'][1:]}"

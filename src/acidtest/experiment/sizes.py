@@ -26,13 +26,13 @@ def bytes_of(text: str) -> int:
 
     Raises BadInput for anything else, for nothing at all ("0 GB") and for 2^60 bytes and more.
     """
-    found = GRAMMAR.fullmatch(text.strip())
-    unit = UNITS.get(found[2].lower() or "b") if found else None
-    if found is None or unit is None:
+    match = GRAMMAR.fullmatch(text.strip())
+    unit = UNITS.get(match[2].lower() or "b") if match else None
+    if match is None or unit is None:
         raise BadInput(f'"{text}" is not a size', REMEDY)
-    if len(found[1]) > 40:
+    if len(match[1]) > 40:
         raise BadInput(f'"{text}": a size has at most 40 digits', REMEDY)
-    size = int((Decimal(found[1]) * unit).to_integral_value())
+    size = int((Decimal(match[1]) * unit).to_integral_value())
     if not 1 <= size < MOST:
         raise BadInput(f'"{text}": a size is at least a byte and below an exbibyte', REMEDY)
     return size
@@ -69,13 +69,13 @@ UNITS_MOST = 100_000
 
 def size_of(text: str) -> Size:
     """One of growth's sizes: as ``bytes_of`` reads it, ``40 warehouses``, or ``2x memory``. Raises BadInput."""
-    if found := COUNTED.fullmatch(text.strip()):
-        count = int(found[1][:9])
+    if match := COUNTED.fullmatch(text.strip()):
+        count = int(match[1][:9])
         if not 1 <= count <= UNITS_MOST:
             raise BadInput(f'"{text}": must be from 1 to {UNITS_MOST:,} {UNITS_OF_SIZE[0]}')
         return Size(text, units=count)
-    if found := TIMES_MEMORY.fullmatch(text.strip()):
-        times = float(found[1])
+    if match := TIMES_MEMORY.fullmatch(text.strip()):
+        times = float(match[1])
         if not times:
             raise BadInput(f'"{text}": must be above 0')
         return Size(text, times_memory=times)

@@ -64,8 +64,8 @@ def split_torn(raw: bytes) -> tuple[bytes, int]:
 
 def _header(path: Path, line: bytes) -> Header:
     try:
-        found = json.loads(line)
-        kind, version = found.get("kind"), found.get("format")
+        fields = json.loads(line)
+        kind, version = fields.get("kind"), fields.get("format")
     except (ValueError, AttributeError):
         kind, version = None, None
     if kind != "header":

@@ -71,14 +71,14 @@ def _below(top: Path, root: str, path: str) -> Path:
 
 def here() -> Hierarchy:
     """The hierarchy of this process, in which it may make groups. Raises MachineLacks with the command to give."""
-    found = hierarchy(_read(Path("/proc/self/mountinfo")), _read(Path("/proc/self/cgroup")))
-    for needed in (found.parent, found.parent / "cgroup.procs"):
+    own = hierarchy(_read(Path("/proc/self/mountinfo")), _read(Path("/proc/self/cgroup")))
+    for needed in (own.parent, own.parent / "cgroup.procs"):
         if not os.access(needed, os.W_OK):
             raise MachineLacks(
                 f"place.memory_mb: {needed}: may not be written to, and a memory limit needs a control group there",
-                REMEDY[found.version],
+                REMEDY[own.version],
             )
-    return found
+    return own
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ class Cgroup:
     def swap(self) -> str:
         """How swapping is held off, as read back."""
         if self.version == 2:
-            found = _read(self.path / "memory.swap.max").strip()
-            return f"memory.swap.max {found}" if found else "no swap accounting in this kernel"
+            limit = _read(self.path / "memory.swap.max").strip()
+            return f"memory.swap.max {limit}" if limit else "no swap accounting in this kernel"
         total = _pairs(_read(self.path / "memory.stat")).get("hierarchical_memsw_limit")
         swappiness = _read(self.path / "memory.swappiness").strip() or "unknown"
         both = f"memory and swap together at most {total} bytes" if total else "no swap accounting in this kernel"
@@ -211,8 +211,8 @@ class Cgroup:
     @property
     def peak_bytes(self) -> int | None:
         """The most it ever held, by the kernel's own account; v2 has it since Linux 5.19."""
-        found = _read(self.path / {1: "memory.max_usage_in_bytes", 2: "memory.peak"}[self.version]).strip()
-        return int(found) if found.isdigit() else None
+        peak = _read(self.path / {1: "memory.max_usage_in_bytes", 2: "memory.peak"}[self.version]).strip()
+        return int(peak) if peak.isdigit() else None
 
     @property
     def killed(self) -> int:
@@ -275,12 +275,12 @@ class Launched:
         return [pid for pid in family if pid in inside], outside
 
     def _family(self) -> list[int]:
-        found = list(self._started.values())
-        for pid in found:
+        pids = list(self._started.values())
+        for pid in pids:
             with contextlib.suppress(OSError):
                 for children in Path(f"/proc/{pid}/task").glob("*/children"):
-                    found += [int(child) for child in children.read_text().split()]
-        return found
+                    pids += [int(child) for child in children.read_text().split()]
+        return pids
 
 
 def _runs(pid: int) -> bool:
@@ -291,12 +291,12 @@ def _runs(pid: int) -> bool:
 
 def _pairs(text: str) -> dict[str, int]:
     """Lines of a name and a number."""
-    found = {}
+    pairs = {}
     for line in text.splitlines():
         name, _, value = line.partition(" ")
         if value.strip().isdigit():
-            found[name] = int(value)
-    return found
+            pairs[name] = int(value)
+    return pairs
 
 
 def _read(path: Path) -> str:

@@ -55,14 +55,14 @@ def look(name: str) -> Found:
         raise BadInput(f"{name}: cannot be read: {error.strerror}", "name a block device that you may use") from None
 
 
-def refuse(found: Found, *, erase: bool = False) -> None:
-    """Raise BadInput unless ``found`` may be written to: used by nobody and, without ``erase``, empty."""
-    if found.used:
-        raise BadInput(f"{found}: a device in use is never touched", "release it, or name another device")
-    if found.holds and not erase:
+def refuse(state: Found, *, erase: bool = False) -> None:
+    """Raise BadInput unless ``state`` may be written to: used by nobody and, without ``erase``, empty."""
+    if state.used:
+        raise BadInput(f"{state}: a device in use is never touched", "release it, or name another device")
+    if state.holds and not erase:
         raise BadInput(
-            f"{found}: what is on a device is never overwritten unasked",
-            f"name another device, or give --erase {found.device} if all that is on it may be destroyed",
+            f"{state}: what is on a device is never overwritten unasked",
+            f"name another device, or give --erase {state.device} if all that is on it may be destroyed",
         )
 
 
@@ -71,12 +71,12 @@ def admit(names: Sequence[str], erase: Collection[Path], show: Callable[[list[st
 
     Raises BadInput when one may not be written to; then nothing has been destroyed on any.
     """
-    found = [look(name) for name in names]
-    if found:
-        show([str(one) for one in found])
-    for one in found:
+    states = [look(name) for name in names]
+    if states:
+        show([str(one) for one in states])
+    for one in states:
         refuse(one, erase=one.device in erase)
-    for one in found:
+    for one in states:
         if one.holds:
             empty(one.device)
             left = look(str(one.device))
@@ -108,17 +108,19 @@ def labels(device: Path) -> set[str]:
 
 
 def _holds(device: Path, block: Path) -> list[str]:
-    found = [f'{one["type"]} "{one["label"]}"' if one.get("label") else str(one["type"]) for one in _signatures(device)]
-    found += [f"partition {entry.name}" for entry in sorted(block.iterdir()) if (entry / "partition").exists()]
-    if not found and _has_data(device):
-        found.append("data of no known kind")
-    return list(dict.fromkeys(found))
+    contents = [
+        f'{one["type"]} "{one["label"]}"' if one.get("label") else str(one["type"]) for one in _signatures(device)
+    ]
+    contents += [f"partition {entry.name}" for entry in sorted(block.iterdir()) if (entry / "partition").exists()]
+    if not contents and _has_data(device):
+        contents.append("data of no known kind")
+    return list(dict.fromkeys(contents))
 
 
 def _signatures(device: Path) -> list[dict[str, str | None]]:
     # wipefs without --all only looks; it knows what libblkid knows: file systems, partition tables, LVM, RAID, LUKS.
-    said = _run(["wipefs", "--json", "--output", "TYPE,LABEL", str(device)])
-    signatures: list[dict[str, str | None]] = json.loads(said or "{}").get("signatures", [])
+    output = _run(["wipefs", "--json", "--output", "TYPE,LABEL", str(device)])
+    signatures: list[dict[str, str | None]] = json.loads(output or "{}").get("signatures", [])
     return signatures
 
 

@@ -238,14 +238,14 @@ class DiskStorage(Storage):
 
     def settings(self) -> list[SettingInForce]:
         asked, in_force = ", ".join(faults(self._spec)), ", ".join(one.fault for one in self.disk.stats().faults)
-        found = super().settings()
+        settings = super().settings()
         if asked or in_force:
-            found.append(
+            settings.append(
                 SettingInForce(
                     name="place.disk_faults", asked=asked, in_force=in_force, agrees=asked == in_force, source="disk"
                 )
             )
-        return found
+        return settings
 
     def facts(self) -> dict[str, str]:
         return self.disk.facts() | {"direct_io": "yes" if self._direct else "no"}
@@ -268,14 +268,14 @@ def faults(spec: PlaceSpec) -> list[str]:
 
 def parameters(spec: PlaceSpec) -> dict[str, float]:
     """Raises BadInput for what is no name and number."""
-    found = {}
+    values = {}
     for part in filter(None, map(str.strip, spec.disk_parameters.split(","))):
         name, _, value = part.partition("=")
         try:
-            found[name.strip()] = float(value)
+            values[name.strip()] = float(value)
         except ValueError:
             raise BadInput(
                 f'place.disk_parameters: found "{part}", must be NAME=NUMBER',
                 'write disk_parameters = "rpm=5400,seek_average_ms=9"',
             ) from None
-    return found
+    return values

@@ -169,32 +169,32 @@ def layers(path: Path) -> list[Layer]:
     It ends with a file system where what is below cannot be seen: memory, a network, a process. A simulated disk counts
     as a disk, with the loop that it lies under.
     """
-    found: list[Layer] = []
+    stack: list[Layer] = []
     resolved = path.resolve()
     if stat.S_ISBLK(resolved.stat().st_mode):
-        _on_device(_number(resolved), found)
+        _on_device(_number(resolved), stack)
     else:
-        _on_filesystem(resolved, found)
-    return found
+        _on_filesystem(resolved, stack)
+    return stack
 
 
-def _on_filesystem(path: Path, found: list[Layer]) -> None:
+def _on_filesystem(path: Path, stack: list[Layer]) -> None:
     if mount := mount_of(path, mounts_now()):
-        found.append(Layer(kind="file system", name=mount.filesystem, about=mount.options))
-        _on_device(device_number(mount), found)
+        stack.append(Layer(kind="file system", name=mount.filesystem, about=mount.options))
+        _on_device(device_number(mount), stack)
 
 
-def _on_device(number: str, found: list[Layer]) -> None:
+def _on_device(number: str, stack: list[Layer]) -> None:
     try:
         block = (Path("/sys/dev/block") / number).resolve(strict=True)
     except OSError:
         return
     device = f"/dev/{block.name}"
     if (block / "partition").exists():
-        found.append(Layer(kind="partition", name=device))
+        stack.append(Layer(kind="partition", name=device))
         block = block.parent
         device = f"/dev/{block.name}"
-    if any(layer.name == device for layer in found):
+    if any(layer.name == device for layer in stack):
         return  # a disk that two parts of an array lie on
     queue = queue_facts(block / "queue")
     about = {name: queue[name] for name in ("rotational", "write_cache", "fua", "scheduler")}
@@ -203,23 +203,23 @@ def _on_device(number: str, found: list[Layer]) -> None:
         image = Path(backing)
         mount = mount_of(image, mounts_now())
         if mount and mount.filesystem == SIMULATED:
-            found.append(Layer(kind="disk", name=device, about="simulated", driver="loop", **about))
+            stack.append(Layer(kind="disk", name=device, about="simulated", driver="loop", **about))
             return
-        found.append(Layer(kind="loop", name=device, about=backing, **about))
+        stack.append(Layer(kind="loop", name=device, about=backing, **about))
         with contextlib.suppress(OSError):
             if stat.S_ISBLK(image.stat().st_mode):
-                _on_device(_number(image), found)
+                _on_device(_number(image), stack)
                 return
-        _on_filesystem(image.parent, found)
+        _on_filesystem(image.parent, stack)
     elif slaves := sorted((block / "slaves").glob("*")):
         kind = "array" if (block / "md").is_dir() else "mapped"
         name = _fact(block / ("md/level" if kind == "array" else "dm/name"))
-        found.append(Layer(kind=kind, name=device, about=name, **about))
+        stack.append(Layer(kind=kind, name=device, about=name, **about))
         for slave in slaves:
-            _on_device(_fact(slave / "dev"), found)
+            _on_device(_fact(slave / "dev"), stack)
     else:
         model = queue["device_model"]
-        found.append(
+        stack.append(
             Layer(kind="disk", name=device, about="" if model == UNKNOWN else model, driver=_driver(block), **about)
         )
 

@@ -52,16 +52,16 @@ class Residency:
 
 def files_below(paths: Iterable[Path]) -> list[Path]:
     """The files among ``paths`` and in the directories among them; links are not followed."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir() and not path.is_symlink():
             with os.scandir(path) as entries:
                 inside = [(Path(entry.path), entry.is_dir(follow_symlinks=False)) for entry in entries]
-            found += files_below(child for child, is_directory in sorted(inside) if is_directory)
-            found += [child for child, is_directory in sorted(inside) if not is_directory]
+            files += files_below(child for child, is_directory in sorted(inside) if is_directory)
+            files += [child for child, is_directory in sorted(inside) if not is_directory]
         else:
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def residency(files: Iterable[Path]) -> Residency:
@@ -100,9 +100,9 @@ def _open(path: Path) -> tuple[int | None, int]:
 
 def _cachestat(descriptor: int) -> tuple[int, int] | None:
     """Bytes cached, and of those dirty; None where the kernel does not have the call."""
-    whole, found = _Range(0, 0), _Cachestat()
-    if _libc.syscall(SYS_CACHESTAT, descriptor, ctypes.byref(whole), ctypes.byref(found), 0) == 0:
-        return found.cache * PAGE_BYTES, (found.dirty + found.writeback) * PAGE_BYTES
+    whole, counts = _Range(0, 0), _Cachestat()
+    if _libc.syscall(SYS_CACHESTAT, descriptor, ctypes.byref(whole), ctypes.byref(counts), 0) == 0:
+        return counts.cache * PAGE_BYTES, (counts.dirty + counts.writeback) * PAGE_BYTES
     return None
 
 

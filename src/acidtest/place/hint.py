@@ -44,12 +44,12 @@ class Hint:
         for pid in pids:
             try:
                 numbers = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 - paths would take three times as long
-                found = [int(number) for number in numbers if self._is_ours(_target(pid, number))]
-                process = os.pidfd_open(pid) if found else -1
+                descriptors = [int(number) for number in numbers if self._is_ours(_target(pid, number))]
+                process = os.pidfd_open(pid) if descriptors else -1
             except OSError:
                 continue  # it has ended
             try:
-                for number in found:
+                for number in descriptors:
                     if advise(process, number, self._advice):
                         self._given.add((pid, number))
             finally:

@@ -263,11 +263,11 @@ class Ledger:
 
 def leftovers() -> list[Leftover]:
     """What labs that are gone left behind, newest first within each lab."""
-    found = []
+    abandoned = []
     for path, file in _dead_ledgers():
         with file:
-            found += _leftovers_of(path, file)
-    return found
+            abandoned += _leftovers_of(path, file)
+    return abandoned
 
 
 def release_leftovers() -> list[str]:
@@ -275,16 +275,16 @@ def release_leftovers() -> list[str]:
 
     Raises AcidtestError naming what could not be released; its ledger stays for the next attempt.
     """
-    said: list[str] = []
+    released: list[str] = []
     stuck: list[str] = []
     for path, file in _dead_ledgers():
         with file:
             failed = False
-            found = _leftovers_of(path, file)
-            _abort_disks(leftover.entry for leftover in found if leftover.entry["boot"] == _boot_id())
-            for leftover in found:
+            abandoned = _leftovers_of(path, file)
+            _abort_disks(leftover.entry for leftover in abandoned if leftover.entry["boot"] == _boot_id())
+            for leftover in abandoned:
                 try:
-                    said += _release(leftover)
+                    released += _release(leftover)
                 except OSError as error:
                     failed = True
                     stuck.append(f"{leftover.kind} {leftover.what}: {error.strerror}")
@@ -292,7 +292,7 @@ def release_leftovers() -> list[str]:
                 path.unlink(missing_ok=True)
     if stuck:
         raise AcidtestError(f"could not release {'; '.join(stuck)}", "mend that and run acidtest clean again")
-    return said
+    return released
 
 
 def _abort_disks(entries: Iterable[Mapping[str, Any]]) -> None:
@@ -365,14 +365,14 @@ def _release(leftover: Leftover) -> list[str]:
         return []  # the machine was restarted since
     if leftover.kind in UNDO:
         return UNDO[leftover.kind](leftover.entry)
-    said = []
+    lines = []
     family: dict[int, str] = {}
     for pid in _pids(leftover.entry):
         family |= _family(pid)
     for pid, start_time in family.items():
         if _kill(pid, start_time):
-            said.append(f"killed process {pid} ({leftover.what})")
-    return said
+            lines.append(f"killed process {pid} ({leftover.what})")
+    return lines
 
 
 def _undo_cgroup(entry: Mapping[str, Any]) -> list[str]:
@@ -427,21 +427,21 @@ UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
 
 def _pids(entry: Mapping[str, Any]) -> list[int]:
     """Processes that are surely the recorded one or of its making: same start time, or our token in the environment."""
-    found = _carriers(entry["token"])
-    if "pid" in entry and entry["pid"] not in found and _start_time(entry["pid"]) == entry["start_time"] != "":
-        found.insert(0, entry["pid"])
-    return found
+    pids = _carriers(entry["token"])
+    if "pid" in entry and entry["pid"] not in pids and _start_time(entry["pid"]) == entry["start_time"] != "":
+        pids.insert(0, entry["pid"])
+    return pids
 
 
 def _carriers(token: str) -> list[int]:
     """Processes that were started with ``token``, the recorded one or one that it started; see proc(5)."""
     wanted = f"{TOKEN}={token}".encode()
-    found = []
+    pids = []
     for status in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if wanted in status.read_bytes().split(b"\0"):
-                found.append(int(status.parent.name))
-    return found
+                pids.append(int(status.parent.name))
+    return pids
 
 
 def _family(pid: int) -> dict[int, str]:
@@ -453,10 +453,10 @@ def _family(pid: int) -> dict[int, str]:
     for status in Path("/proc").glob("[0-9]*/stat"):
         child = int(status.parent.name)
         children.setdefault((_stat(child)[1:2] or [""])[0], []).append(child)
-    found = [pid]
-    for parent in found:
-        found += children.get(str(parent), [])
-    return {member: _start_time(member) for member in found}
+    members = [pid]
+    for parent in members:
+        members += children.get(str(parent), [])
+    return {member: _start_time(member) for member in members}
 
 
 def _kill(pid: int, start_time: str) -> bool:

@@ -46,12 +46,12 @@ def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path
     filesystem = find(name)
     filled = {**_stripe(spec), "mb": spec.journal_mb, "device": journal, "label": label}
     made: list[list[str]] = []
-    asked = [filesystem.fixed, filesystem.label]
+    options = [filesystem.fixed, filesystem.label]
 
     def ask(key: str, option: str) -> None:
         if not option:
             raise CellFailed(f"{name} cannot be told place.{key}")
-        asked.append(option)
+        options.append(option)
 
     if spec.block_size is not None or (filesystem.block and (journal or spec.stripe_kb is not None)):
         ask("block_size", filesystem.block)
@@ -65,7 +65,7 @@ def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path
             made.append(shlex.split(filesystem.external_made.format_map(filled)))
     elif spec.journal_mb is not None:
         ask("journal_mb", filesystem.journal_size)
-    words = [word for option in asked for word in shlex.split(option.format_map(filled))]
+    words = [word for option in options for word in shlex.split(option.format_map(filled))]
     return [*made, [filesystem.program, *_joined([*words, *shlex.split(spec.mkfs)], filesystem.joined), str(device)]]
 
 
@@ -99,4 +99,4 @@ def _joined(words: list[str], joined: tuple[str, ...]) -> list[str]:
             values.setdefault(word, []).append(queue.pop(0))
         else:
             rest.append(word)
-    return [*(part for option, found in values.items() for part in (option, ",".join(found))), *rest]
+    return [*(part for option, arguments in values.items() for part in (option, ",".join(arguments))), *rest]

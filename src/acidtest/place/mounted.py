@@ -66,11 +66,11 @@ class MountedPlace(Place):
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
 
     def _run(self, command: Sequence[str]) -> None:
-        said = self._home.path / "said"
+        output = self._home.path / "said"
         end = time.monotonic() + PATIENCE_S
-        while self._ledger.run(command, said) != 0:
-            if UNSURE not in _words(said) or time.monotonic() > end:
-                raise CellFailed(f"{shlex.join(command)}: {_words(said)}")
+        while self._ledger.run(command, output) != 0:
+            if UNSURE not in _words(output) or time.monotonic() > end:
+                raise CellFailed(f"{shlex.join(command)}: {_words(output)}")
             time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:
@@ -80,8 +80,8 @@ class MountedPlace(Place):
                 bdi.write_text(str(self._spec.read_ahead_kb))
 
     def _own_bdi(self) -> list[Path]:
-        found = listed(self._name, self.storage.device.name)
-        return [entry.parents[1] / "bdi" / "read_ahead_kb" for entry in found if (entry.parents[1] / "bdi").exists()]
+        entries = listed(self._name, self.storage.device.name)
+        return [entry.parents[1] / "bdi" / "read_ahead_kb" for entry in entries if (entry.parents[1] / "bdi").exists()]
 
     def _mount(self) -> Mount:
         mounted = mounts.mounted_at(self.path, self.storage.device)
@@ -103,7 +103,7 @@ class MountedPlace(Place):
 
     def settings(self) -> list[SettingInForce]:
         mount, table = self._mount(), FILESYSTEMS[self._name]
-        found = [
+        settings = [
             _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
             *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
             *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), mount, {}, {}),
@@ -111,11 +111,11 @@ class MountedPlace(Place):
             *self._journal_settings(table),
         ]
         if self._spec.block_size is not None:
-            found.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
+            settings.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
         if self._spec.read_ahead_kb is not None:
             for bdi in self._own_bdi():
-                found.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
-        return found
+                settings.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
+        return settings
 
     def _journal_settings(self, table: FileSystem) -> list[SettingInForce]:
         # mountinfo does not tell, and a superblock needs a program: only looked at where something is asked.
@@ -155,8 +155,8 @@ def _without(journal: Path | None, word: str) -> str:
     return re.sub(rf"{re.escape(str(journal))}(?!\d)", "JOURNAL", word) if journal else word
 
 
-def _words(said: Path) -> str:
+def _words(output: Path) -> str:
     with contextlib.suppress(OSError):
-        lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
+        lines = [line.strip() for line in output.read_text(errors="replace").splitlines() if line.strip()]
         return " / ".join(line for line in lines if "dmesg(1)" not in line)[:500] or "it left no message"
     return UNKNOWN

@@ -48,23 +48,23 @@ def mount(source: Path, point: Path, filesystem: str, options: Sequence[str]) ->
     By fsopen(2), which, unlike mount(2), says which option it does not take and why.
     """
     flags = 0
-    asked = f"mount -t {filesystem} -o {','.join(options) or 'defaults'} {source}"
-    context = _call(FSOPEN, filesystem.encode(), 1, doing=asked, filesystem=filesystem)
+    command = f"mount -t {filesystem} -o {','.join(options) or 'defaults'} {source}"
+    context = _call(FSOPEN, filesystem.encode(), 1, doing=command, filesystem=filesystem)
     try:
-        _say(context, asked, SET_STRING, "source", str(source))
+        _say(context, command, SET_STRING, "source", str(source))
         for option in options:
             if option in ATTRIBUTES:
                 flags |= ATTRIBUTES[option]
                 continue
             name, equals, value = option.partition("=")
             if equals:
-                _say(context, asked, SET_STRING, name, value)
+                _say(context, command, SET_STRING, name, value)
             elif option not in DEFAULTS or option in ("async", "nolazytime"):
-                _say(context, asked, SET_FLAG, name, None)
-        _say(context, asked, CREATE, None, None)
-        tree = _call(FSMOUNT, context, 1, flags, doing=asked, context=context)
+                _say(context, command, SET_FLAG, name, None)
+        _say(context, command, CREATE, None, None)
+        tree = _call(FSMOUNT, context, 1, flags, doing=command, context=context)
         try:
-            _call(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(point), MOVE_MOUNT_F_EMPTY_PATH, doing=asked)
+            _call(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(point), MOVE_MOUNT_F_EMPTY_PATH, doing=command)
         finally:
             os.close(tree)
     finally:
@@ -82,9 +82,9 @@ def unseen(filesystem: str) -> int:
         os.close(context)
 
 
-def _say(context: int, asked: str, order: int, key: str | None, value: str | None) -> None:
+def _say(context: int, doing: str, order: int, key: str | None, value: str | None) -> None:
     words = [None if word is None else word.encode() for word in (key, value)]
-    _call(FSCONFIG, context, order, *words, 0, doing=asked, context=context, option=key)
+    _call(FSCONFIG, context, order, *words, 0, doing=doing, context=context, option=key)
 
 
 def _call(number: int, *arguments: Any, doing: str, context: int | None = None, **about: str | None) -> int:
@@ -95,13 +95,13 @@ def _call(number: int, *arguments: Any, doing: str, context: int | None = None, 
     if result >= 0:
         return result
     error = ctypes.get_errno()
-    said = _messages(context) if context is not None else ""
+    message = _messages(context) if context is not None else ""
     if number == FSOPEN:
         why = {errno.ENODEV: f"this kernel has no {about['filesystem']}", errno.ENOSYS: "needs Linux 5.2 or newer"}
-        said = why.get(error, "")
-    elif about.get("option") and not said:
-        said = f"{about['option']}: {os.strerror(error)}"
-    raise CellFailed(f"{doing}: {said or os.strerror(error)}")
+        message = why.get(error, "")
+    elif about.get("option") and not message:
+        message = f"{about['option']}: {os.strerror(error)}"
+    raise CellFailed(f"{doing}: {message or os.strerror(error)}")
 
 
 def _messages(context: int) -> str:
@@ -129,16 +129,16 @@ def unmount(point: Path, source: Path) -> bool:
     Raises OSError (EBUSY) when something in it is still used after ``PATIENCE_S``. Never lazily: the device would
     stay in use where nobody sees it.
     """
-    end, found = time.monotonic() + PATIENCE_S, False
+    end, was_mounted = time.monotonic() + PATIENCE_S, False
     while mounted_at(point, source):
-        found = True
+        was_mounted = True
         if LIBRARY.umount2(os.fsencode(point), 0) == 0:
             continue
         number = ctypes.get_errno()
         if number != errno.EBUSY or time.monotonic() > end:
             raise OSError(number, os.strerror(number), str(point))
         time.sleep(0.02)
-    return found
+    return was_mounted
 
 
 def end_fuse(point: Path, source: Path) -> bool:
@@ -166,14 +166,14 @@ def in_force(
     ``shown_as`` says it becomes, or when it is one of the ``defaults`` that are not shown and nothing that
     contradicts it is."""
     shown = mount.options.split(",")
-    found = []
+    settings = []
     for option in asked:
         becomes = shown_as.get(option, option)
         unseen = {**DEFAULTS, **defaults}.get(option)
         holds = any(one == becomes or one.startswith(f"{becomes}:") for one in shown) or (
             unseen is not None and not any(one in unseen for one in shown)
         )
-        found.append(
+        settings.append(
             SettingInForce(
                 name=f"place.mount {option}",
                 asked=option,
@@ -182,4 +182,4 @@ def in_force(
                 source="mountinfo",
             )
         )
-    return found
+    return settings

@@ -108,8 +108,8 @@ def in_force(queue: Path, asked: Mapping[str, str]) -> list[SettingInForce]:
         SettingInForce(
             name=f"place.{name.removeprefix(TUNABLES + '/')}",
             asked=value,
-            in_force=(found := read(queue, name)),
-            agrees=found == value,
+            in_force=(current := read(queue, name)),
+            agrees=current == value,
             source="sysfs",
         )
         for name, value in asked.items()

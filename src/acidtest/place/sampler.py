@@ -139,12 +139,12 @@ def _reads(pids: list[int]) -> tuple[int, int]:
     calls = fetched = 0
     for pid in pids:
         try:
-            said = Path(f"/proc/{pid}/io").read_text()
+            counters = Path(f"/proc/{pid}/io").read_text()
         except (FileNotFoundError, ProcessLookupError):
             raise ProcessLookupError from None
         except PermissionError:
             continue
-        for line in said.splitlines():
+        for line in counters.splitlines():
             name, _, value = line.partition(": ")
             calls += int(value) if name == "syscr" else 0
             fetched += int(value) if name == "read_bytes" else 0

@@ -115,11 +115,11 @@ class DeviceStorage(Storage):
     def __init__(self, ledger: Ledger, name: str) -> None:
         super().__init__(ledger)
         try:
-            found = device_safety.look(name)
-            device_safety.refuse(found)
+            state = device_safety.look(name)
+            device_safety.refuse(state)
         except AcidtestError as error:
             raise CellFailed(error.message) from None
-        self.device = found.device
+        self.device = state.device
 
     def begin(self, label: str | None) -> None:
         self._made.append(self._ledger.begin_filesystem(self.device, label))

@@ -53,22 +53,22 @@ def check(plan: Plan, where: str, replan: Replan) -> None:
 def _dropped(plan: Plan, reached: Iterable[Path]) -> list[Path]:
     """What was asked for and is not among ``reached``, in the order of the experiment."""
     reached = frozenset(reached)
-    found: list[Path] = []
+    paths: list[Path] = []
     unused: set[str] = set()
     for path in sorted(plan.experiment.given):
         match path:
             case ("factors", factor):
-                found += _levels_dropped(plan, factor, reached)
+                paths += _levels_dropped(plan, factor, reached)
             case ("workload", name, _) if not _is_used(plan, name):
                 if name not in unused:
                     unused.add(name)
-                    found.append(("workload", name))
+                    paths.append(("workload", name))
             case ("base", factor):
                 if ("factors", factor, plan.experiment.base[factor]) not in reached:
-                    found.append(path)
+                    paths.append(path)
             case _:
-                found += [path] if path not in reached else []
-    return found
+                paths += [path] if path not in reached else []
+    return paths
 
 
 def _is_used(plan: Plan, workload: str) -> bool:

@@ -27,8 +27,8 @@ def load_seconds(cell: Cell) -> float:
     return cell.workload.load_s()
 
 
-def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> float:
-    """Seconds left, where ``seen`` holds finished cells with the seconds that each took.
+def time_left(remaining: Sequence[Cell], finished: Sequence[tuple[Cell, float]]) -> float:
+    """Seconds left, where ``finished`` holds cells with the seconds that each took.
 
     A combination that has run takes the median of its own times. Another one takes what is assumed of it and, where its
     length is set in seconds, as much more as those did that have run; where it is set as a count, as many times that.
@@ -36,7 +36,7 @@ def time_left(remaining: Sequence[Cell], seen: Sequence[tuple[Cell, float]]) -> 
     own: dict[str, list[float]] = defaultdict(list)
     more: list[float] = []
     times: list[float] = []
-    for cell, seconds in seen:
+    for cell, seconds in finished:
         own[cell.combination].append(seconds)
         if cell.workload.duration_s is not None:
             more.append(seconds - cell_seconds(cell))
@@ -76,7 +76,7 @@ class GrowthPace:
         self._families = families  # engine -> family
         self._speeds: dict[str, float] = {}
         self._looks: dict[str, float] = {}
-        self._seen: list[tuple[Cell, float]] = []
+        self._finished: list[tuple[Cell, float]] = []
 
     def loaded(self, cell: Cell, byte_count: int, seconds: float) -> None:
         """So much was added."""
@@ -90,7 +90,7 @@ class GrowthPace:
 
     def measured(self, cell: Cell, seconds: float) -> None:
         """``cell`` took so long, without what was loaded and looked at for it."""
-        self._seen.append((cell, seconds))
+        self._finished.append((cell, seconds))
 
     def bytes_per_s(self, engine: str) -> float:
         return self._speeds.get(engine, FAMILIES[self._families[engine]].load_bytes_per_s)
@@ -99,7 +99,7 @@ class GrowthPace:
         """Seconds that ``remaining`` will take, where ``held`` has the bytes of each series' database so far."""
         cells = list(remaining)
         at = dict(held)
-        seconds = time_left(cells, self._seen)
+        seconds = time_left(cells, self._finished)
         for cell in cells:
             target = size_bytes(cell, self._families[cell.engine])
             if target <= (before := at.get(cell.series, 0)):

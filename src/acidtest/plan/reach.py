@@ -167,12 +167,12 @@ class Combination:
 
     def reached(self) -> set[Path]:
         """The paths of what the chosen levels set and what acts here."""
-        found: set[Path] = set()
+        paths: set[Path] = set()
         for factor, level in self.chosen.items():
-            found.add(("factors", factor, level.name))
-            found |= {
+            paths.add(("factors", factor, level.name))
+            paths |= {
                 ("factors", factor, level.name, target)
                 for target, value in level.set.items()
                 if self.reaches(target, value)
             }
-        return found
+        return paths

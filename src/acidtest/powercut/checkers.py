@@ -72,8 +72,8 @@ def compose(checkers: Sequence[Checker]) -> Judge:
         raise ValueError("two checkers have the same name")
 
     def judge(evidence: CutEvidence) -> Judgement:
-        asked = [(checker, checker.answer(evidence)) for checker in checkers]
-        answers = [(checker, answer) for checker, answer in asked if answer is not None]
+        possible = [(checker, checker.answer(evidence)) for checker in checkers]
+        answers = [(checker, answer) for checker, answer in possible if answer is not None]
         checks = {checker.name: answer.verdict for checker, answer in answers}
         weighing = [answer for checker, answer in answers if checker.weighs]
         if not weighing:

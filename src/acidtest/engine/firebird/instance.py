@@ -131,17 +131,17 @@ class FirebirdInstance(Instance):
         return [self.directory / FILE]
 
     def target(self) -> FirebirdTarget:
-        asked = self._settings
-        timeout = asked.get("lock_timeout_s")
+        settings = self._settings
+        timeout = settings.get("lock_timeout_s")
         return FirebirdTarget.model_validate(
             {
                 "library": str(self._root / LIBRARY),
                 "database": str(self.directory / FILE),
                 "user": USER,
                 "remote": None,
-                "isolation": asked["isolation"],
-                "lock_resolution": asked["lock_resolution"],
-                "lock_timeout_s": timeout if asked["lock_resolution"] == "wait" else None,
+                "isolation": settings["isolation"],
+                "lock_resolution": settings["lock_resolution"],
+                "lock_timeout_s": timeout if settings["lock_resolution"] == "wait" else None,
             }
         )
 
@@ -185,9 +185,9 @@ class FirebirdInstance(Instance):
         given = Answers(answers)
         asked = {name: spoken(value) for name, value in self._settings.items()}
         forced = given.compare(
-            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", said=flag
+            "forced_writes", asked["forced_writes"], "MON$DATABASE", answer="mon$forced_writes", translate=flag
         )
-        found = [
+        settings = [
             given.compare("page_size", asked["page_size"], "MON$DATABASE", answer="mon$page_size"),
             given.compare("page_buffers", asked.get("page_buffers"), "MON$DATABASE", answer="mon$page_buffers"),
             forced,
@@ -197,30 +197,30 @@ class FirebirdInstance(Instance):
                 self._isolation(),
                 "MON$TRANSACTIONS",
                 answer="mon$isolation_mode",
-                said=lambda v: ISOLATION_MODES.get(v, v),
+                translate=lambda v: ISOLATION_MODES.get(v, v),
             ),
             given.compare(
                 "lock_timeout_s",
                 self._lock_timeout(),
                 "MON$TRANSACTIONS",
                 answer="mon$lock_timeout",
-                said=_lock_timeout,
+                translate=_lock_timeout,
             ),
             given.compare("sweep_interval", None, "MON$DATABASE", answer="mon$sweep_interval"),
-            given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", said=flag),
+            given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", translate=flag),
         ]
         for name, entry in CONF.items():
             if name not in self._engine.setting_specs():
                 continue
             if self._engine.version.has_config_table:
-                said = partial(config_said, name)
-                found.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, said=said))
-            elif (seen := self._unanswered(name, asked.get(name), found, given)) is not None:
-                found.append(seen)
-        return found
+                translate = partial(config_said, name)
+                settings.append(given.compare(name, asked.get(name), "RDB$CONFIG", answer=entry, translate=translate))
+            elif (setting := self._unanswered(name, asked.get(name), settings, given)) is not None:
+                settings.append(setting)
+        return settings
 
     def _unanswered(
-        self, name: str, asked: str | None, found: Sequence[SettingInForce], given: Answers
+        self, name: str, asked: str | None, settings: Sequence[SettingInForce], given: Answers
     ) -> SettingInForce | None:
         """A setting of a version that cannot be asked for its configuration: by what else shows it, or not verifiable;
         None where nothing was asked for and nothing is known."""
@@ -234,7 +234,7 @@ class FirebirdInstance(Instance):
             return SettingInForce(name=name, asked=asked, in_force=in_force, agrees=agrees, source="the lock table")
         if asked is None:
             return None
-        pages = number_in_force(found, "page_buffers")
+        pages = number_in_force(settings, "page_buffers")
         if name == "file_system_cache_threshold_pages" and self._seen.direct is not None and pages is not None:
             agrees = self._seen.direct is (pages >= int(asked))
             source = "how the database file is open"
@@ -318,9 +318,9 @@ class FirebirdInstance(Instance):
         with path.open("rb") if path.exists() else io.BytesIO() as file:
             file.seek(before)
             database = (self.directory / FILE).resolve()
-            found = log.validation(check, file.read().decode(errors="replace"), database)
-        if not refused or found.holds != "unknown":
-            return found
+            validation = log.validation(check, file.read().decode(errors="replace"), database)
+        if not refused or validation.holds != "unknown":
+            return validation
         return Integrity(holds="broken" if DAMAGED.search(refused) else "unknown", check=check, said=refused)
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
@@ -329,10 +329,10 @@ class FirebirdInstance(Instance):
         cold_s = self._gstat(forget)[0] if forget else None
         warm_s, output = self._gstat()
         try:
-            told = statistics.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
+            figures = statistics.of_gstat(output, f"gstat -a -r ({self._engine.facts().version})")
         except KeyError as missing:
             raise CellFailed(f"{self._engine.id}: gstat does not say {missing}: no statistics") from None
-        return told.model_copy(
+        return figures.model_copy(
             update={
                 "bytes": (self.directory / FILE).stat().st_size,
                 "took_s": time.monotonic() - began,
@@ -352,12 +352,12 @@ class FirebirdInstance(Instance):
             environment = {**os.environ, **self.environment()}
             id_, process = self._launcher.start_process(ADMIN, environment=environment, stderr=stderr)
             try:
-                said, _ = process.communicate(self._request(do, {}))
+                stdout, _ = process.communicate(self._request(do, {}))
             finally:
                 self._launcher.end_process(id_, process)
             stderr.seek(0)
             self._done(do, process.returncode, stderr.read())
-        seconds, *lines = said.decode(errors="replace").splitlines()
+        seconds, *lines = stdout.decode(errors="replace").splitlines()
         output = gstat.parse(lines)
         if output.damaged:
             raise CellFailed(f"{self._engine.id}: could not {do}: gstat says: {output.damaged}")

@@ -60,9 +60,9 @@ def validation(check: str, log: str, database: Path) -> Integrity:
     finished = FINISHED.search(log)
     if finished is None:
         return Integrity(holds="unknown", check=check, said="it wrote no result to firebird.log")
-    said = [message.strip() for message in ERROR.findall(log)]
+    errors = [message.strip() for message in ERROR.findall(log)]
     if finished[1] != "0":
-        return Integrity(holds="broken", check=check, said=" / ".join([finished[0], *said[:3]]))
+        return Integrity(holds="broken", check=check, said=" / ".join([finished[0], *errors[:3]]))
     return Integrity(holds="holds", check=check, said="" if finished[2] == "0" else finished[0])
 
 
@@ -76,27 +76,27 @@ def messages(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if HEAD.fullmatch(line.rstrip()):
             entered, waiting, begun = True, True, ""
-        elif waiting and (said := line.strip()) and not said.startswith("Database: "):
-            if said.endswith(":"):
-                begun += f"{said} "
+        elif waiting and (text := line.strip()) and not text.startswith("Database: "):
+            if text.endswith(":"):
+                begun += f"{text} "
                 continue
-            yield begun + said
+            yield begun + text
             waiting, begun = not entered, ""
 
 
-def summary(said: Iterable[str]) -> list[str]:
+def summary(entries: Iterable[str]) -> list[str]:
     """Messages that differ in numbers only are one kind, shown as it was first said."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for message in said:
+    for message in entries:
         kind = NUMBER.sub("#", message)
         if not kind.startswith(ROUTINE):
             first.setdefault(kind, message)
             counts[kind] += 1
-    told = [_sentence(first[kind], count) for kind, count in counts.most_common(KINDS_MAX)]
+    lines = [_sentence(first[kind], count) for kind, count in counts.most_common(KINDS_MAX)]
     if rest := counts.most_common()[KINDS_MAX:]:
-        told.append(f"The engine logged {sum(count for _, count in rest):,} messages of {len(rest)} more kinds")
-    return told
+        lines.append(f"The engine logged {sum(count for _, count in rest):,} messages of {len(rest)} more kinds")
+    return lines
 
 
 def _sentence(message: str, count: int) -> str:

@@ -64,10 +64,10 @@ class FirebirdServer(Firebird):
 
     def facts(self) -> EngineFacts:
         # "Firebird TCP/IP server version LI-V3.0.11.33637 Firebird 3.0"
-        said = subprocess.run([self.program, "-z"], capture_output=True, text=True, check=False).stdout
+        output = subprocess.run([self.program, "-z"], capture_output=True, text=True, check=False).stdout
         return EngineFacts(
             id=self.id,
-            version=said.partition("-V")[2].partition(" ")[0],
+            version=output.partition("-V")[2].partition(" ")[0],
             architecture=elf.read(self.program).machine,
             source=f"Debian {self.package}",
             mode=MODES["Super"],

@@ -31,39 +31,41 @@ def of_gstat(output: gstat.Output, source: str) -> DatabaseStatistics:
 
 
 def _table(part: gstat.Part, page_bytes: int, indexes: list[IndexStatistics]) -> TableStatistics:
-    said = part.figures
-    name, records, pages = part.name.lower(), int(said["total records"]), int(said["data pages"])
-    record_bytes, room = said["average record length"], pages * page_bytes
+    figures = part.figures
+    name, records, pages = part.name.lower(), int(figures["total records"]), int(figures["data pages"])
+    record_bytes, room = figures["average record length"], pages * page_bytes
     whole = records * (record_bytes + RECORD_HEADER_BYTES + DIRECTORY_ENTRY_BYTES)
-    versions = int(said["total versions"])
+    versions = int(figures["total versions"])
     return TableStatistics(
         name=name,
         records=records,
         record_bytes=record_bytes if records else None,
         versions=versions,
-        version_bytes=said["average version length"] if versions else None,
-        versions_max=int(said["max versions"]),
+        version_bytes=figures["average version length"] if versions else None,
+        versions_max=int(figures["max versions"]),
         data_pages=pages,
-        slots=int(said["data page slots"]),
-        bytes=room + int(said.get("blob pages", 0)) * page_bytes,
+        slots=int(figures["data page slots"]),
+        bytes=room + int(figures.get("blob pages", 0)) * page_bytes,
         index_bytes=sum(index.bytes for index in indexes if index.table == name),
-        fill_percent=said["average fill"] if pages else None,
+        fill_percent=figures["average fill"] if pages else None,
         real_fill_percent=min(100.0, 100 * whole / room) if pages else None,
     )
 
 
 def _index(part: gstat.Part, page_bytes: int) -> IndexStatistics:
-    said = part.figures
-    nodes, leaves = int(said["nodes"]), int(said["leaf buckets"])
+    figures = part.figures
+    nodes, leaves = int(figures["nodes"]), int(figures["leaf buckets"])
     return IndexStatistics(
         name=part.name.lower(),
         table=part.table.lower(),
-        depth=int(said["depth"]),
+        depth=int(figures["depth"]),
         keys=nodes,
-        key_bytes=said["average data length"] if nodes else None,
-        duplicates=int(said["total dup"]),
-        duplicates_max=int(said["max dup"]),
-        unique=nodes - int(said["total dup"]),
+        key_bytes=figures["average data length"] if nodes else None,
+        duplicates=int(figures["total dup"]),
+        duplicates_max=int(figures["max dup"]),
+        unique=nodes - int(figures["total dup"]),
         bytes=leaves * page_bytes,
-        fill_percent=min(100.0, 100 * nodes * said["average node length"] / (leaves * page_bytes)) if leaves else None,
+        fill_percent=min(100.0, 100 * nodes * figures["average node length"] / (leaves * page_bytes))
+        if leaves
+        else None,
     )

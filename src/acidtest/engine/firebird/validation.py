@@ -52,10 +52,10 @@ def validate(library: ctypes.CDLL, database: bytes, user: bytes) -> None:
     action += bytes([SPB_OPTIONS]) + struct.pack("<I", VALIDATE | CHECK | FULL)
     try:
         _check(library, status, library.isc_service_start(status, ctypes.byref(service), None, len(action), action))
-        answer, asked = ctypes.create_string_buffer(64), bytes([INFO_RUNNING])
+        answer, request = ctypes.create_string_buffer(64), bytes([INFO_RUNNING])
         while True:
             query = library.isc_service_query(
-                status, ctypes.byref(service), None, 0, None, len(asked), asked, len(answer), answer
+                status, ctypes.byref(service), None, 0, None, len(request), request, len(answer), answer
             )
             _check(library, status, query)
             if answer.raw[0] != INFO_RUNNING or struct.unpack("<I", answer.raw[1:5])[0] == 0:

@@ -50,8 +50,8 @@ class Validator:
     def _last_words(self) -> str:
         code = self._process.wait()
         self._stderr.seek(0)
-        said = self._stderr.read()[-2000:].decode(errors="replace").strip().splitlines()[-1:]
-        return said[0] if said else f"it ended with code {code}"
+        lines = self._stderr.read()[-2000:].decode(errors="replace").strip().splitlines()[-1:]
+        return lines[0] if lines else f"it ended with code {code}"
 
     def end(self) -> None:
         """End the process, whatever it does."""

@@ -52,8 +52,10 @@ def _unpack(wheel: Path, target: Path) -> None:
         if not digest:
             continue  # RECORD itself
         kind, _, wanted = digest.partition("=")
-        found = base64.urlsafe_b64encode(hashlib.new(kind, (target / path).read_bytes()).digest()).rstrip(b"=").decode()
-        if found != wanted:
+        actual = (
+            base64.urlsafe_b64encode(hashlib.new(kind, (target / path).read_bytes()).digest()).rstrip(b"=").decode()
+        )
+        if actual != wanted:
             raise MachineLacks(f"{wheel.name}: {path} is not what the wheel's RECORD says", "try again")
         (target / path).chmod(0o755 if ".so" in path else 0o644)
         fsync_path(target / path)

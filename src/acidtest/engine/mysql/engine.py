@@ -62,19 +62,19 @@ class Mysql(Engine):
         return f"Maven {':'.join(self.version.maven)}"
 
     def offer(self) -> Offer:
-        found = self.installation()
-        if found is None:
+        installation = self.installation()
+        if installation is None:
             remedy = f"acidtest engines install {self.id}"
             return Offer(self.id, False, self.version.release, "", self._archive(), "", remedy)
         return Offer(
             self.id,
             True,
-            found.release,
-            elf.read(found.program).machine,
-            found.source,
-            str(found.program if found.program == SYSTEM_PROGRAM else found.base),
+            installation.release,
+            elf.read(installation.program).machine,
+            installation.source,
+            str(installation.program if installation.program == SYSTEM_PROGRAM else installation.base),
             remedy="",
-            missing_libraries=libraries.missing([found.program], found.libs, found.libs),
+            missing_libraries=libraries.missing([installation.program], installation.libs, installation.libs),
         )
 
     def install(self, say: Callable[[str], None]) -> None:
@@ -122,10 +122,10 @@ class Mysql(Engine):
         return MysqlInstance(self.id, self.version, self._here(), directory, settings, durability)
 
     def _here(self) -> Installation:
-        found = self.installation()
-        if found is None:
+        installation = self.installation()
+        if installation is None:
             raise CellFailed(f"{self.id} is no longer installed", f"acidtest engines install {self.id}")
-        return found
+        return installation
 
 
 def engines() -> list[Engine]:
@@ -143,9 +143,9 @@ def _release(program: Path) -> str:
 
 @cache
 def _said_release(program: Path, changed_ns: int) -> str:
-    said = subprocess.run([program, "--no-defaults", "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"Ver (\d+\.\d+\.\d+)-MariaDB", said)
-    return found[1] if found else ""
+    output = subprocess.run([program, "--no-defaults", "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"Ver (\d+\.\d+\.\d+)-MariaDB", output)
+    return match[1] if match else ""
 
 
 def _unpack(version: Version, archive: Path, target: Path) -> None:

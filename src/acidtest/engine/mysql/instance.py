@@ -190,8 +190,8 @@ class MysqlInstance(ServedInstance):
         except subprocess.TimeoutExpired:
             raise CellFailed(f"{self._id}: could not set up {self._data} within {BOOTSTRAP_S} s") from None
         if ended.returncode != 0:
-            said = _cause(ended.stderr) or f"{self._files.program.name} ended with code {ended.returncode}"
-            raise CellFailed(f"{self._id}: could not set up {self._data}: {said}")
+            cause = _cause(ended.stderr) or f"{self._files.program.name} ended with code {ended.returncode}"
+            raise CellFailed(f"{self._id}: could not set up {self._data}: {cause}")
 
     def database_files(self) -> list[Path]:
         return [self._data]
@@ -269,29 +269,33 @@ class MysqlInstance(ServedInstance):
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
         lacks = self._version.lacks
-        found = []
+        settings = []
         for name, variable in SETTINGS.items():
             if name in lacks:
                 continue
             asked = spoken(self._settings[name]) if name in self._settings else None
-            found.append(given.compare(name, asked, f"@@{variable.name}", answer=variable.name, said=variable.said))
+            settings.append(
+                given.compare(name, asked, f"@@{variable.name}", answer=variable.name, translate=variable.said)
+            )
         (isolation,) = (name for name in ISOLATION_VARIABLES if name not in lacks)
         asked = spoken(self._settings["isolation"])
-        found.append(given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, said=isolation_said))
+        settings.append(
+            given.compare("isolation", asked, f"@@session.{isolation}", answer=isolation, translate=isolation_said)
+        )
         connection = spoken(self._settings["connection"])
-        found.append(
+        settings.append(
             given.compare(
                 "connection",
                 connection,
                 "@@skip_networking",
                 answer="skip_networking",
-                said=lambda v: {"ON": "socket", "OFF": "tcp"}.get(v, v),
+                translate=lambda v: {"ON": "socket", "OFF": "tcp"}.get(v, v),
             )
         )
         if connection == "tcp":
-            found.append(given.compare("port", str(self._port), "@@port"))
-        found += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
-        return found
+            settings.append(given.compare("port", str(self._port), "@@port"))
+        settings += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
+        return settings
 
     def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
         pool_mb = number_in_force(settings, "innodb_buffer_pool_mb")
@@ -337,7 +341,7 @@ class MysqlInstance(ServedInstance):
         ask = clearly(self._id, ask, self.died)
         tables = statistics.tables(ask)
         reads = timed_reads(partial(statistics.count, ask, tables), forget)
-        found = statistics.found(ask, tables, reads.answer)
+        answers = statistics.found(ask, tables, reads.answer)
         self._server.stop()
         page_bytes = int(str(self._settings.get("innodb_page_size", 16384)))
         try:
@@ -346,8 +350,8 @@ class MysqlInstance(ServedInstance):
             }
         except (OSError, innodb.Damaged) as error:
             raise CellFailed(f"{self._id}: could not take its statistics: {error}") from None
-        told = statistics.of_innodb(found, files, page_bytes)
-        return told.model_copy(
+        figures = statistics.of_innodb(answers, files, page_bytes)
+        return figures.model_copy(
             update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
         )
 

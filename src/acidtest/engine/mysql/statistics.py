@@ -120,33 +120,33 @@ def found(ask: Ask, tables: Sequence[Table], records: Mapping[str, int]) -> Foun
 
 def _transactions(ask: Ask) -> Transactions | None:
     """Of the monitor, whose numbers are hexadecimal in MySQL 5.5."""
-    said = str(ask("show engine innodb status")[0][-1])
-    counter, purged, history = COUNTER.search(said), PURGED.search(said), HISTORY.search(said)
+    monitor = str(ask("show engine innodb status")[0][-1])
+    counter, purged, history = COUNTER.search(monitor), PURGED.search(monitor), HISTORY.search(monitor)
     if not counter or not purged or not history:
         return None
     base = 16 if ask("select version() like '5.5.%'")[0][0] == "1" else 10
     following = int(counter[1], base)
-    oldest_active = min([following, *(int(number, base) for number in ACTIVE.findall(said))])
+    oldest_active = min([following, *(int(number, base) for number in ACTIVE.findall(monitor))])
     # What purge has not reached yet; with an empty history there is nothing for it to reach.
     oldest = min(int(purged[1], base), oldest_active) if int(history[1]) else oldest_active
     return Transactions(oldest=oldest, oldest_active=oldest_active, next=following, history=int(history[1]))
 
 
-def of_innodb(found: Found, files: Mapping[str, Tablespace], page_bytes: int) -> DatabaseStatistics:
+def of_innodb(answers: Found, files: Mapping[str, Tablespace], page_bytes: int) -> DatabaseStatistics:
     """The figures; without the times."""
-    told: list[TableStatistics] = []
+    table_statistics: list[TableStatistics] = []
     indexes: list[IndexStatistics] = []
     read_bytes = 0
-    for table in found.tables:
+    for table in answers.tables:
         file = files[table.name]
         stored, *others = file.trees
         leaves = stored.levels[0]
         room = leaves.pages * page_bytes
         read_bytes += room
-        told.append(
+        table_statistics.append(
             TableStatistics(
                 name=table.name.lower(),
-                records=found.records[table.name],
+                records=answers.records[table.name],
                 record_bytes=leaves.record_bytes / leaves.records if leaves.records else None,
                 versions=None,
                 version_bytes=None,
@@ -158,8 +158,8 @@ def of_innodb(found: Found, files: Mapping[str, Tablespace], page_bytes: int) ->
                 real_fill_percent=100 * leaves.record_bytes / room if room else None,
             )
         )
-        for index, tree in _named(table, file, found.ids):
-            keys = found.keys[table.name, index.name]
+        for index, tree in _named(table, file, answers.ids):
+            keys = answers.keys[table.name, index.name]
             of_leaves = tree.levels[0]
             own = tree is stored
             indexes.append(
@@ -177,15 +177,15 @@ def of_innodb(found: Found, files: Mapping[str, Tablespace], page_bytes: int) ->
                 )
             )
     return DatabaseStatistics(
-        source=f"information_schema and the pages of its files (InnoDB of {found.version})",
-        estimated=SAMPLED if found.sampled else [],
+        source=f"information_schema and the pages of its files (InnoDB of {answers.version})",
+        estimated=SAMPLED if answers.sampled else [],
         page_bytes=page_bytes,
         bytes=sum(file.pages for file in files.values()) * page_bytes,
         took_s=0,
         read_bytes=read_bytes,
-        tables=told,
+        tables=table_statistics,
         indexes=indexes,
-        transactions=found.transactions,
+        transactions=answers.transactions,
     )
 
 

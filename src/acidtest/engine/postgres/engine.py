@@ -87,8 +87,8 @@ class Postgres(Engine):
     def facts(self) -> EngineFacts:
         # postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
         command = [str(self.programs / "postgres"), "--version"]
-        said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-        release, _, packager = said.partition("(PostgreSQL) ")[2].partition(" (")
+        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        release, _, packager = output.partition("(PostgreSQL) ")[2].partition(" (")
         return EngineFacts(
             id=self.id,
             version=release,

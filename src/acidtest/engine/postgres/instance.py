@@ -107,7 +107,7 @@ class PostgresInstance(ServedInstance):
             *(["--data-checksums"] if checksums else []),
             # Off is the default, and there is no option for it, before 18.
             *(["--no-data-checksums"] if checksums is False and self._version.major >= 18 else []),
-            "-D", str(self._data), said=password(),
+            "-D", str(self._data), stdin=password(),
         )  # fmt: skip
         (self._data / "pg_hba.conf").write_text(
             f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n"
@@ -122,10 +122,10 @@ class PostgresInstance(ServedInstance):
     def configure(self) -> None:
         """Write the settings and make sure that they are on the drive."""
         named = {entry: name for name, entry in PARAMETERS.items() if name in self._settings}
-        asked = {entry: parameter(name, self._settings[name]) for entry, name in named.items()}
+        parameters = {entry: parameter(name, self._settings[name]) for entry, name in named.items()}
         if self._settings.get("wal_level") == "minimal":
-            asked["max_wal_senders"] = "0"
-        self._write(asked)
+            parameters["max_wal_senders"] = "0"
+        self._write(parameters)
         fsync_path(self._data / "postgresql.auto.conf")
         fsync_path(self._data)
 
@@ -138,19 +138,19 @@ class PostgresInstance(ServedInstance):
 
     def _alone(self, database: str, *statements: str) -> None:
         """Carry out statements in single-user mode, which nobody else can enter; see postgres(1)."""
-        self._run("postgres", *self._single(database), said="\n".join(statements) + "\n")
+        self._run("postgres", *self._single(database), stdin="\n".join(statements) + "\n")
 
     def _single(self, database: str) -> list[str]:
         return ["--single", "-D", str(self._data), "-c", "exit_on_error=on", "-c", "log_checkpoints=off", database]
 
-    def _ran(self, program: str, *arguments: str, said: str) -> subprocess.CompletedProcess[str]:
+    def _ran(self, program: str, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
         command = as_ordinary_user([str(self._programs / program), *arguments])
         return subprocess.run(
-            command, input=said, env=_environment(), capture_output=True, text=True, errors="replace", check=False
+            command, input=stdin, env=_environment(), capture_output=True, text=True, errors="replace", check=False
         )
 
-    def _run(self, program: str, *arguments: str, said: str = "") -> None:
-        ended = self._ran(program, *arguments, said=said)
+    def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
+        ended = self._ran(program, *arguments, stdin=stdin)
         if ended.returncode != 0:
             lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
             raise CellFailed(f"{self._id}: {program} could not make the database: {lines[0]}")
@@ -159,11 +159,11 @@ class PostgresInstance(ServedInstance):
         self._launcher = launcher
         self._server.kill()  # strikes off one that died
         tcp = self._settings["connection"] == "tcp"
-        asked = self._settings.get("port")
+        port = self._settings.get("port")
         if tcp:
-            self._port = port_for(self._id, asked)
+            self._port = port_for(self._id, port)
         else:
-            self._port = int(str(asked or SOCKET_PORT))
+            self._port = int(str(port or SOCKET_PORT))
             self._sockets.make(launcher)
         self._wait_for_orphans()
         sockets = str(self._sockets.path).replace('"', '""')
@@ -241,20 +241,20 @@ class PostgresInstance(ServedInstance):
         given = Answers(answers)
         specs = self._specs
         asked = {name: shown(value).strip('"') for name, value in self._settings.items()}
-        found = [
+        settings = [
             given.compare(
-                name, asked.get(name), "pg_settings", answer=parameter, said=partial(in_our_words, specs[name])
+                name, asked.get(name), "pg_settings", answer=parameter, translate=partial(in_our_words, specs[name])
             )
             for name, parameter in {**PARAMETERS, **READ_BACK}.items()
             if name in specs
         ]
-        found.append(given.compare("connection", asked["connection"], "inet_client_addr()"))
+        settings.append(given.compare("connection", asked["connection"], "inet_client_addr()"))
         # What the rig was told is what it does.
         pipeline = asked["pipeline"]
-        found.append(
+        settings.append(
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
-        return found + [given.compare(name, None, "pg_settings") for name in RECORDED]
+        return settings + [given.compare(name, None, "pg_settings") for name in RECORDED]
 
     def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
         shared_mb = number_in_force(settings, "shared_buffers_mb")
@@ -293,12 +293,12 @@ class PostgresInstance(ServedInstance):
         except CellFailed as error:
             return Integrity(holds="unknown", check=check, said=error.message)
         questions = integrity.questions(self._version.major)
-        ended = self._ran("postgres", *self._single(NAME), said="\n".join(questions) + "\n")
+        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(questions) + "\n")
         if ended.returncode == 0:
             return Integrity(holds="holds", check=check, said="")
-        said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+        message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
         return Integrity(
-            holds="broken" if integrity.FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=said
+            holds="broken" if integrity.FOUND_BROKEN.search(ended.stderr) else "unknown", check=check, said=message
         )
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
@@ -308,20 +308,20 @@ class PostgresInstance(ServedInstance):
         """
         began = time.monotonic()
         self._server.stop(signal.SIGINT)
-        ended = self._ran("postgres", *self._single(NAME), said="\n".join(statistics.PREPARE) + "\n")
+        ended = self._ran("postgres", *self._single(NAME), stdin="\n".join(statistics.PREPARE) + "\n")
         if ended.returncode != 0:
-            said = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
+            message = (worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"])[0]
             raise CellFailed(
-                f"{self._id}: could not take its statistics: {said}",
-                "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in said else "",
+                f"{self._id}: could not take its statistics: {message}",
+                "install PostgreSQL's contrib modules, which hold pgstattuple" if "extension" in message else "",
             )
         if self._launcher is None:
             raise CellFailed(f"{self._id}: could not take its statistics: the server was never started")
         self.start(self._launcher)
         ask = clearly(self._id, ask, self.died)
         reads = timed_reads(partial(ask, statistics.READ), forget)
-        told = statistics.of_pgstattuple(reads.answer, ask)
-        return told.model_copy(
+        figures = statistics.of_pgstattuple(reads.answer, ask)
+        return figures.model_copy(
             update={"took_s": time.monotonic() - began, "read_s_cold": reads.cold_s, "read_s_warm": reads.warm_s}
         )
 

@@ -20,10 +20,10 @@ def worth_reading(lines: Iterable[str]) -> list[str]:
     """What a server's log says beyond routine and the conflicts of transactions: each message once, with its count."""
     counts: Counter[str] = Counter()
     for line in lines:
-        found = LINE.match(line)
-        if found is None:
+        match = LINE.match(line)
+        if match is None:
             if line.strip() and not line.startswith("\t"):  # a message goes on after a tab
                 counts[line.strip()] += 1
-        elif found["state"] not in CONFLICTS and not (found["severity"] == "LOG" and ROUTINE.match(found["message"])):
-            counts[f"{found['severity']}: {found['message'].strip()}"] += 1
+        elif match["state"] not in CONFLICTS and not (match["severity"] == "LOG" and ROUTINE.match(match["message"])):
+            counts[f"{match['severity']}: {match['message'].strip()}"] += 1
     return [f"{line} ({count} times)" if count > 1 else line for line, count in counts.items()]

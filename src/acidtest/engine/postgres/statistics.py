@@ -48,7 +48,7 @@ LINE_POINTER_BYTES = 4  # ItemIdData of each row, beside the row with its header
 
 def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics:
     """The figures, out of the answer to ``READ``; without the times."""
-    told: list[TableStatistics] = []
+    tables: list[TableStatistics] = []
     quoted: dict[str, str] = {}
     read_bytes = 0
     page_bytes, database_bytes = map(
@@ -59,7 +59,7 @@ def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics
         live_room, dead_room = live_bytes + live * LINE_POINTER_BYTES, dead_bytes + dead * LINE_POINTER_BYTES
         quoted[str(name)] = str(full_name)
         read_bytes += length
-        told.append(
+        tables.append(
             TableStatistics(
                 name=str(name).lower(),
                 records=live,
@@ -76,8 +76,8 @@ def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics
             )
         )
     trees = {str(row[1]): row[3:] for row in rows if row[0] == "index"}
-    records = {table.name: table.records or 0 for table in told}
-    found: list[IndexStatistics] = []
+    records = {table.name: table.records or 0 for table in tables}
+    indexes: list[IndexStatistics] = []
     for name, table, unique, tuple_bytes, columns, whole in ask(INDEXES):
         size, level, leaves = map(_number, trees[str(name)][:3])
         density = trees[str(name)][3]
@@ -86,7 +86,7 @@ def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics
         repeat = NOT_COUNTED
         if keys is not None and (unique == "t" or columns):
             repeat = count_keys(ask, quoted[str(table)], str(columns), keys, all_differ=unique == "t")
-        found.append(
+        indexes.append(
             IndexStatistics(
                 name=str(name).lower(),
                 table=str(table).lower(),
@@ -108,8 +108,8 @@ def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics
         bytes=database_bytes,
         took_s=0,
         read_bytes=read_bytes,
-        tables=told,
-        indexes=found,
+        tables=tables,
+        indexes=indexes,
         transactions=Transactions(
             oldest=min(oldest_active, following - held), oldest_active=oldest_active, next=following
         ),

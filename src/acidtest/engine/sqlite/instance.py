@@ -32,17 +32,17 @@ class SqliteInstance(Instance):
         return [self.directory / FILE]
 
     def target(self) -> SqliteTarget:
-        asked = self._settings
-        setup = [f"pragma page_size = {asked['page_size']}"]  # before the first table, and before wal
-        if "wal_autocheckpoint_pages" in asked:
-            setup.append(f"pragma wal_autocheckpoint = {asked['wal_autocheckpoint_pages']}")
-        if "cache_size_kb" in asked:
-            setup.append(f"pragma cache_size = -{asked['cache_size_kb']}")  # negative: KiB instead of pages
-        if "mmap_size_mb" in asked:
-            setup.append(f"pragma mmap_size = {int(str(asked['mmap_size_mb'])) << 20}")
-        setup += [f"pragma {name} = {asked[name]}" for name in ("locking_mode", "journal_mode", "synchronous")]
+        settings = self._settings
+        setup = [f"pragma page_size = {settings['page_size']}"]  # before the first table, and before wal
+        if "wal_autocheckpoint_pages" in settings:
+            setup.append(f"pragma wal_autocheckpoint = {settings['wal_autocheckpoint_pages']}")
+        if "cache_size_kb" in settings:
+            setup.append(f"pragma cache_size = -{settings['cache_size_kb']}")  # negative: KiB instead of pages
+        if "mmap_size_mb" in settings:
+            setup.append(f"pragma mmap_size = {int(str(settings['mmap_size_mb'])) << 20}")
+        setup += [f"pragma {name} = {settings[name]}" for name in ("locking_mode", "journal_mode", "synchronous")]
         return SqliteTarget(
-            path=str(self.directory / FILE), setup=setup, busy_timeout_ms=int(str(asked["busy_timeout_ms"]))
+            path=str(self.directory / FILE), setup=setup, busy_timeout_ms=int(str(settings["busy_timeout_ms"]))
         )
 
     def environment(self) -> dict[str, str]:
@@ -59,13 +59,13 @@ class SqliteInstance(Instance):
         given = Answers(answers)
         asked = {name: str(value) for name, value in self._settings.items()}
 
-        def pragma(name: str, answer: str | None = None, said: Callable[[str], str] = str) -> SettingInForce:
-            return given.compare(name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, said=said)
+        def pragma(name: str, answer: str | None = None, translate: Callable[[str], str] = str) -> SettingInForce:
+            return given.compare(name, asked.get(name), f"PRAGMA {answer or name}", answer=answer, translate=translate)
 
         return [
             pragma("page_size"),
             pragma("journal_mode"),
-            pragma("synchronous", said=lambda v: SYNCHRONOUS[int(v)] if v in ("0", "1", "2", "3") else v),
+            pragma("synchronous", translate=lambda v: SYNCHRONOUS[int(v)] if v in ("0", "1", "2", "3") else v),
             pragma("cache_size_kb", "cache_size", lambda v: v[1:] if v.startswith("-") else f"{v} pages"),
             pragma("mmap_size_mb", "mmap_size", lambda v: str(int(v) >> 20)),
             pragma("wal_autocheckpoint_pages", "wal_autocheckpoint"),
@@ -104,22 +104,22 @@ class SqliteInstance(Instance):
         try:
             database = sqlite3.connect(self.directory / FILE)
             try:
-                found = [str(row[0]) for row in database.execute("pragma integrity_check")]
+                messages = [str(row[0]) for row in database.execute("pragma integrity_check")]
             finally:
                 database.close()
         except sqlite3.OperationalError as error:
             return Integrity(holds="unknown", check=check, said=str(error))
         except sqlite3.DatabaseError as error:  # "database disk image is malformed", "file is not a database"
             return Integrity(holds="broken", check=check, said=str(error))
-        return Integrity(holds="holds" if found == ["ok"] else "broken", check=check, said=" / ".join(found[:3]))
+        return Integrity(holds="holds" if messages == ["ok"] else "broken", check=check, said=" / ".join(messages[:3]))
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
         """By the rig's own SQLite, which has dbstat; its session's cache begins empty."""
         began = time.monotonic()
         ask = clearly("sqlite", ask)
         reads = timed_reads(partial(ask, statistics.READ), forget)
-        told = statistics.of_dbstat(reads.answer, ask)
-        return told.model_copy(
+        figures = statistics.of_dbstat(reads.answer, ask)
+        return figures.model_copy(
             update={
                 "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),
                 "took_s": time.monotonic() - began,

@@ -70,11 +70,11 @@ class Port:
             while self.code is None:
                 if self._whole:
                     # One at a time: who stops listening in between may go on later.
-                    said, ended, last = self._whole.popleft().partition(END)
+                    line, ended, last = self._whole.popleft().partition(END)
                     if ended:
                         self._ended(last)
-                    if said or not ended:
-                        yield said
+                    if line or not ended:
+                        yield line
                 elif selector.select(timeout=1.0):
                     heard = time.monotonic()
                     chunk = os.read(self._out, 1 << 20)
@@ -95,8 +95,8 @@ class Port:
     def run(self, doing: str, script: str, limit_s: float) -> str:
         """Run ``script`` to its end and return what it printed. Raises CellFailed with its own words when it fails."""
         self.send(script)
-        said = b"\n".join(self.lines(limit_s)).decode(errors="replace")
+        output = b"\n".join(self.lines(limit_s)).decode(errors="replace")
         if self.code != 0:
             words = " / ".join(self.complaint.splitlines()[-3:]) or f"ended with code {self.code}"
             raise CellFailed(f"{doing}: {words}")
-        return said
+        return output

@@ -55,7 +55,7 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
     Modules that the kernel lacks and programs that this machine lacks stay out. Raises MachineLacks without busybox.
     """
     base = kernel.modules(BASE)
-    tools = {Path("/bin") / name: Path(found) for name in programs if (found := program(name))}
+    tools = {Path("/bin") / name: Path(executable) for name in programs if (executable := program(name))}
     files = {Path("/bin/busybox"): busybox()} | tools
     files |= {file: file for file in elf.closure(tools.values())}
     files |= {in_guest(file): file for file in [*base, *kernel.modules(name for name in modules if kernel.has(name))]}
@@ -83,10 +83,10 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
 
 def busybox() -> Path:
     """A busybox that needs no library. Raises MachineLacks."""
-    found = program("busybox")
-    if found is None or elf.read(Path(found)).needed:
+    executable = program("busybox")
+    if executable is None or elf.read(Path(executable)).needed:
         raise MachineLacks("a guest needs a static busybox", "apt-get install busybox-static (Debian)")
-    return Path(found)
+    return Path(executable)
 
 
 def program(name: str) -> str | None:

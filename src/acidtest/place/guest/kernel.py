@@ -59,36 +59,36 @@ class Kernel:
         built_in = {
             Path(line).stem.replace("-", "_") for line in (self.home / "modules.builtin").read_text().splitlines()
         }
-        found: dict[Path, None] = {}
+        needed: dict[Path, None] = {}
 
-        def add(name: str, *, asked: bool) -> None:
+        def add(name: str, *, required: bool) -> None:
             name = ALIASES.get(name, name).replace("-", "_")
             if name in built_in:
                 return
             if name not in files:
-                if asked:
+                if required:
                     raise CellFailed(f"the guest's kernel ({self.package} {self.version}) has no {name}")
                 return
-            if files[name] in found:
+            if files[name] in needed:
                 return
             soft, hard = _needs(files[name].read_bytes())
             for other in soft:
-                add(other, asked=False)
+                add(other, required=False)
             for other in hard:
-                add(other, asked=True)
-            found[files[name]] = None
+                add(other, required=True)
+            needed[files[name]] = None
 
         for name in names:
-            add(name, asked=True)
-        return list(found)
+            add(name, required=True)
+        return list(needed)
 
 
 def _needs(module: bytes) -> tuple[list[str], list[str]]:
     """What a module's own ``.modinfo`` says it needs: softly, and without fail."""
     soft = [
         name.decode()
-        for found in re.findall(rb"\0softdep=pre: ([^\0]+)", module)
-        for name in found.split()
+        for names in re.findall(rb"\0softdep=pre: ([^\0]+)", module)
+        for name in names.split()
         if not name.endswith(b":")
     ]
     hard = re.search(rb"\0depends=([^\0]*)\0", module)
@@ -123,19 +123,19 @@ def ready(say: Callable[[str], None]) -> Kernel:
 
 def installed() -> Kernel | None:
     """The kernel brought last, or None."""
-    said = sorted(
+    packages = sorted(
         (state_directory() / "guest").glob("linux-image-*/package.json"), key=lambda file: file.stat().st_mtime
     )
-    return Kernel(said[-1].parent, **json.loads(said[-1].read_text())) if said else None
+    return Kernel(packages[-1].parent, **json.loads(packages[-1].read_text())) if packages else None
 
 
 def _newest() -> tuple[str, str]:
     """Name and version of the package that Debian's newest kernel lies in."""
     depends = _apt("apt-cache", "show", "--no-all-versions", META)
-    found = re.search(r"^Depends: (linux-image-\S+) \(= (\S+)\)", depends, re.MULTILINE)
-    if not found:
+    match = re.search(r"^Depends: (linux-image-\S+) \(= (\S+)\)", depends, re.MULTILINE)
+    if not match:
         raise MachineLacks(f"apt knows no {META}, a kernel for guests", "apt-get update, on Debian for x86-64")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def _unpacked(work: Path, name: str, version: str) -> Path:
@@ -143,8 +143,8 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
     wanted = re.search(r"^SHA256: ([0-9a-f]{64})$", _apt("apt-cache", "show", f"{name}={version}"), re.MULTILINE)
     _apt("apt-get", "download", "-q", f"{name}={version}", cwd=work)
     (package,) = work.glob("*.deb")
-    found = hashlib.sha256(package.read_bytes()).hexdigest()
-    if not wanted or found != wanted[1]:
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()
+    if not wanted or digest != wanted[1]:
         raise MachineLacks(f"{package.name} is not what apt's index says", "try again")
     _apt("dpkg-deb", "-x", str(package), "tree", cwd=work)
     home = work / "home"
@@ -156,8 +156,8 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
     for folder in KEPT:
         if (source := modules / "kernel" / folder).is_dir():
             source.rename(home / "modules" / folder.replace("/", "-"))
-    said = {"package": name, "version": version, "sha256": found}
-    (home / "package.json").write_text(json.dumps(said))
+    facts = {"package": name, "version": version, "sha256": digest}
+    (home / "package.json").write_text(json.dumps(facts))
     return home
 
 

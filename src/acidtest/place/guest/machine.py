@@ -107,14 +107,14 @@ class Guest:
 
     def _last_words(self) -> str:
         """The end of what QEMU and the guest's console said."""
-        said = [
+        lines = [
             line.strip()
             for name in ("qemu.log", "console")
             for line in _tail(self._directory / name).splitlines()
             if line.strip()
         ]
-        panic = [line for line in said if "Kernel panic" in line]  # a trace of calls comes after it
-        return " / ".join(panic or said[-4:]) or "it left no message"
+        panic = [line for line in lines if "Kernel panic" in line]  # a trace of calls comes after it
+        return " / ".join(panic or lines[-4:]) or "it left no message"
 
     @property
     def alive(self) -> bool:
@@ -176,14 +176,14 @@ class Guest:
         """Bring here what a run left in ``directory``: the first bytes of its database files (their header), and files
         that changed and are small, as an engine's log."""
         for database in databases:
-            said = self.run("reading the database's header", f"head -c {HEADER_BYTES} {_quoted(database)} | base64")
+            encoded = self.run("reading the database's header", f"head -c {HEADER_BYTES} {_quoted(database)} | base64")
             with database.open("r+b") as file:
-                file.write(base64.b64decode(said))
+                file.write(base64.b64decode(encoded))
         changed = f"find . -type f -newer /run/put -size -{BACK_KB}k -exec tar -c -f - {{}} + | base64"
-        said = self.run("bringing back the engine's files", f"cd {_quoted(directory)} && {changed}")
-        if not said:
+        encoded = self.run("bringing back the engine's files", f"cd {_quoted(directory)} && {changed}")
+        if not encoded:
             return  # tar makes no archive of nothing
-        with tarfile.open(fileobj=io.BytesIO(base64.b64decode(said))) as archive:
+        with tarfile.open(fileobj=io.BytesIO(base64.b64decode(encoded))) as archive:
             for member in archive:
                 target = directory / member.name
                 if member.isfile() and target not in databases and ".." not in Path(member.name).parts:
@@ -281,8 +281,8 @@ def can_run(accelerator: str) -> None:
 
 def qemu_version() -> str:
     """As QEMU says it: "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)"."""
-    said = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False, timeout=120).stdout
-    return said.partition("\n")[0].partition("version ")[2] or "unknown"
+    output = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False, timeout=120).stdout
+    return output.partition("\n")[0].partition("version ")[2] or "unknown"
 
 
 def _zeros(path: Path, size_mb: int) -> None:

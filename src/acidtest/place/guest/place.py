@@ -181,8 +181,8 @@ class GuestPlace(Place):
         )
 
     def _look(self) -> _Look:
-        said = self._guest.run("reading the storage", LOOK.format(path=self._at))
-        mountinfo, files, free = said.split("==\n")
+        output = self._guest.run("reading the storage", LOOK.format(path=self._at))
+        mountinfo, files, free = output.split("==\n")
         lines = (line.removeprefix(f"{QUEUE}/").partition(":") for line in files.splitlines())
         (*_, available, _, _), (block,) = map(str.split, free.strip().splitlines())
         here = [m for m in parse_mountinfo(mountinfo) if (m.point, m.source) == (str(self.path), DISK)]
@@ -220,21 +220,21 @@ class GuestPlace(Place):
     def settings(self) -> list[SettingInForce]:
         look = self._look()
         with _mirror(look.queue) as files:
-            found = queue.in_force(Path(files), self._wanted)
+            of_queue = queue.in_force(Path(files), self._wanted)
         if self._name == RAW:
-            return found
+            return of_queue
         if look.mount is None:
             raise CellFailed(f"{self.path}: is no longer mounted in the guest")
         table = FILESYSTEMS[self._name]
-        found = [
+        settings = [
             _compared("filesystem", self._name, look.mount.filesystem, "mountinfo"),
             *mounts.in_force(self._options, look.mount, table.shown_as, table.defaults),
             *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), look.mount, {}, {}),
-            *found,
+            *of_queue,
         ]
         if self._spec.block_size is not None:
-            found.append(_compared("block_size", self._spec.block_size, look.block_bytes, "statfs"))
-        return found
+            settings.append(_compared("block_size", self._spec.block_size, look.block_bytes, "statfs"))
+        return settings
 
     def release(self) -> None:
         """Unmount, and remove the files here. A guest that cannot do so is ended."""
