@@ -71,6 +71,22 @@ def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_pro
     assert release_leftovers() == [f"removed {tmp_path / 'db'}"]
 
 
+def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_found(tmp_path: Path) -> None:
+    killed_lab(f"""
+        import time
+        from acidtest.place.ledger import TOKEN
+        ledger._made("process", command=["sleep", "1000"], token="late-token")
+        if (pid := os.fork()) == 0:
+            os.close(ledger._file.fileno())
+            time.sleep(0.3)
+            os.execvpe("sleep", ["sleep", "1000"], {{**os.environ, TOKEN: "late-token"}})
+        Path({str(tmp_path / "pid")!r}).write_text(str(pid))
+    """)
+    pid = int((tmp_path / "pid").read_text())
+    release_leftovers()
+    assert not alive(pid)
+
+
 def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
     killed_lab(f"""
         import subprocess

@@ -34,6 +34,7 @@ from acidtest.place import device_safety, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
+APPEAR_S = 1.0
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
 
@@ -428,6 +429,11 @@ UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
 def _pids(entry: Mapping[str, Any]) -> list[int]:
     """Processes that are surely the recorded one or of its making: same start time, or our token in the environment."""
     pids = _carriers(entry["token"])
+    # It has begun to run its command, perhaps, and shows no environment yet.
+    end = time.monotonic() + APPEAR_S
+    while not pids and "pid" not in entry and time.monotonic() < end:
+        time.sleep(0.02)
+        pids = _carriers(entry["token"])
     if "pid" in entry and entry["pid"] not in pids and _start_time(entry["pid"]) == entry["start_time"] != "":
         pids.insert(0, entry["pid"])
     return pids
