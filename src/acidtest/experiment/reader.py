@@ -6,7 +6,7 @@ import os
 import tomllib
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
@@ -224,8 +224,7 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
     if family is None or family.server_port is None:
         raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVERS)}", form)
     database = unquote(url.path.strip("/"))
-    # As libpq has it: a socket cannot stand where a host does.
-    host = parse_qs(url.query).get("host", [url.hostname or ""])[0]
+    host = _host_of(f"{where}: {key}.url", url)
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
             raise BadInput(f"{where}: {key}.url: names no {what}", form)
@@ -243,6 +242,31 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
         "database": database,
         "schema_name": table.get("schema"),
     }
+
+
+WITHOUT_TLS = {"sslmode": ("disable", "allow", "prefer"), "ssl-mode": ("disabled", "preferred")}
+
+
+def _host_of(where: str, url: SplitResult) -> str:
+    """The host, or the socket, of a connection URL. Raises BadInput for what else the URL asks for."""
+    parameters = parse_qs(url.query, keep_blank_values=True)
+    for name, values in parameters.items():
+        if len(values) > 1:
+            raise BadInput(f"{where}: {name} stands there twice", "leave one out")
+        if name in WITHOUT_TLS:
+            if values[0].lower() not in WITHOUT_TLS[name]:
+                raise BadInput(
+                    f"{where}: {name}={values[0]}: acidtest connects without TLS",
+                    f"write {name}={WITHOUT_TLS[name][0]} where the server takes that, or leave it out",
+                )
+        elif name != "host":
+            raise BadInput(f"{where}: {name}: is no parameter that acidtest follows", "leave it out")
+    if url.fragment:
+        raise BadInput(
+            f"{where}: #{url.fragment}: has no meaning in a connection URL", "write # as %23, or leave it out"
+        )
+    # As libpq has it: a socket cannot stand where a host does.
+    return parameters.get("host", [url.hostname or ""])[0]
 
 
 def _extent_overlay(table: dict[str, Any]) -> None:
