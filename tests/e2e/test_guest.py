@@ -27,12 +27,11 @@ place = [
   { name = "raw", set = { "place.kind" = "guest", "place.filesystem" = "raw" } },
   { name = "jfs", set = { "place.kind" = "guest", "place.filesystem" = "jfs", "place.mount" = "sync,noatime" } },
   { name = "ignored", set = { "place.kind" = "guest", "place.filesystem" = "ext4", "place.mount" = "oldalloc" } },
-  { name = "cfq", set = { "place.kind" = "guest", "place.filesystem" = "jfs", "place.scheduler" = "cfq" } },
   { name = "here", set = { "place.kind" = "directory" } },
 ]
 [[exclude]]
 engine = "sqlite"
-place = ["raw", "jfs", "ignored", "cfq"]
+place = ["raw", "jfs", "ignored"]
 """
 ONE = """
 name = "one"
@@ -50,15 +49,13 @@ def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Callable[..., Any],
     file, out = tmp_path / "guest.toml", tmp_path / "out"
     file.write_text(MATRIX)
     done = acidtest("run", file, "--out", out, "--json", timeout=800)
-    assert done.returncode == 3, done.stderr  # a cell failed, and the matrix went on
+    assert done.returncode == 1, done.stderr  # a cell is invalid, and the matrix went on
     found = {r["cell"].removeprefix("commits/").removesuffix("#1"): r for r in journal_lines(out)}
     states = {name: (r["status"], r["reason"]) for name, r in found.items()}
     good = ("firebird-5.0/drive/raw", "firebird-5.0/drive/jfs", "firebird-5.0/drive/here", "sqlite/drive/here")
     assert all(states[name] == ("done", None) for name in good), states
     status, reason = states["firebird-5.0/drive/ignored"]
     assert (status, "place.mount oldalloc: asked for oldalloc" in reason) == ("invalid", True)
-    status, reason = states["firebird-5.0/drive/cfq"]
-    assert (status, "scheduler cfq" in reason, "mq-deadline" in reason) == ("failed", True, True)
     for name in good:
         recording = found[name]
         assert all(c["holds"] for when in ("before", "after") for c in recording[f"checks_{when}"]["conditions"])

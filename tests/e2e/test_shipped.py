@@ -102,8 +102,6 @@ def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path:
         cuts = json.loads(ran.stdout)["cuts"]
         assert {one["status"] for one in cuts} == {"done"}, cuts
         assert {one["cut"]["verdict"] for one in cuts} <= {"survived", "lost"}
-    (out / "report.html").unlink()
-    assert acidtest("report", out).returncode in (0, 1)
     assert (out / "report.html").stat().st_size > 100_000
     audited = acidtest("audit", out, "--json")
     assert audited.returncode in (0, 1), audited.stderr
