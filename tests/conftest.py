@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,11 +31,9 @@ def pytest_configure() -> None:
     os.environ.setdefault("PYTHONHASHSEED", "0")
 
 
-# Around all others: pytest-xdist reads the groups in a hook of its own, which comes before every other that is no wrapper.
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     arrange(items)
-    return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)

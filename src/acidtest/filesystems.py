@@ -50,6 +50,8 @@ class FileSystem:
     defaults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # see mounts.in_force
     check: Check | None = None
     module: str = ""  # the kernel's, where it has another name
+    # What its program says when it has written nothing, because a mount of somebody else did not answer at that moment.
+    unsure: str = ""
     # Mount options with which it sends no flushes to its drive.
     without_flushes: tuple[str, ...] = ()
     in_place: bool = False  # a block that is overwritten and flushed is one write and one flush
@@ -188,6 +190,8 @@ FILESYSTEMS: dict[str, FileSystem] = {
         check=Check(  # its --repair is for experts
             look=("btrfs", "check", "--readonly"), clean=(0,), errors=(1,), silent=("Opening ", "Checking ")
         ),
+        # It looks at the mounts of the whole machine, and another lab's simulated disk may have just ended.
+        unsure="cannot check mount status",
         without_flushes=("nobarrier",),
         devices="/sys/fs/btrfs/*/devices/{device}",
     ),

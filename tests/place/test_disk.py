@@ -432,15 +432,15 @@ def test_a_rig_that_is_killed_fails_its_users_and_leaves_nothing(base: Path, nam
     assert release_leftovers() == []
 
 
-class KillsTheDisk(Ledger):
-    """A ledger whose disks are killed so many seconds after they were started."""
+class ShowsTheDisk(Ledger):
+    """A ledger that hands over the process of each disk when it has been started."""
 
-    delay_s = 0.0
+    started: Callable[[subprocess.Popen[bytes]], object]
 
     def start_process(self, command: Sequence[str], **more: Any) -> tuple[str, subprocess.Popen[bytes]]:
         id, process = super().start_process(command, **more)  # noqa: A001
         if command[-1] == "disk":
-            threading.Timer(self.delay_s, process.kill).start()
+            self.started(process)
         return id, process
 
 
@@ -448,9 +448,9 @@ def test_a_rig_that_is_killed_at_any_moment_leaves_nothing(base: Path) -> None:
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
     for _ in range(times(3, 8)):
-        ledger = KillsTheDisk()
-        ledger.delay_s = moments.uniform(0, 0.8)
-        about = f"seed {seed}, killed after {ledger.delay_s:.4f} s"
+        ledger, delay_s = ShowsTheDisk(), moments.uniform(0, 0.8)
+        ledger.started = lambda disk, delay_s=delay_s: threading.Timer(delay_s, disk.kill).start()
+        about = f"seed {seed}, killed after {delay_s:.4f} s"
         with contextlib.suppress(CellFailed, OSError):
             place = make(PlaceSpec(kind="disk", filesystem="ext4"), base, ledger, database_bytes=1)
             try:
@@ -465,27 +465,18 @@ def test_a_rig_that_is_killed_at_any_moment_leaves_nothing(base: Path) -> None:
         assert leftovers() == [], about
 
 
-class KnowsTheDisk(Ledger):
-    """A ledger that keeps the process of the disk which was started last."""
-
-    disk: subprocess.Popen[bytes]
-
-    def start_process(self, command: Sequence[str], **more: Any) -> tuple[str, subprocess.Popen[bytes]]:
-        id, process = super().start_process(command, **more)  # noqa: A001
-        if command[-1] == "disk":
-            self.disk = process
-        return id, process
-
-
 def test_a_rig_that_is_killed_when_its_disk_has_just_become_a_device_leaves_nothing(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger, configure = KnowsTheDisk(), loops._configure
+    disks: list[subprocess.Popen[bytes]] = []
+    ledger, configure = ShowsTheDisk(), loops._configure
+    ledger.started = disks.append
 
     def configure_and_kill(*asked: Any) -> None:
         configure(*asked)
-        ledger.disk.kill()
-        ledger.disk.wait()
+        for disk in disks:
+            disk.kill()
+            disk.wait()
 
     monkeypatch.setattr(loops, "_configure", configure_and_kill)
     with pytest.raises((CellFailed, OSError)):

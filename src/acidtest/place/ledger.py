@@ -34,7 +34,7 @@ from acidtest.place import device_safety, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
-APPEAR_S = 1.0
+APPEAR_S = 1.0  # for the environment of a process that has just begun its command
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
 
@@ -330,7 +330,7 @@ def _locked(path: Path, file: IO[bytes], seconds: float = 10.0) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            if time.monotonic() > end or _stat(lab)[:1] not in ([], ["Z"]):
+            if time.monotonic() > end or not _is_gone(lab):
                 return False
             time.sleep(0.01)
         else:
@@ -429,7 +429,6 @@ UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
 def _pids(entry: Mapping[str, Any]) -> list[int]:
     """Processes that are surely the recorded one or of its making: same start time, or our token in the environment."""
     pids = _carriers(entry["token"])
-    # It has begun to run its command, perhaps, and shows no environment yet.
     end = time.monotonic() + APPEAR_S
     while not pids and "pid" not in entry and time.monotonic() < end:
         time.sleep(0.02)
@@ -523,11 +522,13 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
+def _is_gone(pid: int) -> bool:
+    return _stat(pid)[:1] in ([], ["Z"])
+
+
 def _wait_gone(pid: int, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if _stat(pid)[:1] in ([], ["Z"]):
-            return
+    while time.monotonic() < end and not _is_gone(pid):
         time.sleep(0.01)
 
 

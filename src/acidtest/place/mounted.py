@@ -21,10 +21,7 @@ from acidtest.place.facts import UNKNOWN, Mount, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
 
-# mkfs.btrfs looks at the mounts of the whole machine first, and gives up when one of them, say another lab's simulated
-# disk after its end, does not answer at that moment. It has written nothing then.
-UNSURE = "cannot check mount status"
-PATIENCE_S = 30.0
+PATIENCE_S = 30.0  # with the mounts of others
 
 
 class MountedPlace(Place):
@@ -47,7 +44,7 @@ class MountedPlace(Place):
         commands = mkfs.commands(self._name, spec, device, label, apart)
         storage.begin(label)
         for command in commands:
-            self._run(command)
+            self._run(command, filesystem.unsure)
         # Alike for every cell that is made alike.
         named = {str(device): "DEVICE", label: "LABEL"}
         self._mkfs = "; ".join(
@@ -65,12 +62,13 @@ class MountedPlace(Place):
             ledger.undo(self._mounted)
             raise CellFailed(f"{device}: read_ahead_kb {spec.read_ahead_kb}: {error.strerror}") from None
 
-    def _run(self, command: Sequence[str]) -> None:
+    def _run(self, command: Sequence[str], unsure: str) -> None:
         output = self._home.path / "said"
         end = time.monotonic() + PATIENCE_S
         while self._ledger.run(command, output) != 0:
-            if UNSURE not in _words(output) or time.monotonic() > end:
-                raise CellFailed(f"{shlex.join(command)}: {_words(output)}")
+            words = _words(output)
+            if not unsure or unsure not in words or time.monotonic() > end:
+                raise CellFailed(f"{shlex.join(command)}: {words}")
             time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:
