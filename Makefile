@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run test test-fast test-long check check-python check-rust bench fuzz clean system test-system
+.PHONY: help setup run test test-fast test-long check check-python check-rust docs bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ check-python:
 check-rust:
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+
+docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, from the models of an experiment
+	$(BIN)/python -m acidtest.reference
 
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench

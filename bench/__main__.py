@@ -1,7 +1,8 @@
 """What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``sysbench``), a
 load by the rig, row by row, and by the server's own means (``load``), the simulated disk beside a plain loop device
-(``disk``), the probe beside pg_test_fsync and fio (``probe``), what watching system calls costs (``observer``), or how
-long a power cut takes to its verdict, and crash states a second (``cuts``)."""
+(``disk``), the probe beside pg_test_fsync and fio (``probe``), what watching system calls costs (``observer``), how
+long a power cut takes to its verdict, and crash states a second (``cuts``), or how long ``acidtest plan`` takes for so
+many cells (``plan``)."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import cuts, disk, generator, load, observer, peers, probe
+from bench import cuts, disk, generator, load, observer, peers, planning, probe
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    choices = ["generator", "load", "disk", "probe", "observer", "cuts", *peers.PEERS]
+    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", *peers.PEERS]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
@@ -37,6 +38,8 @@ def main() -> int:
             probe.main(asked.rounds, asked.seconds, asked.directory)
         elif asked.what == "cuts":
             cuts.main(asked.rounds)
+        elif asked.what == "plan":
+            planning.main(asked.rounds)
         elif asked.what == "observer":
             observer.main(asked.journal_mode, asked.rounds)
         else:

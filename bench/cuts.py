@@ -56,7 +56,7 @@ def main(rounds: int) -> None:
 def made(engine: str, more: str = "", **asked: object) -> list[Cut]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "bench.toml"
-        file.write_text(EXPERIMENT.format(engine=engine, **asked) + more)
+        file.write_text(EXPERIMENT.format(engine=engine, **asked) + more, encoding="utf-8")
         with watching(Console(file=StringIO())) as watcher:
             outcome = powercut.cut_power(
                 plan_of(experiment.read(file), cuts=True), file, Path(directory) / "out", watcher

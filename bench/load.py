@@ -106,7 +106,7 @@ def _load_data(sql: Callable[[str], str], files: Path) -> float:
     seconds = 0.0
     for table in TABLES:
         rows = sql(f"select * from {table}")  # noqa: S608 - a table of ours
-        (files / table).write_text("\n".join(_file_line(line) for line in rows.splitlines()) + "\n")
+        (files / table).write_text("\n".join(_file_line(line) for line in rows.splitlines()) + "\n", encoding="utf-8")
         began = time.monotonic()
         sql(f"create table copy_{table} like {table}")
         sql(f"load data local infile '{files / table}' into table copy_{table}")
@@ -148,7 +148,9 @@ def _program(name: str, package: str) -> str:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> str:
-    ended = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     if ended.returncode != 0:
         raise CellFailed(f"{command[0]}: {ended.stderr.strip()}")
     return ended.stdout

@@ -134,7 +134,8 @@ def traced(directory: Path) -> Path:
     """A rig that runs under strace."""
     script = directory / "rig"
     script.write_text(
-        f"#!/bin/sh\nexec strace -f --seccomp-bpf -qq -o /dev/null -e trace='{CALLS}' {find_rig()} \"$@\"\n"
+        f"#!/bin/sh\nexec strace -f --seccomp-bpf -qq -o /dev/null -e trace='{CALLS}' {find_rig()} \"$@\"\n",
+        encoding="utf-8",
     )
     script.chmod(0o700)
     return script

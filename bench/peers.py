@@ -107,7 +107,7 @@ def pgbench(target: Target, terminals: int, threads: int, seconds: int, director
     """``pgbench -M prepared``."""
     assert isinstance(target, PostgresTarget)
     script = directory / "tpcb.sql"
-    script.write_text(TPCB)
+    script.write_text(TPCB, encoding="utf-8")
     command = [
         _pgbench(), "-n", "-M", "prepared", "-c", str(terminals), "-j", str(threads), "-T", str(seconds),
         "-f", str(script), "-h", target.host, "-p", str(target.port), "-U", target.user, target.database,
@@ -245,7 +245,7 @@ def _perform(workload: WorkloadMessage, instance: Instance, phases: list[Phase],
 
 def _timed(command: list[str], environment: Mapping[str, str]) -> tuple[str, float]:
     """What a program says, and its processor time in seconds. Raises CellFailed when it ends badly."""
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             command,
             env={**os.environ, **environment},

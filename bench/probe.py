@@ -91,7 +91,10 @@ def _postgres(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> 
     rates: Rates = {}
     # It goes on to other sizes and methods; it is ended when it has told what is compared.
     with subprocess.Popen(
-        [program, "-s", str(seconds), "-f", directory / "pg"], stdout=subprocess.PIPE, text=True
+        [program, "-s", str(seconds), "-f", directory / "pg"],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -116,7 +119,7 @@ def _fio(directory: Path, seconds: int, methods: Sequence[FlushMethod]) -> Rates
             f"--size={FILE}", "--overwrite=1", "--time_based", f"--runtime={seconds}", "--output-format=json",
             *FIO[method],
         ]  # fmt: skip
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if ran.returncode != 0:
             raise CellFailed(f"fio: {ran.stderr.strip()}")
         rates[method] = float(json.loads(ran.stdout)["jobs"][0]["write"]["iops"])

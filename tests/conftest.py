@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +28,10 @@ SHARED = ("engines", "guest", "page")  # parts of the state directory that are b
 
 
 def pytest_configure() -> None:
-    # Workers have to find the same tests in the same order, also where a test goes over a set of words.
-    os.environ.setdefault("PYTHONHASHSEED", "0")
+    # Commands that tests run inherit what is ignored here, as by nohup or in the background of a script, and stay deaf.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.hookimpl(tryfirst=True)

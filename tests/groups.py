@@ -13,7 +13,10 @@ import pytest
 
 TESTS = Path(__file__).parent
 # Suites that ask nothing of the machine. What opens a browser is no part of them.
-PURE = {"analysis", "audit", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "report", "workload"}
+PURE = {
+    "analysis", "audit", "cli", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
+    "report", "workload",
+}  # fmt: skip
 FAST_ENGINE = "sqlite"
 # Each test of these makes all that it needs, and mostly waits: any worker takes the next one.
 SINGLE = {"e2e", "place", "powercut", "conductor"}

@@ -6,13 +6,18 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
+from unittest import mock
 
 from pytest import TempPathFactory
 
+import acidtest
+from acidtest.cli import main
 from families import FAMILIES
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
@@ -27,6 +32,16 @@ def times(few: int, all: int) -> int:  # noqa: A002
     return all if os.environ.get("ACIDTEST_TESTS") == "long" else few
 
 
+def command(*arguments: object) -> int:
+    """The ``acidtest`` command in this process: its exit code."""
+    with mock.patch.object(sys, "argv", ["acidtest", *map(str, arguments)]):
+        try:
+            main()
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 0
+    raise AssertionError("main ends with an exit code")
+
+
 @contextlib.contextmanager
 def one_worker_at_a_time(factory: TempPathFactory, name: str) -> Iterator[None]:
     """What all workers of a run need and only one of them has to bring."""
@@ -39,6 +54,30 @@ def journal_lines(directory: Path) -> list[dict[str, Any]]:
     """The recordings as they stand in the file, none folded together."""
     lines = (directory / "journal.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines[1:]]
+
+
+def work_of(does: Callable[[], object]) -> int:
+    """How much of acidtest's own code ``does`` carries out: bytecode instructions, which are the same in every run."""
+    own, done = f"{Path(acidtest.__file__).parent}{os.sep}", 0
+
+    def instruction(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal done
+        done += event == "opcode"
+        return instruction
+
+    def call(frame: FrameType, event: str, argument: object) -> Any:
+        if not frame.f_code.co_filename.startswith(own):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return instruction
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        does()
+    finally:
+        sys.settrace(before)
+    return done
 
 
 def processes_with(variable: str) -> dict[int, str]:

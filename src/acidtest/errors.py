@@ -6,10 +6,23 @@ Exit codes are published in the README; anything else that reaches the top is a 
 from __future__ import annotations
 
 import difflib
+import errno
+import os
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from acidtest.words import counted
+
 LISTED_MAX = 50  # words in one line of an error
+MENDED = {  # what lets a file be written that could not be
+    errno.EROFS: "mount its file system writable",
+    errno.EACCES: "allow writing there",
+    errno.EPERM: "allow writing there",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space, or raise the quota",
+    errno.ENOENT: "make its directory",
+}
 
 
 class AcidtestError(Exception):
@@ -24,43 +37,13 @@ class AcidtestError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.problems: tuple[AcidtestError, ...] = (self,)  # where it is several errors at once, each of them
 
 
 class BadInput(AcidtestError):
     """The user's words cannot be followed (exit code 2)."""
 
     exit_code = 2
-
-
-class Problems:
-    """Collects what is wrong with the user's words, so that all of it can be said at once."""
-
-    def __init__(self) -> None:
-        self.errors: list[AcidtestError] = []
-
-    def add(self, problem: AcidtestError) -> None:
-        """One more, unless it is there."""
-        if all((problem.message, problem.remedy) != (other.message, other.remedy) for other in self.errors):
-            self.errors.append(problem)
-
-    @contextmanager
-    def gather(self) -> Iterator[None]:
-        """What is raised within, as BadInput, is added."""
-        try:
-            yield
-        except BadInput as problem:
-            self.add(problem)
-
-    def check(self) -> None:
-        """Raise BadInput with all of them; nothing when there is none."""
-        if self.errors:
-            raise self.together()
-
-    def together(self) -> BadInput:
-        """All of them as one: each has a line of its own, with its remedy below it."""
-        *others, last = self.errors
-        lines = [line for one in others for line in (one.message, f"  {one.remedy}" if one.remedy else "") if line]
-        return BadInput("\n".join([*lines, last.message]), last.remedy)
 
 
 class CellFailed(AcidtestError):
@@ -75,6 +58,75 @@ class MachineLacks(AcidtestError):
     exit_code = 4
 
 
+class Problems:
+    """Collects what is wrong with the user's words, or what the machine lacks, so that all is said at once."""
+
+    def __init__(self) -> None:
+        self._errors: dict[tuple[str, str], AcidtestError] = {}
+
+    def __len__(self) -> int:
+        return len(self._errors)
+
+    def add(self, problem: AcidtestError) -> None:
+        """One more, unless it is there."""
+        for one in problem.problems:
+            self._errors.setdefault((one.message, one.remedy), one)
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """What is raised within, as BadInput or MachineLacks, is added."""
+        try:
+            yield
+        except (BadInput, MachineLacks) as problem:
+            self.add(problem)
+
+    def check(self) -> None:
+        """Raise what ``together`` answers; nothing when there is no problem."""
+        if self._errors:
+            raise self.together()
+
+    def together(self) -> AcidtestError:
+        """All of them as one: each has a line of its own, with its remedy below it, and the last line tells how many.
+
+        It is BadInput, unless all of them are what the machine lacks.
+        """
+        errors = tuple(self._errors.values())
+        if len(errors) == 1:
+            return errors[0]
+        lines = [line for one in errors for line in (one.message, f"  {one.remedy}" if one.remedy else "") if line]
+        lacks = all(isinstance(one, MachineLacks) for one in errors)
+        whole = (MachineLacks if lacks else BadInput)("\n".join([*lines, counted(len(errors), "error")]))
+        whole.problems = errors
+        return whole
+
+
+def told(error: AcidtestError | OSError) -> str:
+    """What went wrong, in one line that names the file."""
+    if isinstance(error, AcidtestError):
+        return error.message
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes | os.PathLike) else ""
+    return f"{where}{error.strerror or error}"
+
+
+class OutputLost(AcidtestError):
+    """Standard output or error did not take what was to be shown (exit code 4), or nobody reads it any more (141)."""
+
+    exit_code = 4
+
+    def __init__(self, stream: str, error: OSError) -> None:
+        super().__init__(f"{stream} cannot be written: {error.strerror or error}")
+        self.is_closed = error.errno == errno.EPIPE
+        if self.is_closed:
+            self.exit_code = 128 + signal.SIGPIPE  # as the shell says of those that the signal ends
+
+
+def cannot_write(path: os.PathLike[str], error: OSError, otherwise: str, *, into: bool = False) -> BadInput:
+    """One line of a file, or, with ``into``, of a directory, that could not be written; with a remedy for this very
+    error. ``otherwise`` is what else may be done about any."""
+    message = f"{os.fspath(path)}: cannot be written{' to' if into else ''}: {error.strerror or error}"
+    return BadInput(message, ", or ".join(filter(None, (MENDED.get(error.errno or 0), otherwise))))
+
+
 def nearest(word: str, allowed: Iterable[str]) -> str:
     """The allowed word most like ``word``, or "" when none is near."""
     close = difflib.get_close_matches(word.lower(), list(allowed), n=1, cutoff=0.6)
@@ -86,5 +138,5 @@ def not_among(what: str, word: str, allowed: Iterable[str]) -> str:
     words = list(allowed)
     near = nearest(word, words)
     meant = f' (did you mean "{near}"?)' if near else ""
-    listed = ", ".join(words) if len(words) <= LISTED_MAX else f"one of {len(words)} words"
+    listed = ", ".join(words) if len(words) <= LISTED_MAX else f"one of {counted(len(words), 'word')}"
     return f'{what} "{word}" is not known{meant}; allowed: {listed}'

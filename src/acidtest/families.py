@@ -8,8 +8,10 @@ know of it without asking it: names, ports, sizes, what its files are called.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from acidtest.risk import ANY_COMMITS, NO_RISK, Risk, Settings
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,19 @@ class Product:
 
 
 @dataclass(frozen=True)
+class PageCache:
+    """The setting with the size of an engine's own page cache."""
+
+    setting: str
+    unit_bytes: int | None  # in which it counts; None: in pages of the database
+    each_session: bool = False  # every session has one of its own
+
+    def value(self, megabytes: int, page_bytes: int) -> int:
+        """The setting's value for a cache of so many MiB, of a database with pages of that size."""
+        return (megabytes << 20) // (self.unit_bytes or page_bytes)
+
+
+@dataclass(frozen=True)
 class Family:
     """Engines with the same settings. ``name`` is the prefix of these in an experiment: "mysql.log_bin"."""
 
@@ -32,13 +47,104 @@ class Family:
     # Of a database without any tables, with pages of 4 kB on SQLite and the engines' own elsewhere.
     empty_bytes: int
     load_bytes_per_s: float  # assumed until a load was measured
+    # What a durability level may lose, under settings of these names; what they do not name is as acidtest sets it.
+    risk: Callable[[str, Settings], Risk]
     # What a file is to the engine, by regular expressions of its path; the first that is found counts.
     file_roles: tuple[tuple[str, str], ...]
+    cache: PageCache
+    page_size: str | None = None  # the setting with the bytes of a page; None: each build has one size
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
     server_port: int | None = None  # the usual one of servers by URL; None: the family has no servers by URL
     server_schemas: bool = False  # whether a database on such a server has schemas beside the one that it begins with
     # Settings of ours that have another name in the configuration files of other people.
     configured_as: Mapping[str, str] = field(default_factory=dict)
+    # What its levels do not say: by the beginning of an engine's id, in a few words.
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def fault(self, engine: str) -> str:
+        """What the engine of this id was seen to lose at any level; "" when nothing is known."""
+        return next((words for begins, words in self.faults.items() if engine.startswith(begins)), "")
+
+
+def _sqlite_risk(level: str, settings: Settings) -> Risk:
+    """https://sqlite.org/pragma.html#pragma_synchronous"""
+    if level == "os":
+        return Risk(lost="the commits since the last checkpoint")
+    if level == "none":
+        return replace(ANY_COMMITS, breaks_when_killed=settings.get("journal_mode") in ("memory", "off"))
+    return NO_RISK
+
+
+def _firebird_risk(level: str, settings: Settings) -> Risk:
+    """Without Forced Writes nothing keeps the order of writes, which is what its pages rely on."""
+    return NO_RISK if level == "drive" else ANY_COMMITS
+
+
+def _postgresql_risk(level: str, settings: Settings) -> Risk:
+    """A commit that does not wait is in the server's memory until the WAL writer comes to it, which is at most three
+    times ``wal_writer_delay`` later. https://www.postgresql.org/docs/current/wal-async-commit.html"""
+    torn = "where a page of 8 kB is torn" if settings.get("full_page_writes") == "false" else ""
+    if level == "drive":
+        return Risk(breaks=torn)
+    last = f"up to {3 * _seconds(settings.get('wal_writer_delay'), 0.2):g} s of commits" if level == "none" else ""
+    if level == "none" and settings.get("fsync") == "true":
+        return Risk(lost=last, lost_when_killed=last, breaks=torn)
+    return replace(ANY_COMMITS, lost_when_killed=last)
+
+
+def _innodb_risk(level: str, settings: Settings) -> Risk:
+    """The log is flushed once in ``innodb_flush_log_at_timeout``, and the order of writes kept at every level.
+
+    https://mariadb.com/kb/en/innodb-system-variables/, https://dev.mysql.com/doc/refman/5.5/en/innodb-parameters.html
+    """
+    seconds = _seconds(settings.get("innodb_flush_log_at_timeout"), 1)
+    last = "about the last second of commits" if seconds == 1 else f"about the last {seconds:g} s of commits"
+    never = settings.get("innodb_flush_method") == "nosync"
+    return Risk(
+        lost="" if level == "drive" else "commits" if never else last,
+        lost_when_killed=last if level == "none" else "",
+        breaks=" and ".join(_innodb_doubts(settings)),
+    )
+
+
+def innodb_skips_flushes(settings: Settings) -> tuple[str, str] | None:
+    """The setting by which InnoDB's log lets go of what only the OS has, or commits are not flushed; and why."""
+    method = settings.get("innodb_flush_method")
+    if method == "nosync":
+        return "innodb_flush_method", "neither commits nor checkpoints wait for a flush"
+    if method == "littlesync":
+        return "innodb_flush_method", "it promises no flush of data files"
+    through = settings.get("innodb_data_file_write_through") == "true"
+    buffered = settings.get("innodb_data_file_buffering") == "true" and not through
+    if settings.get("innodb_doublewrite") == "fast" and buffered:
+        return "innodb_doublewrite", "checkpoints do not wait for a flush of data files"
+    return None
+
+
+def _innodb_doubts(settings: Settings) -> list[str]:
+    """Why, or where, a power cut may break the database."""
+    doubts = []
+    if skips := innodb_skips_flushes(settings):
+        doubts.append(f"since {skips[1]}")
+    elif _relies_on_finished_writes(settings):
+        doubts.append("where a finished direct write of a data file is not yet on the drive")
+    if settings.get("innodb_doublewrite") == "false":
+        doubts.append("where the drive can tear a page")
+    return doubts
+
+
+def _relies_on_finished_writes(settings: Settings) -> bool:
+    """Whether a direct write of a data file is taken for durable when it has ended, which depends on the place."""
+    if settings.get("innodb_data_file_write_through") == "true":
+        return False
+    method, doublewrite = settings.get("innodb_flush_method"), settings.get("innodb_doublewrite")
+    return method == "O_DIRECT_NO_FSYNC" or doublewrite == "fast"
+
+
+def _seconds(value: str | None, usual: float) -> float:
+    """Of "200 ms", "1 s" or "1"; ``usual`` where it does not say."""
+    match = re.fullmatch(r"(\d{1,9}) ?(ms|s)?", value or "")
+    return float(match[1]) / (1000 if match[2] == "ms" else 1) if match else usual
 
 
 SQLITE = Family(
@@ -53,6 +159,7 @@ SQLITE = Family(
     ),
     empty_bytes=100_000,
     load_bytes_per_s=15e6,
+    risk=_sqlite_risk,
     file_roles=(
         (r"-journal$", "journal"),
         (r"-wal$", "log"),
@@ -60,6 +167,8 @@ SQLITE = Family(
         (r"etilqs_", "temp"),
         (r"\.db$", "database"),
     ),
+    cache=PageCache("cache_size_kb", 1024, each_session=True),
+    page_size="page_size",
     has_procedures=False,
 )
 
@@ -78,18 +187,24 @@ FIREBIRD = Family(
     ),
     empty_bytes=2_500_000,
     load_bytes_per_s=6e6,
+    risk=_firebird_risk,
     file_roles=(
         (r"\.fdb$", "database"),
         (r"/?fb_(sort|undo|blob|recbuf|merge|table|backup)\w*", "temp"),
         (r"/?fb\w*_(lock|event|trace|monitor|user_mapping|tpc|snap|init)\w*", "lock table"),
         (r"firebird\.log$", "messages"),
     ),
+    cache=PageCache("page_buffers", None),
+    page_size="page_size",
     configured_as={
         "server_mode": "servermode",
         "read_consistency": "readconsistency",
         "use_file_system_cache": "usefilesystemcache",
         "file_system_cache_threshold_pages": "filesystemcachethreshold",
     },
+    faults=dict.fromkeys(
+        ("firebird-4", "firebird-5"), "a known fault can hide committed rows after a crash (docs/ENGINES.md)"
+    ),
 )
 
 POSTGRESQL = Family(
@@ -105,6 +220,7 @@ POSTGRESQL = Family(
     ),
     empty_bytes=7_500_000,
     load_bytes_per_s=15e6,
+    risk=_postgresql_risk,
     file_roles=(
         (r"(^|/)pg_wal/", "log"),
         (r"pgsql_tmp", "temp"),
@@ -113,6 +229,7 @@ POSTGRESQL = Family(
         (r"(^|/)pg_(stat|stat_tmp|logical|replslot|dynshmem|notify)/", "bookkeeping"),
         (r"^/dev/shm/", "shared memory"),
     ),
+    cache=PageCache("shared_buffers_mb", 1 << 20),
     server_port=5432,
     server_schemas=True,
 )
@@ -135,6 +252,7 @@ MYSQL = Family(
     ),
     empty_bytes=5_000_000,
     load_bytes_per_s=6e6,
+    risk=_innodb_risk,
     file_roles=(
         (r"ib_(logfile|redo)|#ib_redo", "log"),
         (r"(binlog|mysql-bin|-bin)[.\d]*", "binary log"),
@@ -144,6 +262,8 @@ MYSQL = Family(
         (r"aria_log|tc\.log|ddl_recovery", "log of the server"),
         (r"\.frm$|\.MYI$|\.MYD$", "tables of the server"),
     ),
+    cache=PageCache("innodb_buffer_pool_mb", 1 << 20),
+    page_size="innodb_page_size",
     server_port=3306,
 )
 

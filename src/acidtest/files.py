@@ -10,7 +10,7 @@ import sysconfig
 import time
 from pathlib import Path
 
-from acidtest.errors import MachineLacks
+from acidtest.errors import BadInput, MachineLacks
 
 RIG = "acidtest-rig"
 
@@ -35,6 +35,23 @@ def find_rig() -> Path:
     if program := shutil.which(RIG):
         return Path(program)
     raise MachineLacks(f"{beside}: the rig is missing", "install acidtest again: its wheel holds the rig")
+
+
+def kernel_text(path: Path) -> str:
+    """A file of /proc or /sys, whatever is in it: the names of processes and files that it tells may be any bytes.
+
+    Bytes that are no UTF-8 become lone surrogates, so that a path still names the same file; see PEP 383. Raises
+    OSError.
+    """
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def refuse_foreign_bytes(path: Path) -> None:
+    """Raise BadInput for a name that is not UTF-8: neither a journal nor a job of the rig could hold it."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{path}: its name is not UTF-8", "rename it, or name another") from None
 
 
 def fsync_path(path: Path) -> None:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acidtest.files import kernel_text
+
 
 @dataclass(frozen=True)
 class Check:
@@ -64,7 +66,7 @@ def _ext_journal(device: Path, apart: Path | None) -> dict[str, str]:
     running = {entry.name for entry in Path("/proc/fs/jbd2").glob("*")}
     kind = "internal" if f"{device.name}-8" in running else "external" if apart and apart.name in running else "none"
     if apart:
-        sectors = int((Path("/sys/class/block") / apart.name / "size").read_text())  # it takes the whole device
+        sectors = int(kernel_text(Path("/sys/class/block") / apart.name / "size"))  # it takes the whole device
         return {"journal": kind, "journal_mb": str(sectors * 512 >> 20)}
     size = re.search(r"^Total journal size:\s+(\d+)M", _said("dumpe2fs", "-h", str(device)), re.MULTILINE)
     return {"journal": kind, **({"journal_mb": size[1]} if size else {})}
@@ -81,7 +83,7 @@ def _xfs_journal(device: Path, apart: Path | None) -> dict[str, str]:
 
 def _said(*command: str) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False).stdout
     except OSError:
         return ""
 

@@ -60,7 +60,7 @@ def test_what_is_unusual_is_told_and_what_is_not_is_passed_over(
     assert question(usual) == []
 
 
-@pytest.mark.parametrize("question", {case[0] for case in CASES})
+@pytest.mark.parametrize("question", dict.fromkeys(case[0] for case in CASES))
 def test_a_sound_or_empty_database_has_nothing_unusual(question: Question) -> None:
     nothing = dict.fromkeys(("records", "record_bytes", "versions", "fill_percent", "real_fill_percent"))
     assert question(statistics()) == []

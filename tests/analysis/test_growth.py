@@ -25,8 +25,11 @@ from acidtest.analysis.growth import (
     sentences,
     size_text,
 )
+from acidtest.analysis.growth.answer import Estimate
 from acidtest.analysis.growth.curves import LOGARITHMIC_TIME, POWER, Reads, cache_misses, fit
 from acidtest.analysis.growth.knee import find, sharpest_step
+from acidtest.analysis.growth.words import share
+from acidtest.analysis.summary import Interval
 from acidtest.journal.models import DatabaseSize, DatabaseStatistics, DeviceWork, IndexStatistics, Recording
 
 GB = 1e9
@@ -378,3 +381,8 @@ def test_sizes_as_they_are_told() -> None:
     assert [size_text(size) for size in (9.04e9, 1.81397e12, 512e6, 999_999_999, 5, 2e3)] == [
         "9.04 GB", "1.814 TB", "512 MB", "1 GB", "5 bytes", "2 kB",
     ]  # fmt: skip
+
+
+def test_an_interval_that_says_nothing_is_put_into_words() -> None:
+    assert share(Estimate(0.175, Interval(0.141, 0.207))) == "17.5 % (14.1 to 20.7)"
+    assert share(Estimate(0.5, Interval(-239.0, 0.998))) == "50 % (too few sizes to say how surely)"

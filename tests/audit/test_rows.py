@@ -257,6 +257,7 @@ def test_the_same_line_of_the_log_is_told_once() -> None:
         ({"filesystem": "tmpfs"}, "in-memory"),
         ({"filesystem": "ramfs", "write_cache": "unknown"}, "in-memory"),
         ({"write_cache": "unknown"}, "write-cache-unknown"),
+        ({"write_cache": "unknown", "disk": "nvme, write cache 32 MiB"}, None),
         ({"write_cache": "write through"}, "write-through"),
         ({"write_cache": "write back"}, None),
         ({"mount_options": "rw,nobarrier"}, "no-barriers"),
@@ -286,6 +287,11 @@ CUTS = [
     ("commits-lost", survival(factory.cut("lost", lost=3)), survival(factory.cut("lost", lost=3), durability="os")),
     ("commits-lost", survival(factory.cut("lost", lost=3)), survival(factory.cut("lost", lost=3, drive="lie-about-flush"))),
     ("commits-lost", survival(factory.cut("lost", lost=3)), survival(factory.cut("lost", lost=3, failure="dropped-flush"))),
+    # The level announces that the last commits may be missing, and no more than that.
+    ("commits-lost", survival(factory.cut("lost", lost=3, damage=["the database is broken"]), durability="os"),
+     survival(factory.cut("lost", lost=3, damage=[]), durability="os")),
+    ("commits-lost", survival(factory.cut("lost", lost=3, damage=["the database is broken"]), durability="os"),
+     survival(factory.cut("lost", lost=3, damage=["the database is broken"]), durability="none")),
     ("cuts-unknown", survival(factory.cut(), factory.cut("unknown")), survival(factory.cut(), factory.cut("lost"))),
     ("cuts-without-commits", survival(factory.cut(acknowledged=0)), survival(factory.cut(acknowledged=1))),
 ]  # fmt: skip

@@ -74,7 +74,7 @@ def test_what_a_conductor_refuses_is_refused_before_anything_is_made(three_cells
 def test_what_needs_more_than_is_free_is_refused_with_what_it_needs(three_cells: Plan, tmp_path: Path) -> None:
     conductor = AllAtOnce()
     conductor.needed = 10**18
-    with pytest.raises(BadInput, match=r"needs about 1,000,000,000,032 MB for the databases"):
+    with pytest.raises(BadInput, match=r"needs about 1,000,000,000,032 MB for what this run writes"):
         conduct(three_cells, conductor, Output(tmp_path / "out", header(three_cells)), Path("t.toml"), Mock())
     assert journal_lines(tmp_path / "out") == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
@@ -17,6 +18,8 @@ from acidtest.conductor import RunOutcome
 from acidtest.conductor.base import Conductor
 from acidtest.conductor.conduct import conduct
 from acidtest.conductor.output import Output, header
+from acidtest.engine.sqlite.engine import Sqlite
+from acidtest.engine.sqlite.instance import SqliteInstance
 from acidtest.errors import BadInput
 from acidtest.files import find_rig
 from acidtest.place import Ledger
@@ -148,6 +151,34 @@ def test_a_cell_that_fails_is_recorded_and_the_others_go_on(bench: Bench, monkey
     assert bench.run(retry_failed=True).ran == 2
     last = {one["cell"]: one["status"] for one in journal_lines(bench.out)}
     assert set(last.values()) == {"done"}
+
+
+def test_an_engine_that_goes_away_in_mid_run_fails_its_cells_and_loses_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever meets its files then meets an error; no cell is called invalid for that, and no commit lost."""
+    ended: list[str] = []
+
+    def missing(*anything: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/opt/engine/lib.so")
+
+    def go_away(cell: Cell, left_s: float) -> None:
+        if len(ended) == 2:
+            monkeypatch.setattr(Sqlite, "_offer", missing)
+            monkeypatch.setattr(Sqlite, "facts", missing)
+            monkeypatch.setattr(SqliteInstance, "target", missing)
+
+    bench.run(cell_begins=go_away, cell_ended=lambda cell, *rest: ended.append(cell.id))
+    found = journal_lines(bench.out)
+    assert [one["status"] for one in found] == ["done", "done", "failed", "failed"]
+    for one in found[2:]:
+        assert (
+            "the engine was removed or changed while the run went on: sqlite is damaged: /opt/engine/lib.so"
+            in one["reason"]
+        )
+        assert one["cut"] is None
+        assert one["engine"]["id"] == "sqlite"
+    assert bench.has_released_everything()
 
 
 def test_the_time_left_is_finite_and_falls_with_every_cell(bench: Bench) -> None:

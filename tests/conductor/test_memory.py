@@ -78,5 +78,5 @@ def test_one_process_outside_is_enough_to_say_so(memory: CellMemory, tmp_path: P
     memory.look()
     for one in started:
         memory.launched.end_process(*one)
-    words = "no limit for 1 of the engine's processes, which were seen outside of the group"
+    words = "no limit for 1 of the engine's processes, seen outside of the group"
     assert in_force(memory) == (words, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ RUNS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
         ("sqlite", {"filesystem": "ext4", "journal": "none"}),
     ],
 }
-# Where else a kind's keys are asked for: raw's device in test_places; a simulated disk has no external journal.
-ELSEWHERE = {"raw": {"device"}, "disk": {"journal_path", *OF_CUTS}}
+# Where else a kind's keys are asked for: raw's device in test_places, what acts at power cuts in test_powercut.
+ELSEWHERE: dict[str, AbstractSet[str]] = {"raw": {"device"}, "disk": OF_CUTS}
 
 
 def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:

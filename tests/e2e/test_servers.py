@@ -174,11 +174,35 @@ def test_a_server_by_url_is_loaded_measured_and_left_as_it_was(acidtest, tmp_pat
     assert str(own.target.password) not in written
 
 
-def test_a_level_that_the_server_does_not_have_makes_the_cell_invalid(acidtest, tmp_path: Path, own: Own) -> None:
-    ran = acidtest("run", experiment(tmp_path, own.url(), durability="os"), "--out", tmp_path / "out")
-    assert ran.returncode == 1, (ran.stdout, ran.stderr)
-    name = {"postgresql": "fsync", "mysql": "innodb_flush_log_at_trx_commit"}[own.family]
-    assert all(r["reason"].startswith(f"{name}: asked for") for r in journal_lines(tmp_path / "out"))
+def test_what_the_server_does_not_have_is_refused_once_before_the_first_cell(
+    acidtest, tmp_path: Path, own: Own
+) -> None:
+    demands = {
+        "postgresql": ("fsync = false", ("work_mem_mb", 77, "4"), ("io_method", "sync", None)),
+        "mysql": (
+            "innodb_flush_log_at_trx_commit = 2",
+            ("sort_buffer_mb", 77, "2"),
+            ("innodb_data_file_buffering", True, None),
+        ),
+    }
+    of_level, *of_settings = demands[own.family]
+    settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value, _ in of_settings)
+    file = experiment(tmp_path, own.url(), durability="os", schema=f"[settings.{own.family}]\n{settings}")
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 2, (ran.stdout, ran.stderr)
+    lines = ran.stderr.splitlines()
+    asked, has = (
+        f"{file}: {of_level} is demanded of mine by durability os, which has",
+        "ask for durability drive, or set it so",
+    )
+    assert [asked in line for line in lines].count(True) == 1
+    assert [has in line for line in lines].count(True) == 1
+    for name, value, there in of_settings:
+        found = f"has {there}" if there else "has no such setting"
+        wanted = f"{own.family}.{name} = {str(value).lower()} is demanded of mine, which {found}"
+        assert [wanted in line for line in lines].count(True) == 1, lines
+    assert lines[-1].strip() == "3 errors"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_wrong_password_is_refused_before_anything_runs(acidtest, tmp_path: Path, own: Own) -> None:

@@ -37,12 +37,17 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
         for name, parameters in small["workload"].items()
         if name in run
     }
+    if "place.access" in small["factors"]:  # a hint is given to files that are open for longer than a few moments
+        workloads = {name: {**one, "duration_s": 2} for name, one in workloads.items()}
+        for written_workload in (*written["workload"].values(), *workloads.values()):
+            written_workload.pop("count", None)
     more: dict[str, Any] = {"repetitions": 1, "workload": workloads}
     if "growth" in small:
         more["growth"] = {"sizes": SIZES}
         more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
     if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
         more["factors"] = {name: [levels[0], levels[-1]] for name, levels in small["factors"].items()}
+        more["factors"]["place.mount"] = small["factors"]["place.mount"][-1:]
     return {**written, "quick": overlaid(written["quick"], more)}
 
 

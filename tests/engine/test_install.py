@@ -64,3 +64,54 @@ def test_an_engine_that_is_not_installed_names_the_way(home: Path) -> None:
     catalogue.describe("sqlite").install(print)
     with pytest.raises(BadInput, match="cannot be removed"):
         catalogue.describe("sqlite").remove(print)
+
+
+@pytest.mark.parametrize(
+    ("id", "left", "missing"),
+    [
+        ("firebird-5.0", "firebird/embedded/runtime/firebird.msg", "libfbclient.so.2: No such file or directory"),
+        ("mysql-5.5", "share/errmsg.sys", "bin/mysqld: No such file or directory"),
+        ("postgresql-17", "bin/postgres", "bin/postgres: Exec format error"),
+    ],
+)
+def test_an_engine_of_which_only_a_part_is_left_is_damaged(home: Path, id: str, left: str, missing: str) -> None:  # noqa: A002
+    (home / id / left).parent.mkdir(parents=True)
+    (home / id / left).touch(mode=0o755)
+    remedy = f"acidtest engines remove {id}, then acidtest engines install {id}"
+    (offer,) = (one for one in catalogue.offers() if one.id == id)
+    assert offer.damage.endswith(missing)
+    assert offer.lack() == (f"is damaged: {offer.damage}", remedy)
+    with pytest.raises(MachineLacks, match="is damaged") as refused:
+        catalogue.find(id)
+    assert refused.value.remedy == remedy
+    engine = catalogue.describe(id)
+    went = "the engine was removed or changed while the run went on"
+    assert engine.gone() == f"{went}: {id} is damaged: {offer.damage}: {remedy}"
+    install.remove(id, print)
+    assert engine.gone() == f"{went}: {id} is not installed: {engine.offer().remedy}"
+
+
+def test_facts_of_an_engine_that_is_gone_are_those_that_were_read_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = catalogue.describe("sqlite")
+    facts = engine.last_facts()
+
+    def gone() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/opt/engine")
+
+    monkeypatch.setattr(engine, "facts", gone)
+    assert engine.last_facts() == facts
+    assert engine.mode({}) == facts.mode
+    monkeypatch.setattr(engine, "_facts", None)
+    with pytest.raises(FileNotFoundError):
+        engine.last_facts()
+
+
+def test_an_engine_that_cannot_be_removed_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "thing").mkdir(parents=True)
+
+    def read_only(path: Path) -> None:
+        raise OSError(30, "Read-only file system", str(path / "lib.so"))
+
+    monkeypatch.setattr("acidtest.engine.install.shutil.rmtree", read_only)
+    with pytest.raises(BadInput, match=r"thing: could not be removed: .*thing/lib\.so: Read-only file system"):
+        install.remove("thing", print)

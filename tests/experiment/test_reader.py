@@ -64,6 +64,21 @@ def test_bad_input_gets_one_line_with_key_and_remedy(text: str, said: str) -> No
     assert "\n" not in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("without", "remedy"),
+    [
+        ('engine = "sqlite"', 'write engine = "sqlite" above the first table, or engine = ["sqlite", "firebird-5.0"] under [factors]'),
+        ('durability = "drive"', 'write durability = "drive" above the first table, or durability = ["os", "drive"] under [factors]'),
+        ('name = "t"', "t.toml: name: is missing; write name = … above the first table"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_told_with_where_to_write_it(without: str, remedy: str) -> None:
+    assert without in GOOD
+    with pytest.raises(BadInput) as refused:
+        parse(GOOD.replace(without, ""), "t.toml")
+    assert remedy in (refused.value.message, refused.value.remedy)
+
+
 def test_quick_is_laid_over_and_changes_the_digest() -> None:
     text = "repetitions = 9\n" + GOOD + "[quick]\nrepetitions = 2\n[quick.workload.commits]\ncount = 3\n"
     small = read(text, quick=True)

@@ -17,6 +17,7 @@ from typing import Any
 from acidtest import formats
 from acidtest.audit import importers, judge
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.unchecked import kit
 from acidtest.report import findings as shown
 
 HERE = Path(__file__).parent
@@ -43,8 +44,9 @@ def check(files: Kit, directory: Path) -> None:
     try:
         bench = importers.read(directory)
         found = judge.of_bench(bench)
-        json.dumps(shown.as_json(bench, found), allow_nan=False)
-        shown.as_sarif(found)
+        unchecked = kit.unchecked(bench)
+        json.dumps(shown.as_json(bench, found, unchecked), allow_nan=False)
+        shown.as_sarif(bench, found, unchecked)
     except Exception as error:
         raise Fault(f"{type(error).__name__}: {error}") from error
     finally:

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import factory
-from acidtest.errors import BadInput
-from acidtest.journal import export
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.journal.models import Header, Machine, PlaceFacts, Recording
 from acidtest.journal.reader import read, split_torn
-from acidtest.journal.writer import JournalWriter
+from acidtest.journal.writer import JournalWriter, held
 
 
 def header(digest: str = "d") -> Header:
@@ -87,13 +86,124 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         JournalWriter(tmp_path, header())
 
 
-def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
+def whole(name: bytes, status: bytes = b"done") -> bytes:
+    return (
+        recording("b")
+        .model_dump_json()
+        .encode()
+        .replace(b'"b"', b'"%s"' % name, 1)
+        .replace(b'"done"', b'"%s"' % status)
+    )
+
+
+DAMAGED = {
+    "zeros in it": (whole(b"b")[:300] + b"\0" * 9 + whole(b"b")[309:], "b", "not JSON"),
+    "zeros at its beginning": (b"\0" * 60 + whole(b"b")[60:], None, "not JSON"),
+    "its end is cut off": (whole(b"b")[:-40], "b", "not JSON"),
+    "two lines have run together": (whole(b"b") + b"\0" + whole(b"c"), "b", "not JSON"),
+    "bytes that are no UTF-8": (whole(b"b").replace(b"drive", b"dr\xffve"), "b", "not JSON"),
+    "a carriage return in it": (whole(b"b")[:300] + b"\r" + whole(b"b")[301:], "b", "not JSON"),
+    "a word that is none of its words": (whole(b"b", b"dune"), "b", "not a recording: status: Input should be"),
+    "a name that no field has": (
+        whole(b"b").replace(b'"seed"', b'"sxed"'),
+        "b",
+        "not a recording: seed: Field required",
+    ),
+    "nothing": (b"", None, "not JSON"),
+    "an empty object": (b"{}", None, "not a recording: cell: Field required"),
+    "another value": (b"7", None, "not a recording: Input should be"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_line_in_the_middle_is_told_and_its_cell_counts_as_not_run(tmp_path: Path, name: str) -> None:
+    line, cell, why = DAMAGED[name]
+    with JournalWriter(tmp_path, header()) as writer:
+        for one in ("a", "b", "d"):
+            writer.append(recording(one, "failed" if one == "b" else "done"))
+    path = tmp_path / "journal.jsonl"
+    lines = path.read_bytes().splitlines()
+    # b had failed, was run again, and that is damaged
+    path.write_bytes(b"\n".join([*lines[:3], line, *lines[3:], b""]))
+    journal = read(path)
+    held = ["a", "d"] if cell else ["a", "b", "d"]
+    assert [one.cell for one in journal.recordings] == held
+    assert journal.lines == {"a": 2, "b": 3, "d": 5} if not cell else {"a": 2, "d": 5}
+    (found,) = journal.damaged
+    assert (found.file, found.line, found.cell) == (str(path), 4, cell)
+    assert found.why.startswith(why)
+    assert found.told.startswith(f"{path}, line 4: damaged ({why}")
+    assert "counts as not run, and the same command runs it again" in found.told
+    with JournalWriter(tmp_path, header()) as writer:
+        assert [one.cell for one in writer.journal.recordings] == held
+        writer.append(recording("b"))
+    again = read(path)
+    assert [one.cell for one in again.recordings] == ["a", "d", "b"]
+    assert [one.line for one in again.damaged] == ([] if cell else [4])  # nobody knows what was in it
+
+
+@given(data=st.data())
+def test_damage_of_any_bytes_is_told_and_touches_no_other_line(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    lines = [header().model_dump_json().encode(), *(recording(one).model_dump_json().encode() for one in "abcd")]
+    number = data.draw(st.integers(1, 3))  # neither the header nor the last
+    start = data.draw(st.integers(0, len(lines[number]) - 1))
+    written = data.draw(st.binary(min_size=8, max_size=60).filter(lambda raw: b"\n" not in raw and b"\0" in raw))
+    lines[number] = lines[number][:start] + written + lines[number][start + len(written) :]
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    path.write_bytes(b"\n".join([*lines, b""]))
+    journal = read(path)
+    assert [one.line for one in journal.damaged] == [number + 1]
+    assert [one.cell for one in journal.recordings] == [one for one in "abcd" if one != "abcd"[number - 1]]
+
+
+def test_a_line_that_was_cut_off_is_told_until_the_next_run_mends_it(tmp_path: Path) -> None:
     with JournalWriter(tmp_path, header()) as writer:
         writer.append(recording("a"))
+        writer.append(recording("b"))
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(path.read_bytes() + b"{}\n" + path.read_bytes().splitlines()[1] + b"\n")
-    with pytest.raises(BadInput, match="line 3: not a recording"):
+    path.write_bytes(path.read_bytes()[:-20])
+    (found,) = read(path).damaged
+    assert (found.line, found.cell, found.why) == (3, "b", "cut off while it was written")
+    JournalWriter(tmp_path, header()).close()
+    assert read(path).damaged == []
+
+
+def test_a_field_of_a_newer_acidtest_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    newer = whole(b"a").replace(b'"kind"', b'"phase_of_the_moon":1,"kind"', 1)
+    path.write_bytes(b"\n".join([header().model_dump_json().encode(), newer, b""]))
+    with pytest.raises(
+        BadInput, match=r"line 2: has a field that this acidtest does not know \(phase_of_the_moon\)"
+    ) as raised:
         read(path)
+    assert raised.value.remedy == "use a newer acidtest"
+
+
+def test_a_journal_that_was_removed_in_mid_run_takes_nothing_more(tmp_path: Path) -> None:
+    with JournalWriter(tmp_path, header()) as writer:
+        writer.append(recording("a"))
+        (tmp_path / "journal.jsonl").unlink()
+        with pytest.raises(AcidtestError, match=r"journal\.jsonl: was removed while the run went on"):
+            writer.append(recording("b"))
+        (tmp_path / "journal.jsonl").write_bytes(b"")  # another file in its place
+        with pytest.raises(AcidtestError, match="was removed"):
+            writer.append(recording("b"))
+
+
+def test_a_journal_can_be_looked_at_without_writing(tmp_path: Path) -> None:
+    assert held(tmp_path, header()) is None
+    assert held(tmp_path / "none", header()) is None
+    (tmp_path / "journal.jsonl").write_bytes(b"")
+    assert held(tmp_path, header()) is None
+    with JournalWriter(tmp_path, header()) as writer:
+        writer.append(recording("a"))
+        found = held(tmp_path, header())  # also while a run writes it
+    assert found is not None
+    assert [one.cell for one in found.recordings] == ["a"]
+    with pytest.raises(BadInput, match="another experiment"):
+        held(tmp_path, header("other"))
 
 
 @pytest.mark.parametrize(
@@ -112,19 +222,6 @@ def test_any_bytes_split_into_whole_lines_and_a_rest(raw: bytes) -> None:
     assert whole + raw[len(whole) :] == raw
     assert torn == len(raw) - len(whole)
     assert not whole or whole.endswith(b"\n")
-
-
-def test_the_flat_table_has_loads_kinds_and_new_orders() -> None:
-    table = export.table(factory.tpcc())
-    row = table.to_pylist()[0]
-    assert row["new_order_per_min"] == pytest.approx(450 / 12 * 60)
-    assert (row["threads"], row["load_rows"], row["load_sessions"]) == (2, 500_000, 2)
-    assert row["load_rows_per_s"] == pytest.approx(111_111, rel=1e-3)
-    assert (row["new_order_committed"], row["new_order_rolled_back"], row["payment_committed"]) == (450, 5, 430)
-    plain = export.table(factory.journal([factory.recording()])).to_pylist()[0]
-    assert plain["new_order_per_min"] is None
-    assert plain["threads"] is None
-    assert "load_rows" not in plain
 
 
 def test_a_journal_written_before_loads_threads_and_kinds_were_kept_is_read() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from acidtest.errors import BadInput
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
-from acidtest.place.ledger import TOKEN
+from acidtest.place.ledger import TOKEN, _family
 
 
 def killed_lab(body: str) -> None:
@@ -74,7 +74,7 @@ def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_pro
 def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_found(tmp_path: Path) -> None:
     killed_lab(f"""
         import time
-        from acidtest.place.ledger import TOKEN
+        from acidtest.place.ledger import TOKEN, _family
         ledger._made("process", command=["sleep", "1000"], token="late-token")
         if (pid := os.fork()) == 0:
             os.close(ledger._file.fileno())
@@ -90,7 +90,7 @@ def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_foun
 def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
     killed_lab(f"""
         import subprocess
-        from acidtest.place.ledger import TOKEN
+        from acidtest.place.ledger import TOKEN, _family
         ledger._made("process", command=["sleep", "1000"], token="secret-token")
         process = subprocess.Popen(["sleep", "1000"], env={{**os.environ, TOKEN: "secret-token"}})
         Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
@@ -197,8 +197,10 @@ def test_places_refuse_what_they_cannot_use(tmp_path: Path) -> None:
     ledger = Ledger()
     with pytest.raises(BadInput, match="no such directory"):
         DirectoryPlace(tmp_path / "missing", ledger, needed_bytes=0)
-    with pytest.raises(BadInput, match="needs about"):
+    with pytest.raises(BadInput, match=r"needs about .* MB for the databases, has"):
         DirectoryPlace(tmp_path, ledger, needed_bytes=1 << 60)
+    with pytest.raises(BadInput, match=r"needs about .* MB for the files that the probe writes, has"):
+        DirectoryPlace(tmp_path, ledger, needed_bytes=1 << 60, holds="the files that the probe writes")
     (tmp_path / "link").symlink_to(tmp_path)
     place = DirectoryPlace(tmp_path / "link" / ".." / tmp_path.name, ledger, needed_bytes=0)
     assert place.path.parent == tmp_path.resolve()  # as the kernel lists what is mounted in it
@@ -210,4 +212,27 @@ def test_places_refuse_what_they_cannot_use(tmp_path: Path) -> None:
     place.remove(cell)
     place.release()
     assert not place.path.exists()
+    ledger.close()
+
+
+def test_a_process_that_nobody_ended_ends_with_the_ledger(tmp_path: Path) -> None:
+    ledger = Ledger()
+    ledger.make_directory(tmp_path / "mine")
+    with (tmp_path / "log").open("wb") as log:
+        _, process = ledger.start_process(["sleep", "1000"], environment=os.environ, stderr=log, stdout=log)
+    ledger.close()
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "mine").exists()
+    assert not ledger.path.exists()
+
+
+def test_processes_may_have_any_name(tmp_path: Path) -> None:
+    ledger = Ledger()
+    script = "open('/proc/self/comm', 'wb').write(b'\\xff\\xfe (x) y'); print(flush=True); input()"
+    with (tmp_path / "log").open("wb") as log:
+        id, process = ledger.start_process([sys.executable, "-c", script], environment=os.environ, stderr=log)  # noqa: A001
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process.pid in _family(os.getpid())
+        ledger.end_process(id, process)
     ledger.close()

@@ -82,12 +82,12 @@ def refused(text: str, *, cuts: bool | None = None, quick: bool = False) -> str:
         (SQLITE + COMMITS + "threads = 2\n", "t.toml: workload.commits.threads: without effect: an embedded engine has a thread for each terminal",
          "leave it out, or name an engine that is a server"),
         (SQLITE + COMMITS + 'arrivals = "fixed"\n', "t.toml: workload.commits.arrivals: without effect: arrivals are of an open loop",
-         "add rate_per_s, or leave it out"),
+         "add rate_per_s to the workload's table, or leave it out"),
         (SQLITE + COMMITS + "terminals = 3\n[factors]\nterminals = [1, 2]\n",
          "t.toml: workload.commits.terminals: factors.terminals sets it in every cell", "leave one of them out"),
         (SQLITE + COMMITS + "[factors]\nscale = [1, 2]\n",
          "t.toml: factors.scale: without effect: scale is a key of tpcb, and the workload here is commits",
-         "add a workload of kind tpcb, or leave it out"),
+         "add a table [workload.tpcb], or leave it out"),
         (SQLITE + COMMITS + '[factors]\n"firebird.page_size" = [4096, 8192]\n',
          "t.toml: factors.firebird.page_size: without effect: no engine here is of the family firebird: sqlite", ""),
         (SQLITE + COMMITS + '[factors]\n"place.mount" = ["defaults", "noatime"]\n', "t.toml: factors.place.mount: without effect", ""),
@@ -123,6 +123,7 @@ def test_everything_is_said_at_once() -> None:
         "directory",
         "t.toml: settings.mysql.log_bin: without effect: no engine here is of the family mysql: sqlite",
         "t.toml: workload.tpcb.arrivals: without effect: arrivals are of an open loop",
+        "3 errors",
     ]  # fmt: skip
     broken = (
         SQLITE
@@ -130,7 +131,7 @@ def test_everything_is_said_at_once() -> None:
     )
     found = refused(broken)
     assert [word for word in ("knid", "warehouses", "cuont", "scale", "foo") if word not in found] == []
-    assert found.count("t.toml: ") == 5
+    assert found.count("t.toml: ") == 6  # the last: [workload.commits] has no count
     values = (
         SQLITE
         + "[workload.tpcb]\nterminals = 0\nscale = 0\ncount = 1\n[workload.commits]\ncount = 0\nduration_s = -1\n"

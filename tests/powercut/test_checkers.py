@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Fate, Integrity, Verdict
 from acidtest.journal.protocol import Checked, Condition
-from acidtest.powercut.checkers import CHECKERS, Answer, Checker, compose, given, judge
+from acidtest.powercut.checkers import CHECKERS, Answer, Checker, Judgement, compose, given, judge
+from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.exploration import InspectedState
 
 HOLDS = Integrity(holds="holds", check="PRAGMA integrity_check", said="ok")
 CHECKED = Checked(conditions=[Condition(name="counters_match", holds=True, detail="0 differ")], seconds=0.1)
@@ -222,7 +224,7 @@ def test_no_witness_of_an_unsound_trial_is_heard(name: str) -> None:
     assert (judgement.verdict, judgement.reasons) == ("unknown", [KEEPS_ALL])
     assert "lost" not in judgement.checks.values()
     gap = judge(replace(witness, missing_lines=1))
-    assert (gap.verdict, gap.reasons) == ("unknown", ["the acknowledgement log lacks 1 lines"])
+    assert (gap.verdict, gap.reasons) == ("unknown", ["the acknowledgement log lacks 1 line"])
 
 
 def test_every_reason_why_a_trial_is_not_sound_is_told() -> None:
@@ -250,3 +252,44 @@ def test_what_was_not_tried_is_no_check() -> None:
 def test_what_cannot_be_mounted_says_nothing_of_the_engine() -> None:
     checks = judge(replace(NOTHING, mount_error="bad superblock")).checks
     assert (checks["file-system-mounts"], checks["engine-starts"]) == ("lost", "unknown")
+
+
+SHORT = Checked(
+    conditions=[Condition(name="numbered_left_matches_acknowledged", holds=False, detail="12 rows, 9 acknowledged")],
+    seconds=0.1,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "damage"),
+    [
+        ({"fate": LOST}, []),
+        ({"fate": LOST, "checked": SHORT}, []),
+        ({"fate": None, "is_numbered": False, "checked": SHORT}, []),
+        ({"fate": LOST.model_copy(update={"order_broken": True})}, ["a later commit is there than one that is missing"]),
+        ({"fate": LOST.model_copy(update={"loaded_lost": 1})}, ["rows that were loaded before the run are missing"]),
+        ({"fate": TORN}, [PARTS]),
+        ({"fate": TORN.model_copy(update={"examples": []})}, ["transactions are there in parts"]),
+        ({"fate": LOST, "checked": FAILING}, ["sums does not hold: 1 and 2"]),
+        ({"start_error": "PANIC", "fate": None, "checked": None, "integrity": None}, ["the engine does not start: PANIC"]),
+        ({"mount_error": "bad", "fate": None, "checked": None, "integrity": None}, ["the file system cannot be mounted: bad"]),
+        ({"read_error": "bad", "fate": None, "integrity": None}, ["the engine does not give its data back: bad"]),
+        ({"integrity": Integrity(holds="broken", check="CHECK TABLE", said="Corrupt")}, ["CHECK TABLE: Corrupt"]),
+        ({"filesystem_check": "errors", "filesystem_message": "inode 12"}, []),
+        ({"fate": TORN, "disk_loses": False}, []),
+        ({"fate": None}, []),
+        ({}, []),
+    ],
+)  # fmt: skip
+def test_what_shows_more_than_missing_commits_is_damage(changes: dict[str, object], damage: list[str]) -> None:
+    assert judge(replace(WHOLE, **changes)).damage == damage
+
+
+@drawn(st.integers(0, 4), st.integers(0, 4), st.booleans(), st.booleans())
+def test_of_crash_states_a_loss_that_nobody_announced_is_worst(few: int, many: int, one: bool, other: bool) -> None:
+    def state(departures: int, unannounced: bool) -> InspectedState:
+        without = tuple(range(departures))
+        return InspectedState(State(0, 9, without=without), NOTHING, Judgement("lost", ["x"], {}), unannounced)
+
+    first, second = sorted([state(few, one), state(many, other)], key=InspectedState.rank)
+    assert (first.unannounced, -first.state.departures) >= (second.unannounced, -second.state.departures)

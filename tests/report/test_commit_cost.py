@@ -24,7 +24,7 @@ from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
 from factory import journal, observed, priced, recording
-from pages import opened
+from pages import opened, unreadable
 
 
 def stored(held: Journal, path: Path) -> None:
@@ -81,11 +81,11 @@ def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path
     write_page(results(run, cuts=cuts), tmp_path / "report.html")
     page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
     assert trouble == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert unreadable(page) == []
     shown = [" ".join(row.split()) for row in page.locator(".commit-cost tbody tr").all_inner_texts()]
     assert shown == ["none 0.167 3,000 1.00 0 0 not cut – –", "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived"]
     drawn = page.locator("#commit-cost svg .mark-symbol.role-mark path")
-    assert [one.get_attribute("fill") for one in drawn.all()] == [VERDICTS["survived"]]
+    assert [one.get_attribute("fill") for one in drawn.all()] == [VERDICTS["survived"].colour]
     assert page.locator("#commit-cost svg .mark-rect.role-mark path").count() == 5
     assert page.locator(".cuts tbody tr").count() == 1
     calls = [" ".join(row.split()) for row in page.locator(".calls tbody tr").all_inner_texts()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from playwright.sync_api import Browser
 from acidtest.report.numbers import number, percent
 from acidtest.report.page import _library, write_page
 from acidtest.report.results import Results, results
-from factory import file_systems, journal, limited, recording, study, tpcc
-from pages import opened
+from factory import file_systems, journal, limited, recording, result, study, tpcc
+from pages import NARROW, WIDE, opened, unreadable
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +36,11 @@ def test_it_draws_without_a_network_and_never_scrolls_sideways(
     page, trouble = opened(browser, file, width, scheme)
     assert trouble == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    plots = page.locator("figure svg")
+    assert unreadable(page) == []
+    plots = page.locator(".plot svg")
     assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in found.tables)
     # A plot must be more than its frame.
-    assert page.locator("figure").first.locator("svg .mark-rect path").count() >= len(found.tables[0].lines)
+    assert page.locator("#bars-0 svg .mark-rect path").count() >= len(found.tables[0].lines)
     page.context.close()
 
 
@@ -137,7 +139,7 @@ def test_memory_is_a_table_and_two_curves(browser: Browser, tmp_path: Path) -> N
     page.context.close()
 
 
-def test_two_factors_stand_in_grids_with_a_plot_and_a_heat_map(browser: Browser, tmp_path: Path) -> None:
+def test_two_factors_stand_in_grids_with_a_plot_and_tints(browser: Browser, tmp_path: Path) -> None:
     found = results(file_systems(5, {"place.filesystem": "raw"}))
     write_page(found, tmp_path / "report.html")
     page, trouble = opened(browser, tmp_path / "report.html", 420, "dark")
@@ -148,10 +150,75 @@ def test_two_factors_stand_in_grids_with_a_plot_and_a_heat_map(browser: Browser,
         text = page.locator("table.grid").nth(position).inner_text()
         assert all(percent(line.relative) in text for line in grid.cells.values())
         assert page.locator(f"#grid-0-{position} svg").count() == 1
-        said = page.locator(f"#heat-0-{position} svg .mark-text.role-mark text").all_text_contents()
-        assert sorted(said) == sorted(percent(line.relative) for line in grid.cells.values())
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        tinted = page.locator("table.grid").nth(position).locator("td[style]")
+        assert tinted.count() == len(grid.cells)
+        # The base has no tint, all that is faster is the bluer the faster it is.
+        styles = [one.get_attribute("style") for one in (tinted.first, tinted.last)]
+        assert styles == ["background: rgb(0 114 178 / 0.00)", "background: rgb(0 114 178 / 0.32)"]
+    assert unreadable(page) == []
     assert "filesystem matters most" in page.locator(".answer").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [WIDE, NARROW])
+def test_rows_of_many_factors_and_long_names_are_told_apart(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """Three factors vary; one level is a sentence, one a word without an end."""
+    factors = {
+        "engine": ("sqlite", "postgresql-17"),
+        "variant": ("small cache, and the journal as it is recommended everywhere", "x" * 90),
+        "terminals": ("1", "16"),
+        "durability": ("drive",),
+    }
+    held = [
+        recording({"workload": "tpcb", **dict(zip(factors, levels, strict=True))}, repetition, found=result(813))
+        for levels in itertools.product(*factors.values())
+        for repetition in (1, 2)
+    ]
+    write_page(results(journal(held)), tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
+    assert trouble == []
+    assert unreadable(page) == []
+    for kind in ("percentiles", "series"):
+        figure = page.locator("figure", has=page.locator(f"#{kind}-0"))
+        assert figure.locator(".panel-title").all_inner_texts() == ["terminals 1", "terminals 16"]
+        assert figure.locator(".key").all_inner_texts() == [*factors["engine"], *factors["variant"]]
+        for panel in figure.locator(".plot").all():
+            lines = panel.locator("svg .mark-line.role-mark path").all()
+            looks = {(line.get_attribute("stroke"), line.get_attribute("stroke-dasharray")) for line in lines}
+            assert len(looks) == len(lines) == 4
+    # The median of each row stands in a column beside the bars, not among the values.
+    lefts, reach = page.locator("#bars-0 svg").evaluate(
+        """svg => [[...svg.querySelectorAll("text")].filter(e => e.textContent === "813")
+             .map(e => e.getBoundingClientRect().left),
+           Math.max(...[...svg.querySelectorAll(".role-mark path")].map(e => e.getBoundingClientRect().right))]"""
+    )
+    assert len(lefts) == 8
+    assert min(lefts) > reach
+    page.context.close()
+
+
+def test_a_curve_takes_five_points_and_what_is_not_drawn_is_named(browser: Browser, tmp_path: Path) -> None:
+    """A run of 12 s has curves; of one of 2 s, or of 60 transactions, the page says why it has none."""
+    found = {"sqlite": result(800), "firebird-5.0": result(800, seconds=2), "firebird-4.0": result(5, seconds=12)}
+    held = [
+        recording({"workload": "tpcb", "engine": engine, "durability": "drive"}, found=one)
+        for engine, one in found.items()
+    ]
+    write_page(results(journal(held)), tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html")
+    assert trouble == []
+    captions = [
+        page.locator("figure", has=page.locator(f"#{kind}-0")).locator("figcaption").inner_text()
+        for kind in ("percentiles", "series")
+    ]
+    assert captions[0].endswith("Without a curve: firebird-4.0 (fewer than 100 transactions).")
+    assert captions[1].endswith("Without a curve: firebird-5.0 (measured for fewer than 5 seconds).")
+    assert page.locator("#series-0 svg .mark-line.role-mark path").count() == 2
+    page.context.close()
+    write_page(results(journal(held[1:2])), tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<p class="soft" id="series-0">Without a curve: all (measured for fewer than 5 seconds).</p>' in html
 
 
 def test_the_plots_library_is_bundled_once_and_kept_where_that_is_allowed(

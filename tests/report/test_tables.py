@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from acidtest.audit.finding import together, wording
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import Results, results
@@ -137,14 +139,14 @@ def test_a_load_is_told_once_for_all_rows_that_began_with_it() -> None:
         for durability, scale, load in [("os", "1", one), ("drive", "1", one), ("drive", "2", other)]
     ]
     (table,) = results(journal(held)).tables
-    assert [label for label, _ in table.loads] == ["sqlite, 1", "sqlite, drive, 2"]
+    assert [load.label for load in table.loads] == ["sqlite, 1", "sqlite, drive, 2"]
     assert results(journal([recording(load=loaded(rows=0))])).tables[0].loads == ()
 
 
 def test_one_row_alone_is_a_table() -> None:
     text = shown(results(journal([recording()])), 80)
     assert "all" in text
-    assert "base" not in text.lower().replace("databases", "")
+    assert "base" not in text.lower().replace("database", "")
 
 
 def test_a_run_without_any_done_cell_says_so() -> None:
@@ -185,6 +187,70 @@ def test_side_by_side_names_what_else_differs() -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"A commits/s +B commits/s", printed)
     assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
+
+
+def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:
+    """Of two places, one on a drive that tells its cache and one on a drive that does not."""
+    known, silent = (recording({"workload": "tpcb", "engine": "sqlite", "place.path": where}) for where in ("a", "b"))
+    place = silent.place.model_copy(update={"write_cache": "unknown", "device": "/dev/nbd0"})
+    found = results(journal([known, silent.model_copy(update={"place": place})]))
+    text = " ".join(shown(found, 200).split())
+    (number_,) = [n for n, one in enumerate(found.findings, start=1) if one.rule.name == "write-cache-unknown"]
+    mark = str(number_).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    assert f"write cache unknown, scheduler none{mark}" in text
+    assert "write cache write back, scheduler none Storage: " in text
+    # A simulated disk's cache is the experiment's own.
+    disk = place.model_copy(update={"disk": "nvme, write cache 32 MiB"})
+    assert results(journal([known.model_copy(update={"place": disk})])).place_notes == {json.dumps(disk.alike()): ()}
+
+
+def test_footnotes_that_differ_in_figures_are_one() -> None:
+    """Five rows that lie apart by different amounts have one note with the least and the most, at each of them."""
+    held = []
+    for step, engine in enumerate(("sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0", "mine")):
+        for repetition in range(1, 6):
+            one = recording({"workload": "tpcb", "engine": engine, "durability": "drive"}, repetition)
+            rate = 1000.0 * (1 + (repetition - 3) * (0.1 + step / 50))
+            held.append(one.model_copy(update={"result": one.result.model_copy(update={"goodput_per_s": rate})}))
+    found = results(journal(held))
+    (note,) = [one for one in found.findings if one.rule.name == "wide-spread"]
+    assert note.text.startswith("The repetitions lie 40 to 72% of their median apart: something else")
+    said = [one.text.partition(" of their")[0] for one in note.evidence]
+    assert said == [f"The repetitions lie {percent}%" for percent in (40, 48, 56, 64, 72)]
+    number_ = found.findings.index(note) + 1
+    assert all(line.notes.count(number_) == 1 for line in found.tables[0].lines)
+    assert shown(found, 160).count("of their median apart") == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [
+        (["5 rows are missing."], "5 rows are missing."),
+        (["5 rows of 1,200.", "12 rows of 900.", "7 rows of 900."], "5 to 12 rows of 900 to 1,200."),
+        (["takes 0.5% of it", "takes 30% of it"], "takes 0.5 to 30% of it"),
+    ],
+)
+def test_figures_that_differ_are_a_span(texts: list[str], text: str) -> None:
+    (first, *_) = results(study()).findings
+    alike = [replace(first, text=one) for one in texts]
+    assert len({wording(one) for one in alike}) == 1
+    assert together(alike).text == text
+    assert together(alike).advice.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("firebird-3.0 refuses", "firebird-4.0 refuses"),
+        ("version 3.0.14 is old", "version 3.0.15 is old"),
+        ("p99 is missing", "p90 is missing"),
+        ("1 row is missing", "2 rows are missing"),
+        ("/dev/sda1 is slow", "/dev/sda2 is slow"),
+    ],
+)
+def test_names_and_versions_are_no_figures(one: str, other: str) -> None:
+    (first, *_) = results(study()).findings
+    assert wording(replace(first, text=one)) != wording(replace(first, text=other))
 
 
 @pytest.mark.parametrize(

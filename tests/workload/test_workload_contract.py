@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import acidtest
 from acidtest import workload
+from acidtest.journal.protocol import Condition
 from acidtest.workload import BY_KIND, DRIVING, WORKLOADS, GrowingWorkload, WorkloadSpec
 
 SOURCE = Path(acidtest.__file__).parent
@@ -55,6 +56,23 @@ def test_no_other_file_of_the_lab_knows_it(spec: type[WorkloadSpec]) -> None:
     assert knows == (["conductor/foreign.py"] if kind == "commits" else [])
     registry = inspect.getsource(workload.registry)
     assert len(re.findall(rf"^    {kind}\.\w+,$", registry, re.MULTILINE)) == 1
+
+
+@of_each
+def test_each_of_its_conditions_is_told_in_words(spec: type[WorkloadSpec]) -> None:
+    """Also each that it has with other parameters; a name that others have too is told as theirs."""
+    assert set(smallest(spec).conditions()) <= spec.CONDITIONS.keys()
+    for name, words in spec.CONDITIONS.items():
+        assert "_" not in words.replace("numbered_", "")
+        assert words[0].islower()
+        assert not words.endswith(".")
+        assert workload.broken(Condition(name=name, holds=False, detail="1 rows")) == f"{words}: 1 row ({name})"
+
+
+def test_a_condition_that_is_not_known_is_told_by_its_name() -> None:
+    """As in recordings of other versions."""
+    told = workload.broken(Condition(name="sums", holds=False, detail="10000 and 2"))
+    assert told == "sums does not hold: 10,000 and 2"
 
 
 @of_each

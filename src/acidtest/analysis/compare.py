@@ -12,6 +12,7 @@ import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
 from acidtest.analysis.samples import Row, base_of, by_workload
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
+from acidtest.words import counted
 
 ALPHA = 0.05
 EXACT_ARRANGEMENTS = 20_000  # up to here ties are met with every arrangement, beyond with the normal approximation
@@ -96,8 +97,12 @@ def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judg
 def _untested(mine: Sequence[float], theirs: Sequence[float], family: int) -> Judged:
     if not mine or not theirs:
         return Judged(None, None, family, None, "too few repetitions", "one side has no run that counts")
-    needed = f"{len(mine)} and {len(theirs)} repetitions; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side"
+    needed = f"{_numbers(mine, theirs)}; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side"
     return Judged(None, None, family, cliffs_delta(mine, theirs), "too few repetitions", needed)
+
+
+def _numbers(mine: Sequence[float], theirs: Sequence[float]) -> str:
+    return f"{len(mine):,} and {counted(len(theirs), 'repetition')}"
 
 
 def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
@@ -150,9 +155,9 @@ def _verdict(
     pair: tuple[Sequence[float], Sequence[float]], p: float, best: float, delta: float, family: int
 ) -> tuple[Verdict, str]:
     if best > ALPHA:
-        repetitions = f"{len(pair[0])} and {len(pair[1])} repetitions"
-        return "too few repetitions", f"{repetitions} are too few to show a difference among {family} comparisons"
-    among = "" if family == 1 else f", corrected for {family} comparisons"
+        among = counted(family, "comparison")
+        return "too few repetitions", f"{_numbers(*pair)} are too few to show a difference among {among}"
+    among = "" if family == 1 else f", corrected for {counted(family, 'comparison')}"
     if p > ALPHA or delta == 0:
         return "no difference shown", f"p = {p:.2g}{among}: a difference of this size is within the noise of the runs"
     return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"

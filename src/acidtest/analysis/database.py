@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from acidtest.analysis.samples import Row
 from acidtest.journal.models import SIZE, DatabaseStatistics, IndexStatistics, TableStatistics
+from acidtest.words import counted
 
 PAGES_MIN = 100  # of smaller ones the fill says little
 TABLE_FILL_MIN_PERCENT = 50.0
@@ -99,7 +100,7 @@ def long_chains(statistics: DatabaseStatistics) -> list[Unusual]:
         many = versions >= VERSIONS_MIN and versions >= VERSIONS_SHARE_MIN * (table.records or 0)
         if many or chain >= CHAIN_MIN:
             of_one = f", up to {chain:,} of one record" if table.versions_max is not None else ""
-            text = f"{versions:,} old versions beside {table.records or 0:,} records{of_one}"
+            text = f"{counted(versions, 'old version')} beside {counted(table.records or 0, 'record')}{of_one}"
             unusual.append(Unusual(_name(table), text, versions))
     return _worst(unusual)
 
@@ -124,7 +125,11 @@ def stuck(statistics: DatabaseStatistics) -> list[Unusual]:
 def repeated(statistics: DatabaseStatistics) -> list[Unusual]:
     """Indexes that tell few rows apart."""
     return _worst(
-        Unusual(_name(index), f"{index.keys:,} keys have {index.unique:,} different values{_most(index)}", index.keys)
+        Unusual(
+            _name(index),
+            f"{counted(index.keys, 'key has', 'keys have')} {counted(index.unique, 'different value')}{_most(index)}",
+            index.keys,
+        )
         for index in statistics.indexes
         if index.keys is not None
         and index.unique is not None
@@ -165,7 +170,7 @@ def _empty(part: TableStatistics | IndexStatistics) -> float:
 
 
 def _most(index: IndexStatistics) -> str:
-    return f", one of them {index.duplicates_max + 1:,} times" if index.duplicates_max else ""
+    return f", one of them {counted(index.duplicates_max + 1, 'time')}" if index.duplicates_max else ""
 
 
 def _name(part: TableStatistics | IndexStatistics) -> str:

@@ -63,8 +63,8 @@ def conclusion(measured: Sequence[Effect]) -> list[str]:
         return []
     if all(effect.verdict == "too few repetitions" for effect in measured):
         return [
-            f"Which factors matter is not told: that takes {REPETITIONS_FOR_INTERVAL} repetitions of every row. The "
-            "ratios stand alone."
+            f"Which factors matter is not told: that takes {REPETITIONS_FOR_INTERVAL} repetitions of every row, and so "
+            "do intervals of these ratios."
         ]
     sentences = []
     shown = [effect for effect in measured if effect.verdict == "matters"]

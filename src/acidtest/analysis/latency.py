@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidtest.journal.protocol import Histogram
+from acidtest.words import counted
 
 SHOWN = (0.5, 0.9, 0.99, 0.999)
 VALUES_BEYOND = 10
@@ -73,7 +74,8 @@ def percentile(histogram: Histogram, share: float) -> Percentile:
         return Percentile(1.0, histogram.max_ns / 1e6, None)
     needed = values_needed(share)
     if histogram.count < needed:
-        return Percentile(share, None, f"p{share * 100:g} needs {needed:,} transactions, has {histogram.count:,}")
+        reason = f"p{share * 100:g} needs {counted(needed, 'transaction')}, has {histogram.count:,}"
+        return Percentile(share, None, reason)
     return Percentile(share, percentile_ns(histogram, share) / 1e6, None)
 
 

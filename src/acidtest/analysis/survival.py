@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, Verdict
 
@@ -19,6 +20,8 @@ class Survival:
     cuts: int  # that were made, those without a verdict included
     survived: int
     lost: int
+    losses_announced: int  # by the level or the drive; of crash states each that lost is a loss
+    losses_unannounced: int
     unknown: int
     acknowledged: int  # commits, before all cuts together
     lost_commits_worst: int | None  # in the cut that lost the most; None where commits of one could not be counted
@@ -32,7 +35,8 @@ class Survival:
     states_per_s: float | None
     after_failed_flush: dict[str, int]  # "stopped", "went on", "hung" -> cuts; empty where no flush was made to fail
     speeds: tuple[tuple[Verdict, float], ...]  # of each cut that has one: its verdict, commits a second before it
-    witness: Recording | None  # the worst cut that is not survived; one that was kept to be looked at again first
+    # The worst cut that is not survived: one whose loss was not announced first, then one that was kept.
+    witness: Recording | None
 
     @property
     def verdict(self) -> Verdict:
@@ -40,6 +44,11 @@ class Survival:
         counts: dict[Verdict, int] = {"lost": self.lost, "unknown": self.unknown, "survived": self.survived}
         verdicts = [verdict for verdict, count in counts.items() if count]
         return merge(*verdicts) if verdicts else "unknown"
+
+    @property
+    def said(self) -> str:
+        """The verdict in words, which tell whether what is lost was announced."""
+        return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
 
     @property
     def commits_per_s(self) -> float | None:
@@ -61,11 +70,14 @@ def _survival(group: list[Recording]) -> Survival:
     lost = [cut for cut in cuts if cut.verdict == "lost"]
     states = [cut.states for cut in cuts if cut.states is not None]
     survived = sum(cut.verdict == "survived" for cut in cuts)
+    counted = [losses(recording) for recording in group]
     return Survival(
         levels=group[0].levels,
         cuts=len(group),
         survived=survived,
         lost=len(lost),
+        losses_announced=sum(announced for announced, _ in counted),
+        losses_unannounced=sum(unannounced for _, unannounced in counted),
         unknown=len(group) - survived - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
         lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
@@ -79,7 +91,7 @@ def _survival(group: list[Recording]) -> Survival:
         states_per_s=median(one.per_s for one in states) if states else None,
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         speeds=tuple((cut.verdict, per_s) for cut in cuts if (per_s := speed(cut)) is not None),
-        witness=max((r for r in group if _badness(r) > (False, 0)), key=_badness, default=None),
+        witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
 
 
@@ -93,13 +105,13 @@ def speed(cut: Cut) -> float | None:
     return cut.fate.acknowledged / cut.at_s
 
 
-def _badness(recording: Recording) -> tuple[bool, int]:
+def _badness(recording: Recording) -> tuple[bool, bool, int]:
     cut = recording.cut
     if cut is None or recording.status != "done" or cut.verdict == "unknown":
-        return False, 1
+        return False, False, 1
     if cut.verdict == "survived":
-        return False, 0
-    return cut.state is not None, 2 + (cut.fate.lost if cut.fate else 1 << 40)
+        return False, False, 0
+    return is_unannounced(recording), cut.state is not None, 2 + (cut.fate.lost if cut.fate else 1 << 40)
 
 
 def _median(cuts: list[Cut], name: str) -> float | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from acidtest.analysis.announced import CACHE_OFF
 from acidtest.audit.flushes import TURNS_PER_S_COMMON, TURNS_PER_S_MOST, VIRTUAL_WORDS
 from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Machine, PlaceFacts
 
 ROTATING = "rotating"  # the timing of a simulated disk that turns
 RPM = "rpm "  # its parameter, as the place's facts write it
-CACHE_OFF = "write cache off"
 UNKNOWN = "unknown"
 CONTROLLER_WORDS = ("raid", "perc", "array", "logical volume", "virtual disk")  # of models; these may have a battery
 

@@ -7,8 +7,9 @@ repetitions), or a ``Bench``, a whole benchmark, ours or somebody else's. See do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 Severity = Literal["invalid", "doubtful", "note"]
@@ -93,6 +94,30 @@ class Finding:
             "source": self.rule.source,
             "waived": self.waiver or None,
         }
+
+
+# A figure that stands alone, with its commas: no part of a name, a version or a file.
+_FIGURE = re.compile(r"(?<![\w./:-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-]|[.,]\d)")
+
+
+def wording(finding: Finding) -> tuple[str, str]:
+    """The same of two findings that differ in nothing but figures."""
+    return finding.rule.name, _FIGURE.sub("0", finding.text)
+
+
+def together(alike: Sequence[Finding]) -> Finding:
+    """One finding for several of a kind: "21 to 69%". What each of them said is evidence."""
+    first, texts = alike[0], list(dict.fromkeys(one.text for one in alike))
+    if len(texts) == 1:
+        return first
+    figures = zip(*(_FIGURE.findall(text) for text in texts), strict=True)
+    spans = iter([_span(sorted(set(of), key=lambda figure: float(figure.replace(",", "")))) for of in figures])
+    evidence = dict.fromkeys([*map(Evidence, texts), *(said for one in alike for said in one.evidence)])
+    return replace(first, text=_FIGURE.sub(lambda _: next(spans), first.text), evidence=tuple(evidence))
+
+
+def _span(figures: Sequence[str]) -> str:
+    return figures[0] if len(figures) == 1 else f"{figures[0]} to {figures[-1]}"
 
 
 def rule(

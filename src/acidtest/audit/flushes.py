@@ -314,4 +314,4 @@ def _between(interval: Interval | None) -> str:
 
 
 def _times(summary: Summary) -> str:
-    return f"{figure(summary.median)} {_between(summary.interval)} times"
+    return " ".join((figure(summary.median), _between(summary.interval), "times"))

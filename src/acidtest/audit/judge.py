@@ -11,7 +11,7 @@ from acidtest.analysis.survival import Survival
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Finding, Rule
 from acidtest.audit.rules import over, rules
-from acidtest.errors import BadInput, not_among
+from acidtest.errors import BadInput, Problems, not_among
 from acidtest.journal.models import PlaceFacts, Warning
 
 
@@ -72,9 +72,11 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 def check_waivers(waivers: Mapping[str, str], where: str) -> None:
     """Raises BadInput for a waiver of a rule that there is not, or that gives no reason; ``where`` begins it."""
+    problems = Problems()
     names = [rule.name for rule in rules()]
     for name, reason in waivers.items():
         if name not in names:
-            raise BadInput(not_among(f"{where}: rule", name, names), "acidtest audit --rules lists them")
-        if not reason.strip():
-            raise BadInput(f"{where}: {name}: gives no reason", "say why its findings do not count here")
+            problems.add(BadInput(not_among(f"{where}: rule", name, names), "acidtest audit --rules lists them"))
+        elif not reason.strip():
+            problems.add(BadInput(f"{where}: {name}: gives no reason", "say why its findings do not count here"))
+    problems.check()

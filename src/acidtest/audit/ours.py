@@ -18,6 +18,9 @@ from acidtest.audit.finding import Evidence, Finding
 from acidtest.audit.logged import logged
 from acidtest.audit.published import published
 from acidtest.audit.settings import alike
+from acidtest.audit.unchecked import Unchecked
+from acidtest.audit.unchecked import cuts as of_power_cuts
+from acidtest.audit.unchecked import run as of_run
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.reader import NAME
 
@@ -51,6 +54,13 @@ def of_cuts(journal: Journal) -> list[Finding]:
         for row in survivals(journal.recordings)
         for one in judge.of_cuts(row)
     )
+
+
+def unchecked(journal: Journal | None, cuts: Journal | None) -> list[Unchecked]:
+    """What a run, its power cuts or both do not show."""
+    was_cut = cuts.recordings if cuts else []
+    rows = samples.rows(journal.header, journal.recordings) if journal else []
+    return [*of_run.unchecked(rows, was_cut), *of_power_cuts.unchecked(was_cut)]
 
 
 def bench(journal: Journal, rows: Sequence[Row]) -> Bench:

@@ -6,12 +6,10 @@ longer than most of them run.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import typer
@@ -19,12 +17,14 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from acidtest import __version__
-from acidtest.errors import AcidtestError
+from acidtest.cli.stopping import Stopped, goes_on, heeded, left
+from acidtest.cli.streams import abandon, guarded, in_utf8
+from acidtest.errors import AcidtestError, OutputLost, told
 
 # Each is a module here with a function of its name, or with an ``app`` of commands of its own.
 COMMANDS = (
-    "run", "plan", "powercut", "report", "compare", "growth", "audit", "trace", "engines", "doctor",
-    "clean", "probe",
+    "init", "plan", "run", "powercut", "report", "compare", "growth", "audit", "trace", "engines", "doctor",
+    "clean", "probe", "help",
 )  # fmt: skip
 
 
@@ -64,8 +64,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 done, and a verdict is lost or a finding is severe (a cell is invalid, storage does "
-    "not flush); 2 bad input; 3 a cell could not run; 4 the machine lacks what was asked for.",
+    epilog="Exit codes: 0 done; 1 done, and a loss was not announced by its level or drive, or a finding is severe (a "
+    "cell is invalid, storage does not flush); 2 bad input; 3 a cell could not run; 4 the machine lacks what was asked "
+    "for, or output could not be written; 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM; 141 nobody reads the output "
+    "any more.",
 )
 
 
@@ -78,23 +80,43 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 def main() -> None:
     """Entry point of the ``acidtest`` command."""
-    signal.signal(signal.SIGTERM, _terminated)
+    in_utf8()
+    with guarded(), heeded():
+        sys.exit(_outcome())
+
+
+def _outcome() -> int:
+    """The exit code, when all has been said."""
     try:
-        app()
+        try:
+            app()
+        except SystemExit as ended:
+            sys.stdout.flush()
+            return ended.code if isinstance(ended.code, int) else 0
+        except Stopped as stopped:
+            with suppress(OutputLost):
+                if sys.stderr.isatty():
+                    print(file=sys.stderr)  # the terminal's own ^C stands on the line
+                _complain(f"stopped by {stopped.name}; {left()}")
+            return stopped.exit_code
+        except OSError as error:  # nothing that was foreseen: it is the machine's all the same
+            raise AcidtestError(told(error), f"mend that; {left()}") from None
+    except OutputLost as lost:
+        abandon()
+        with suppress(OutputLost):  # the other stream may be lost as well
+            why = "nobody reads the output any more" if lost.is_closed else lost.message
+            if goes_on() or not lost.is_closed:
+                _complain(f"{why}; {left()}")
+        return lost.exit_code
     except AcidtestError as error:
-        complaint = Console(stderr=True, soft_wrap=True, highlight=False)
-        complaint.print(f"acidtest: {error.message}", style="bold red", markup=False)
-        if error.remedy:
-            complaint.print(f"  {error.remedy}", markup=False)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("acidtest: stopped; what was measured is kept, and the same command goes on from there", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output is gone (| head); keep the interpreter from complaining about it on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        with suppress(OutputLost):
+            _complain(error.message, error.remedy)
+        return error.exit_code
+    return 0
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _complain(message: str, remedy: str = "") -> None:
+    complaint = Console(stderr=True, soft_wrap=True, highlight=False)
+    complaint.print(f"acidtest: {message}", style="bold red", markup=False)
+    if remedy:
+        complaint.print(f"  {remedy}", markup=False)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from acidtest.errors import BadInput
-from acidtest.journal.reader import CUTS, NAME, read
+from acidtest.cli import complete
+from acidtest.cli.journals import opened
+from acidtest.errors import BadInput, cannot_write
 
 if TYPE_CHECKING:
     from acidtest.audit.bench import Bench
@@ -23,7 +24,12 @@ def audit(
     ] = None,
     except_: Annotated[
         list[str] | None,
-        typer.Option("--except", help="Set a rule's findings aside, with the reason.", metavar="RULE=REASON"),
+        typer.Option(
+            "--except",
+            help="Set a rule's findings aside, with the reason.",
+            metavar="RULE=REASON",
+            autocompletion=complete.rules,
+        ),
     ] = None,
     rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
@@ -32,7 +38,10 @@ def audit(
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
     from acidtest.audit import importers, judge, ours
     from acidtest.audit.bench import Bench
+    from acidtest.audit.finding import Evidence
     from acidtest.audit.rules import rules as all_rules
+    from acidtest.audit.unchecked import kit
+    from acidtest.journal.reader import CUTS, NAME
     from acidtest.report import findings as shown
 
     console = Console(highlight=False)
@@ -49,12 +58,15 @@ def audit(
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
     findings: list[Finding] = []
     if journals:
-        bench = Bench(sides=[], read=[(one.name, "journal") for one in journals])
-        for one in journals:
-            journal = read(one)
-            unwaived = ours.findings(journal) if one.name == NAME else ours.of_cuts(journal)
+        held = {one.name: opened(one) for one in journals}
+        broken: list[Evidence] = []
+        for name, journal in held.items():
+            broken += [Evidence(f"damaged: {line.why}", name, line.line) for line in journal.damaged]
+            unwaived = ours.findings(journal) if name == NAME else ours.of_cuts(journal)
             findings += judge.waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
+        bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
         findings = judge.in_order(findings)
+        unchecked = ours.unchecked(held.get(NAME), held.get(CUTS))
     else:
         bench = importers.read(path)
         if not bench.read:
@@ -62,15 +74,16 @@ def audit(
                 f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md lists what can be audited"
             )
         findings = judge.waived(judge.of_bench(bench), waivers)
+        unchecked = kit.unchecked(bench)
     if sarif is not None:
         try:
-            sarif.write_text(json_.dumps(shown.as_sarif(findings), indent=2))
+            sarif.write_text(json_.dumps(shown.as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
         except OSError as error:
-            raise BadInput(f"{sarif}: cannot be written: {error.strerror}", "name a file that can be written") from None
+            raise cannot_write(sarif, error, "name another --sarif") from None
     if json:
-        print(json_.dumps(shown.as_json(bench, findings), indent=2))
+        print(json_.dumps(shown.as_json(bench, findings, unchecked), indent=2))
     else:
-        shown.print_findings(bench, findings, console)
+        shown.print_findings(bench, findings, unchecked, console)
     if any(finding.severe for finding in findings):
         raise typer.Exit(1)
 
@@ -79,7 +92,9 @@ def _why(bench: Bench) -> str:
     """What there is instead: broken files, or files of an unknown kind."""
     if bench.broken:
         first = bench.broken[0]
-        return f": {first.file} {first.text}" + (f", and {len(bench.broken) - 1} more" if len(bench.broken) > 1 else "")
+        return f": {first.file} {first.text}" + (
+            f", and {len(bench.broken) - 1:,} more" if len(bench.broken) > 1 else ""
+        )
     names = ", ".join(bench.unread[:3]) + (", …" if len(bench.unread) > 3 else "")
     return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of an unknown kind" if names else ""
 

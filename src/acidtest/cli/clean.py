@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from acidtest.place import leftovers, release_leftovers
-
 
 def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would be released.")] = False,
@@ -19,6 +17,8 @@ def clean(
 
     Only what is written in a ledger is touched.
     """
+    from acidtest.place import leftovers, release_leftovers
+
     lines = [f"{left.kind} {left.what}" for left in leftovers()] if dry_run else release_leftovers()
     if json:
         print(json_.dumps({"would_release" if dry_run else "released": lines}, indent=2))

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from acidtest.cli.journals import opened
 from acidtest.errors import BadInput
-from acidtest.journal.reader import NAME, read
 
 
 def compare(
@@ -19,9 +19,10 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Compare run B with run A, row by row, and show what else differs between them."""
+    from acidtest.journal.reader import NAME
     from acidtest.report.side_by_side import side_by_side
 
-    comparison = side_by_side(read(a / NAME), read(b / NAME))
+    comparison = side_by_side(opened(a / NAME), opened(b / NAME))
     if not comparison.pairs:
         raise BadInput(f"{a} and {b} have no combination of levels in common", "compare runs of the same factors")
     if json:

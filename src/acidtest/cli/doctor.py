@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import os
-import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated
 
@@ -13,17 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from acidtest import __version__
-from acidtest.conductor import find_rig, rig_version
-from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError, MachineLacks
-from acidtest.files import state_directory
+from acidtest.files import find_rig, state_directory
 from acidtest.filesystems import FILESYSTEMS
-from acidtest.place import cgroup, leftovers, machine_facts, place_facts, tracing
-from acidtest.place.disk import DEVICE as FUSE
-from acidtest.place.guest.kernel import installed
-from acidtest.place.guest.machine import can_run, qemu_version
-from acidtest.place.loops import CONTROL
-from acidtest.place.mkfs import in_kernel
+from acidtest.words import counted
 
 Finding = dict[str, str]
 
@@ -35,7 +28,7 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
-    findings = [*_rig(), *_engines(), *_storage(directory), *_places(), *_machine(), *_memory_limit(), *_leftovers()]
+    findings = [rig(), *engines(), *_storage(directory), *_places(), *_machine(), memory_limit(), *_leftovers()]
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
     else:
@@ -48,16 +41,24 @@ def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
     return {"what": what, "state": state, "detail": detail, "remedy": remedy}
 
 
-def _rig() -> list[Finding]:
+def rig() -> Finding:
+    """Whether there is what drives load."""
+    from acidtest.conductor import rig_version
+
     try:
-        return [_finding("rig", "ok", f"{rig_version()} ({find_rig()})")]
+        return _finding("rig", "ok", f"{rig_version()} ({find_rig()})")
     except AcidtestError as error:
-        return [_finding("rig", "missing", error.message, error.remedy)]
+        return _finding("rig", "missing", error.message, error.remedy)
 
 
-def _engines() -> list[Finding]:
+def engines(ids: Container[str] | None = None) -> list[Finding]:
+    """Whether each engine can run here, or each of these; ids that are no engine's are passed over."""
+    from acidtest.engine import catalogue
+
     findings = []
     for offer in catalogue.offers():
+        if ids is not None and offer.id not in ids:
+            continue
         if lack := offer.lack():
             findings.append(_finding(offer.id, "missing" if offer.installed else "absent", *lack))
         else:
@@ -68,6 +69,8 @@ def _engines() -> list[Finding]:
 
 
 def _storage(directory: Path) -> list[Finding]:
+    from acidtest.place import place_facts
+
     facts = place_facts(directory)
     where = f"{facts.path} on {facts.filesystem} ({facts.device}, {facts.mount_options})"
     findings = [_finding("storage", "ok", f"{where}, {facts.free_bytes / 1e9:.1f} GB free")]
@@ -89,24 +92,50 @@ def _storage(directory: Path) -> list[Finding]:
     return findings
 
 
-def _places() -> list[Finding]:
-    """What file systems could be made and mounted for a cell, and what keeps the others from it."""
-    kernel = [name for name in FILESYSTEMS if in_kernel(name)]
+def file_systems() -> Finding:
+    """Which could be made for a cell, and what keeps the others from it."""
+    from acidtest.place.mkfs import can_be_made, in_kernel
+
+    kernel, usable = [name for name in FILESYSTEMS if in_kernel(name)], can_be_made()
     lacking = [name for name in FILESYSTEMS if name not in kernel]
-    packages = {name: FILESYSTEMS[name].package for name in kernel if not shutil.which(FILESYSTEMS[name].program)}
-    usable = [name for name in kernel if name not in packages]
+    packages = {name: FILESYSTEMS[name].package for name in kernel if name not in usable}
     detail = f"{', '.join(usable) or 'none'} can be made; this kernel has no {', '.join(lacking)}"
     if packages:
         detail += f"; {', '.join(packages)} lack their mkfs"
     remedy = f"apt-get install {' '.join(dict.fromkeys(packages.values()))} (Debian)" if packages else ""
-    findings = [_finding("file systems", "ok" if usable else "absent", detail, remedy)]
+    return _finding("file systems", "ok" if usable else "absent", detail, remedy)
+
+
+def loop_places() -> Finding:
+    """Whether file systems can be made for cells, and mounted."""
+    from acidtest.place.loops import CONTROL
+
     if os.geteuid() != 0:
-        findings.append(_finding("loop places", "absent", "loop, device and raw places need root", "sudo acidtest run"))
-    elif not CONTROL.exists():
-        findings.append(_finding("loop places", "absent", f"this kernel has no loop devices ({CONTROL})"))
-    else:
-        findings.append(_finding("loop places", "ok", "loop devices and root are there"))
-    findings.append(_simulated_disk())
+        return _finding("loop places", "absent", "loop, device and raw places need root", "sudo acidtest run")
+    if not CONTROL.exists():
+        return _finding("loop places", "absent", f"this kernel has no loop devices ({CONTROL})", "modprobe loop")
+    return _finding("loop places", "ok", "loop devices and root are there")
+
+
+def simulated_disk() -> Finding:
+    """Whether power can be cut here: a FUSE file, and a loop device over it."""
+    from acidtest.place.disk import DEVICE as FUSE
+    from acidtest.place.loops import CONTROL
+
+    if not FUSE.exists():
+        return _finding("simulated disk", "absent", f"this kernel has no FUSE ({FUSE})", "modprobe fuse")
+    if os.geteuid() != 0 or not CONTROL.exists():
+        remedy = "sudo acidtest powercut" if CONTROL.exists() else "modprobe loop"
+        return _finding("simulated disk", "absent", "FUSE is there, but it needs root and loop devices too", remedy)
+    return _finding("simulated disk", "ok", f"FUSE ({FUSE}), loop devices and root are there")
+
+
+def _places() -> list[Finding]:
+    """What file systems could be made and mounted for a cell, and in what else a cell could be put."""
+    from acidtest.place.guest.kernel import installed
+    from acidtest.place.guest.machine import can_run, qemu_version
+
+    findings = [file_systems(), loop_places(), simulated_disk()]
     try:
         can_run("tcg")
         has = installed()
@@ -117,22 +146,15 @@ def _places() -> list[Finding]:
     return findings
 
 
-def _simulated_disk() -> Finding:
-    """Whether power can be cut here: a FUSE file, and a loop device over it."""
-    if not FUSE.exists():
-        return _finding("simulated disk", "absent", f"this kernel has no FUSE ({FUSE})", "modprobe fuse")
-    if os.geteuid() != 0 or not CONTROL.exists():
-        return _finding("simulated disk", "absent", "FUSE is there, but it needs root and loop devices too")
-    return _finding("simulated disk", "ok", f"FUSE ({FUSE}), loop devices and root are there")
-
-
 def _machine() -> list[Finding]:
+    from acidtest.place import machine_facts
+
     facts = machine_facts()
     findings = [
         _finding(
             "machine",
             "ok",
-            f"{facts.cpu_model}, {facts.cpu_count} cores, {facts.memory_bytes / 2**30:.0f} GiB, "
+            f"{facts.cpu_model}, {counted(facts.cpu_count, 'core')}, {facts.memory_bytes / 2**30:.0f} GiB, "
             f"{facts.kernel}, {facts.os}",
         )
     ]
@@ -150,6 +172,9 @@ def _machine() -> list[Finding]:
 
 def _watching() -> Finding:
     """How system calls could be watched."""
+
+    from acidtest.place import tracing
+
     try:
         means = tracing.means()
     except MachineLacks as error:
@@ -160,19 +185,24 @@ def _watching() -> Finding:
     return _finding("system calls", "doubtful", detail, "run as root for the kernel's tracing")
 
 
-def _memory_limit() -> list[Finding]:
+def memory_limit() -> Finding:
+    """Whether an engine's memory can be limited."""
+    from acidtest.place import cgroup
+
     try:
         hierarchy = cgroup.here()
     except AcidtestError as error:
-        return [_finding("memory limit", "absent", error.message, error.remedy)]
-    return [_finding("memory limit", "ok", f"by a control group (v{hierarchy.version}) below {hierarchy.parent}")]
+        return _finding("memory limit", "absent", error.message, error.remedy)
+    return _finding("memory limit", "ok", f"by a control group (v{hierarchy.version}) below {hierarchy.parent}")
 
 
 def _leftovers() -> list[Finding]:
+    from acidtest.place import leftovers
+
     left = leftovers()
     if not left:
         return [_finding("left behind", "ok", f"nothing (ledger in {state_directory() / 'ledger'})")]
-    return [_finding("left behind", "doubtful", f"{len(left)} things of a killed run", "acidtest clean")]
+    return [_finding("left behind", "doubtful", f"{counted(len(left), 'thing')} of a killed run", "acidtest clean")]
 
 
 def _show(findings: list[Finding]) -> None:

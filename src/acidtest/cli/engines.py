@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json as json_
+import sys
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
+from rich.text import Text
 
 from acidtest import families
-from acidtest.conductor import rig_version
-from acidtest.engine import catalogue
-from acidtest.engine.base import shown
+from acidtest.cli import complete
 from acidtest.errors import AcidtestError
+
+if TYPE_CHECKING:
+    from acidtest.engine import Engine, Offer, SettingSpec
 
 app = typer.Typer(help="List, install and remove engines.", invoke_without_command=True)
 
-Ids = Annotated[list[str], typer.Argument(help="Engines, as acidtest engines lists them.", metavar="ENGINE...")]
+HELP = "Engines, as acidtest engines lists them."
+Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.engines)]
+Removable = Annotated[
+    list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the engines as JSON, progress on standard error.")]
 
 
 @app.callback()
@@ -28,65 +37,139 @@ def engines(
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks."""
+    context.obj = json  # "engines --json install" asks for it too
     if context.invoked_subcommand:
         return
-    offers = [asdict(offer) for offer in catalogue.offers()]
-    for offer in offers:
-        if offer["installed"] and not offer["version"]:
-            offer["version"] = _version_in_rig(str(offer["id"]))
+    from acidtest.engine import catalogue
+    from acidtest.report.fitted import Column, print_fitted
+
+    offers = [_listed(offer) for offer in catalogue.offers()]
     if json:
         print(json_.dumps(offers, indent=2))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("engine", "version", "architecture", "from", "state"):
-        table.add_column(heading)
-    for offer in offers:
-        table.add_row(offer["id"], offer["version"], offer["architecture"] or "–", offer["source"], _state(offer))
-    Console(highlight=False).print(table)
+    columns = [
+        Column("engine", lambda offer: offer["id"], right=False, typed=True),
+        Column("version", lambda offer: offer["version"], right=False, drop=1),
+        Column("architecture", lambda offer: offer["architecture"] or "–", right=False, drop=2),
+        Column("from", lambda offer: offer["source"], right=False, drop=3),
+        Column("state", lambda offer: Text.from_markup(_state(offer)), right=False),
+    ]
+    print_fitted(columns, offers, Console(highlight=False), "--json has all")
 
 
 @app.command()
-def install(ids: Ids) -> None:
+def install(context: typer.Context, ids: Ids, json: Json = False) -> None:
     """Install engines, each version into a folder of its own."""
-    for id in ids:  # noqa: A001
-        catalogue.describe(id).install(print)
-        catalogue.find(id)
+    from acidtest.engine import catalogue
+
+    def bring(engine: Engine, say: Callable[[str], None]) -> None:
+        engine.install(say)
+        catalogue.find(engine.id)
+
+    _each(ids, bring, json=json or context.obj)
 
 
 @app.command()
-def remove(ids: Ids) -> None:
+def remove(context: typer.Context, ids: Removable, json: Json = False) -> None:
     """Remove installed engines."""
-    for id in ids:  # noqa: A001
-        catalogue.describe(id).remove(print)
+    _each(ids, lambda engine, say: engine.remove(say), json=json or context.obj)
 
 
 @app.command()
-def settings(id: Annotated[str, typer.Argument(metavar="ENGINE")]) -> None:  # noqa: A002
+def settings(
+    context: typer.Context,
+    id: Annotated[  # noqa: A002
+        str, typer.Argument(help="An engine, installed or not.", metavar="ENGINE", autocompletion=complete.engines)
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print settings and levels as JSON.")] = False,
+) -> None:
     """Show the settings that an experiment may vary, and what each durability level means."""
+    from acidtest.engine import catalogue
+
     engine = catalogue.describe(id)
+    specs = engine.setting_specs().values()
+    levels = [engine.durability(level, {}) for level in engine.durability_levels()]
+    if json or context.obj:
+        described = {
+            "engine": engine.id,
+            "family": engine.family,
+            "settings": [_setting_json(engine.family, spec) for spec in specs],
+            "durability": [asdict(level) for level in levels],
+        }
+        print(json_.dumps(described, indent=2))
+        return
     console = Console(highlight=False)
-    for spec in engine.setting_specs().values():
-        values = ", ".join(map(shown, spec.allowed)) if spec.allowed else f"{spec.minimum} to {spec.maximum}"
-        default = f"= {shown(spec.default)}" if spec.default is not None else "[dim]the engine's own default[/]"
-        if spec.by_level:
-            default = "[dim]follows from the durability level[/]"
-        console.print(f"[bold]{engine.family}.{spec.name}[/] {default}")
-        console.print(Padding(f"{spec.doc}: {values}", (0, 0, 0, 4)))
+    for spec in specs:
+        console.print(f"[bold]{engine.family}.{spec.name}[/] {_default(spec)}")
+        console.print(Padding(f"{spec.doc.removesuffix('.')}: {_values(spec)}", (0, 0, 0, 4), expand=False))
     console.print()
-    for level in engine.durability_levels():
-        console.print(f"[bold]durability {level}[/]")
-        console.print(Padding(engine.durability(level, {}).means, (0, 0, 0, 4)))
+    for level in levels:
+        console.print(f"[bold]durability {level.level}[/]")
+        console.print(Padding(level.means, (0, 0, 0, 4), expand=False))
 
 
-def _state(offer: dict[str, object]) -> str:
-    missing = offer["missing_libraries"]
-    if missing:
-        return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"  # type: ignore[attr-defined]
+def _each(ids: list[str], do: Callable[[Engine, Callable[[str], None]], None], *, json: bool) -> None:
+    """Do it to each engine, one after the other; then print what is here of them, as JSON."""
+    from acidtest.engine import catalogue
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr if json else sys.stdout)
+
+    for id in ids:  # noqa: A001
+        do(catalogue.describe(id), say)
+    if json:
+        print(json_.dumps([_listed(catalogue.describe(id).offer()) for id in ids], indent=2))  # noqa: A001
+
+
+def _listed(offer: Offer) -> dict[str, Any]:
+    listed = asdict(offer)
+    if offer.installed and not offer.version:
+        listed["version"] = _version_in_rig(offer.id)
+    return listed
+
+
+def _default(spec: SettingSpec) -> str:
+    from acidtest.engine.base import shown
+
+    if spec.by_level:
+        return "[dim]follows from the durability level[/]"
+    return f"= {shown(spec.default)}" if spec.default is not None else f"[dim]{spec.unset}[/]"
+
+
+def _values(spec: SettingSpec) -> str:
+    from acidtest.engine.base import shown
+
+    values = ", ".join(map(shown, spec.allowed)) if spec.allowed else f"{spec.minimum:,} to {spec.maximum:,}"
+    return f"{values} {spec.unit.name}" if spec.unit else values
+
+
+def _setting_json(family: str, spec: SettingSpec) -> dict[str, Any]:
+    return {
+        "name": f"{family}.{spec.name}",
+        "says": spec.doc,
+        "unit": spec.unit.name if spec.unit else None,
+        "values": list(spec.allowed) if spec.allowed else None,
+        "minimum": spec.minimum,
+        "maximum": spec.maximum,
+        "default": spec.default,
+        "unset": "follows from durability" if spec.by_level else spec.unset if spec.default is None else None,
+        "shapes_files": spec.shapes_files,
+        "since": spec.since,
+    }
+
+
+def _state(offer: dict[str, Any]) -> str:
+    if offer["damage"]:
+        return f"[red]damaged: {escape(str(offer['damage']))}[/]"
+    if missing := offer["missing_libraries"]:
+        return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"
     return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"
 
 
 def _version_in_rig(id: str) -> str:  # noqa: A002
     """Of an engine that is built into the rig, which names it as its makers do."""
+    from acidtest.conductor import rig_version
+
     product = families.product_of_engine(id)
     try:
         version = rig_version().partition(f"{product.title} ")[2].partition(")")[0] if product else ""

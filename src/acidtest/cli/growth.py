@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from acidtest.cli.journals import opened
 from acidtest.errors import BadInput
-from acidtest.experiment.sizes import bytes_of
-from acidtest.journal.reader import NAME, read
+from acidtest.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,8 @@ def growth(
 
 
 def _size(option: str, text: str) -> int:
+    from acidtest.experiment.sizes import bytes_of
+
     try:
         return bytes_of(text)
     except BadInput as error:
@@ -62,8 +64,9 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
     """Of a run: those that have a rate."""
     from acidtest.analysis import samples
     from acidtest.analysis.growth import recorded
+    from acidtest.journal.reader import NAME
 
-    journal = read(directory / NAME)
+    journal = opened(directory / NAME)
     rows = samples.rows(journal.header, journal.recordings)
     series = [one for one in recorded(journal.header, rows, memory) if one.points]
     if not series:
@@ -101,7 +104,7 @@ def _published(path: Path, memory: int | None) -> Sequence[Series]:
         fields = [field.strip() for field in _fields(path, n, line, separator)]
         if len(fields) != len(names):
             raise BadInput(
-                f"{path}, line {n}: {len(fields)} fields where the first line has {len(names)}",
+                f"{path}, line {n}: {counted(len(fields), 'field')} where the first line has {len(names):,}",
                 'numbers have a decimal point, as in "9.04 GB"',
             )
         bare = unit and fields[at_size][-1:].isdecimal()

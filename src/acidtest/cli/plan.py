@@ -3,87 +3,95 @@
 from __future__ import annotations
 
 import json as json_
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from acidtest import conductor, experiment
-from acidtest import plan as plan_
+from acidtest.cli import complete, planning
 from acidtest.cli.spans import span
-from acidtest.plan.estimate import load_seconds
+from acidtest.report.headings import headings
+from acidtest.words import counted
+
+if TYPE_CHECKING:
+    from acidtest.plan import Cell, Plan
+
+SHOWN_MAX = 100  # combinations in the table
+SHOWN_FIRST, SHOWN_LAST = 20, 5  # of more
+GAP = "  "
+ORDERS_SHOWN = 3
+OWN = ("terminals", "lasts", "runs as cell")  # columns beside those of the factors
+RIGHT = ("terminals", "lasts")
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
+    file: complete.Experiment,
     quick: Annotated[bool, typer.Option("--quick", help="Plan the experiment at its small size.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Show every combination, one a line, however many.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""
-    from acidtest.audit import judge
+    from acidtest import conductor
+    from acidtest import plan as plan_
 
-    read = experiment.read(file, quick=quick)
-    judge.check_waivers(read.waive, f"{file}: waive")
-    planned = conductor.plan_of(read)
-    conductor.verify(planned, file)
-    families = {c.engine: plan_.family_of(read, c.engine) for c in planned.cells}
+    planned = planning.planned(file, quick=quick)
+    families = {name: plan_.family_of(planned.experiment, name) for name in planned.engines}
     largest = _largest(planned, families)
-    seconds = plan_.GrowthPace(families).left(planned.cells, {}) if largest else _seconds(planned)
+    seconds = conductor.assumed_seconds(planned)
     if json:
-        print(
-            json_.dumps(
-                {
-                    "experiment": planned.experiment.name,
-                    "seconds_assumed": round(seconds, 1),
-                    **({"bytes_needed": largest} if largest else {}),
-                    "cells": [
-                        {
-                            "id": c.id,
-                            "order": c.order,
-                            "levels": dict(c.levels),
-                            "repetition": c.repetition,
-                            "seed": c.seed,
-                        }
-                        for c in planned.cells
-                    ],
-                },
-                indent=2,
-            )
-        )
+        for text in _as_json(planned, seconds, largest):
+            print(text)
         return
-    console = Console(highlight=False)
-    heading = planned.experiment.title or planned.experiment.name
-    table = Table(
-        title=heading, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    # A factor of one level tells no rows apart: it stands beneath.
-    varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
-    for factor in varying:
-        table.add_column(factor.rpartition(".")[2], overflow="fold")
-    for name in ("terminals", "lasts"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("runs as cell", overflow="fold")
-    orders_of: dict[str, list[int]] = {}
+    _print(planned, seconds, largest, everything=all_)
+
+
+def _as_json(planned: Plan, seconds: float, largest: Mapping[str, int]) -> Iterator[str]:
+    """One document, in pieces: a line a cell."""
+    head: dict[str, object] = {"experiment": planned.experiment.name, "seconds_assumed": round(seconds, 1)}
+    if largest:
+        head["bytes_needed"] = largest
+    yield f'{json_.dumps(head)[:-1]}, "cells": ['
+    last = len(planned.cells)
     for cell in planned.cells:
-        orders_of.setdefault(cell.combination, []).append(cell.order)
-    for cell in planned.combinations():
-        orders = orders_of[cell.combination]
-        shown = ", ".join(map(str, orders[:3])) + (", …" if len(orders) > 3 else "")
-        work = cell.workload
-        lasts = f"{work.count:,} tx" if work.count else span(work.warmup_s + (work.duration_s or 0))
-        table.add_row(*(cell.levels[factor] for factor in varying), str(work.terminals), lasts, shown)
-    console.print(table)
+        fields = {
+            "id": cell.id,
+            "order": cell.order,
+            "levels": cell.levels,
+            "repetition": cell.repetition,
+            "seed": cell.seed,
+        }
+        yield f"  {json_.dumps(fields)}{',' if cell.order < last else ''}"
+    yield "]}"
+
+
+def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everything: bool) -> None:
+    console = Console(highlight=False)
+    console.print(planned.experiment.title or planned.experiment.name, style="bold", markup=False)
+    rows = planned.combinations()
+    table = _Table(planned)
+    if everything:
+        for line in table.lines(rows):
+            print(line)
+    elif len(rows) <= SHOWN_MAX:
+        console.print(table.grid(rows))
+    else:
+        console.print(table.grid(rows[:SHOWN_FIRST], rows[-SHOWN_LAST:]))
+        hidden = len(rows) - SHOWN_FIRST - SHOWN_LAST
+        of = counted(len(rows), "combination")
+        console.print(f"{hidden:,} of {of} are not shown: --all shows every one, --json every cell.")
     fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
     if fixed:
-        console.print(f"All with {', '.join(fixed)}.")
+        console.print(f"All with {', '.join(fixed)}.", markup=False)
     repetitions = planned.experiment.repetitions
     order = "interleaved" if not largest else "size by size"
     console.print(
-        f"\n{len(planned.cells)} cells ({len(planned.cells) // repetitions} combinations × {repetitions} repetitions, "
-        f"{order}), about {span(seconds)}: an assumption until the first cells have run."
+        f"\n{counted(len(planned.cells), 'cell')} ({counted(len(rows), 'combination')} × "
+        f"{counted(repetitions, 'repetition')}, {order}), about {span(seconds)}: an assumption until the first cells "
+        "have run."
     )
     if largest:
         most = max(largest.values())
@@ -91,16 +99,64 @@ def plan(
         console.print(f"{each}, of up to {most / 1e6:,.0f} MB; its logs and what sorts for its indexes come on top.")
 
 
-def _seconds(planned: plan_.Plan) -> float:
-    """Of cells that each have a copy of a database that is loaded once."""
-    loads = {(c.engine, c.workload.database()): load_seconds(c) for c in planned.cells}
-    return sum(plan_.cell_seconds(cell) for cell in planned.cells) + sum(loads.values())
+class _Table:
+    """A row a combination: the levels of the factors that tell rows apart, and what follows from them."""
+
+    def __init__(self, planned: Plan) -> None:
+        self._varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
+        self._terminals = "terminals" not in self._varying  # else that factor's column shows them
+        own = OWN if self._terminals else OWN[1:]
+        self._heads = [*headings(self._varying, own), *own]
+        self._right = [name in RIGHT for name in self._heads]
+        self._orders: dict[str, list[int]] = {}
+        for cell in planned.cells:
+            self._orders.setdefault(cell.combination, []).append(cell.order)
+
+    def grid(self, first: Sequence[Cell], last: Sequence[Cell] = ()) -> Table:
+        """As wide as the terminal; with ``last``, dots stand for what is left out before them."""
+        grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name, right in zip(self._heads, self._right, strict=True):
+            grid.add_column(Text(name), justify="right" if right else "left", no_wrap=right, overflow="fold")
+        for row in map(self._texts, first):
+            grid.add_row(*map(Text, row))
+        if last:
+            grid.add_row(*("…" for _ in self._heads))
+        for row in map(self._texts, last):
+            grid.add_row(*map(Text, row))
+        return grid
+
+    def lines(self, rows: Sequence[Cell]) -> Iterator[str]:
+        """A line a row, however wide: not cut to the terminal, whose table would take minutes for many of them."""
+        texts = [self._heads, *map(self._texts, rows)]
+        widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+        for line in texts:
+            padded = (
+                f"{' ' * (width - _width(text))}{text}" if right else f"{text}{' ' * (width - _width(text))}"
+                for text, width, right in zip(line, widths, self._right, strict=True)
+            )
+            yield GAP.join(padded).rstrip()
+
+    def _texts(self, cell: Cell) -> list[str]:
+        work, orders = cell.workload, self._orders[cell.combination]
+        return [
+            *(cell.levels[factor] for factor in self._varying),
+            *([str(work.terminals)] if self._terminals else []),
+            f"{work.count:,} tx" if work.count else span(work.warmup_s + (work.duration_s or 0)),
+            ", ".join(map(str, orders[:ORDERS_SHOWN])) + (", …" if len(orders) > ORDERS_SHOWN else ""),
+        ]
 
 
-def _largest(planned: plan_.Plan, families: Mapping[str, str]) -> dict[str, int]:
+def _width(text: str) -> int:
+    """Columns of a terminal that it takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _largest(planned: Plan, families: Mapping[str, str]) -> dict[str, int]:
     """Bytes of each series' largest database; empty where databases do not grow."""
+    from acidtest.plan import size_bytes
+
     largest: dict[str, int] = {}
     for cell in planned.cells:
         if cell.size is not None:
-            largest[cell.series] = max(largest.get(cell.series, 0), plan_.size_bytes(cell, families[cell.engine]))
+            largest[cell.series] = max(largest.get(cell.series, 0), size_bytes(cell, families[cell.engine]))
     return largest

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json as json_
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from acidtest import experiment
-from acidtest import powercut as power_cuts
+from acidtest.cli import complete, planning, stopping
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
-from acidtest.conductor import plan_of
-from acidtest.errors import BadInput
+from acidtest.errors import BadInput, MachineLacks
+
+if TYPE_CHECKING:
+    from acidtest.experiment import Experiment
 
 
 def powercut(
-    file: Annotated[Path | None, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")] = None,
+    file: complete.PerhapsExperiment = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.")
     ] = None,
@@ -38,37 +39,48 @@ def powercut(
     ] = False,
 ) -> None:
     """Cut the power of a simulated disk under each engine, and count acknowledged commits that are lost."""
-    from acidtest.audit import judge
+    from acidtest import powercut as power_cuts
+    from acidtest.analysis.announced import is_unannounced
+    from acidtest.report.survival_table import not_numbered
 
     if replay is not None:
         _replay(replay, json=json)
         return
     if file is None or out is None:
         raise BadInput("powercut: needs an experiment and --out DIR", "or --replay STATE.json alone")
-    read = experiment.read(file, quick=quick)
-    judge.check_waivers(read.waive, f"{file}: waive")
-    to_cut = read.to_cut()
-    if cuts is not None or seed is not None:
-        to_cut = to_cut.model_copy(update={"repetitions": cuts or 1})
+
+    def to_cut(whole: Experiment) -> Experiment:
+        again = cuts is not None or seed is not None
+        return whole.to_cut().model_copy(update={"repetitions": cuts or 1} if again else {})
+
+    planned = planning.planned(file, quick=quick, cuts=True, part=to_cut)
     given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
-    with watching(console) as watcher:
-        outcome = power_cuts.cut_power(
-            plan_of(to_cut, cuts=True), file, out, watcher, only=only, seed=seed, command=command
-        )
-    show_cuts(outcome.journal, out, console, json=json)
+    unnumbered = {cell.workload_name: None for cell in planned.cells if not cell.workload.CAN_BE_SURVEYED}
+    if note := not_numbered(list(unnumbered)):
+        console.print(note, markup=False, soft_wrap=True)
+    leaves = stopping.GOES_ON if seed is None else "what was cut is kept, and the same command begins anew"
+    with stopping.leaving(leaves), watching(console) as watcher:
+        outcome = power_cuts.cut_power(planned, file, out, watcher, only=only, seed=seed, command=command)
+    page = show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):
         print("Some cuts could not be made: see above.", file=sys.stderr)
         raise typer.Exit(3)
-    if any(r.status == "invalid" or (r.cut is not None and r.cut.verdict == "lost") for r in recordings):
+    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
         raise typer.Exit(1)
+    if page.unwritten:
+        raise typer.Exit(MachineLacks.exit_code)
 
 
 def _replay(file: Path, *, json: bool) -> None:
-    replayed = power_cuts.replay(file)
+    from acidtest import powercut as power_cuts
+    from acidtest.audit.unchecked.cuts import OF_REPLAY
+
+    with stopping.leaving(stopping.NOTHING_KEPT):
+        replayed = power_cuts.replay(file)
     judgement = replayed.judgement
     if json:
         fields = {
@@ -78,13 +90,18 @@ def _replay(file: Path, *, json: bool) -> None:
             "checks": judgement.checks,
             "found": replayed.reasons_before,
             "fate": replayed.fate.model_dump() if replayed.fate else None,
+            "not_checked": [OF_REPLAY.as_json()],
+            "announced_by": replayed.announced or None,
         }
         print(json_.dumps(fields, indent=2))
     else:
         print(f"{judgement.verdict}: {replayed.cell}")
         for reason in judgement.reasons:
             print(f"  {reason}")
+        if replayed.announced:
+            print(f"  announced by {replayed.announced}")
         checkers = [name for name, verdict in judgement.checks.items() if verdict == judgement.verdict]
         print(f"  checkers that answered {judgement.verdict}: {', '.join(checkers)}")
-    if judgement.verdict == "lost":
+        print(f"Not checked: {OF_REPLAY}.")
+    if judgement.verdict == "lost" and not replayed.announced:
         raise typer.Exit(1)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json as json_
 import random
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from acidtest import conductor
+from acidtest.cli import stopping
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
-from acidtest.conductor.probe import WRITERS_MAX, is_device, look
-from acidtest.conductor.probe import probe as run_probe
-from acidtest.errors import BadInput
-from acidtest.journal import probe as recordings
-from acidtest.plan.probe import plan_probe
+from acidtest.errors import BadInput, cannot_write
+
+if TYPE_CHECKING:
+    from acidtest.journal import probe as recordings
 
 SECONDS, QUICK_SECONDS = 60.0, 10.0
 WRITERS = "1,2,4,8,16"
@@ -45,6 +43,10 @@ def probe(
 
     A block device is only looked at, unless --use-device names it.
     """
+    from acidtest import conductor
+    from acidtest.conductor.probe import is_device, look
+    from acidtest.conductor.probe import probe as run_probe
+    from acidtest.plan.probe import plan_probe
     from acidtest.report.probe import print_report, report
 
     devices = conductor.Devices.named(use_device or [], erase or [])
@@ -57,6 +59,7 @@ def probe(
         raise BadInput(f"--repetitions {repetitions}: must be 1 to 1000")
     on_device = is_device(path)
     console = Console(stderr=json, highlight=False)
+    unkept: BadInput | None = None
     if on_device and not devices.use:
         summary = report(look(path))
     else:
@@ -70,14 +73,9 @@ def probe(
             on_device=on_device,
             seed=seed if seed is not None else random.randrange(1 << 32),
         )
-        try:
-            with _Watcher(console, len(plan.order)) as watcher:
-                recording = run_probe(path, plan, devices, watcher.say, watcher.steps)
-        except KeyboardInterrupt:
-            print("acidtest: stopped; nothing of it is kept", file=sys.stderr)
-            raise typer.Exit(130) from None
-        if out is not None:
-            _keep(out, recording)
+        with stopping.leaving(stopping.NOTHING_KEPT), _Watcher(console, len(plan.order)) as watcher:
+            recording = run_probe(path, plan, devices, watcher.say, watcher.steps)
+        unkept = _kept(out, recording) if out is not None else None
         summary = report(recording)
     if json:
         print(json_.dumps(summary.as_json(), indent=2))
@@ -85,11 +83,15 @@ def probe(
         print_report(summary, console)
         if not summary.lines:
             console.print(f"Nothing was written, so nothing was measured: add --use-device {path} for that.")
+    if unkept:  # what was measured is shown even so
+        raise unkept
     if summary.judgement.verdict == "does not flush":
         raise typer.Exit(1)
 
 
 def _widths(text: str) -> list[int]:
+    from acidtest.conductor.probe import WRITERS_MAX
+
     words = text.split(",")
     if not all(word.strip().isdecimal() and 1 <= int(word) <= WRITERS_MAX for word in words):
         raise BadInput(f'--writers "{text}": must be numbers from 1 to {WRITERS_MAX}', f"as in --writers {WRITERS}")
@@ -99,6 +101,8 @@ def _widths(text: str) -> list[int]:
 def _can_write(out: Path | None) -> None:
     if out is None:
         return
+    from acidtest.journal import probe as recordings
+
     try:
         out.mkdir(parents=True, exist_ok=True)
         if (out / recordings.NAME).exists():
@@ -107,14 +111,18 @@ def _can_write(out: Path | None) -> None:
         attempt.write_bytes(b"1")
         attempt.unlink()
     except OSError as error:
-        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+        raise cannot_write(out, error, "give another --out", into=True) from None
 
 
-def _keep(out: Path, recording: recordings.ProbeRecording) -> None:
+def _kept(out: Path, recording: recordings.ProbeRecording) -> BadInput | None:
+    """Why the recording could not be kept; None when it is."""
+    from acidtest.journal import probe as recordings
+
     try:
         recordings.write(out, recording)
     except OSError as error:
-        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+        return cannot_write(out, error, "give another --out", into=True)
+    return None
 
 
 class _Watcher:

@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import json as json_
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from acidtest.errors import BadInput, not_among
-from acidtest.journal import probe
-from acidtest.journal.models import Journal
-from acidtest.journal.reader import CUTS, NAME, read
+from acidtest.cli.journals import opened
+from acidtest.errors import BadInput, cannot_write, not_among
 
 if TYPE_CHECKING:
+    from acidtest.journal.models import Journal
     from acidtest.report.results import Results
 
 PAGE = "report.html"
 
 
 @dataclass(frozen=True)
+class Page:
+    """The page of a report: where it is, or why it could not be written."""
+
+    path: Path
+    unwritten: BadInput | None
+
+    def show(self, console: Console, *, json: bool) -> None:
+        """Say where it is, or, in one line on standard error, why it is not."""
+        if self.unwritten:
+            older = "; the page there is an older one" if self.path.exists() else ""
+            print(f"acidtest: {self.unwritten.message}: {self.unwritten.remedy}{older}", file=sys.stderr)
+        elif not json:
+            console.print(f"\nPage: {self.path}", soft_wrap=True)
+
+
+@dataclass(frozen=True)
 class Rendered:
-    """A report that has been written."""
+    """A report that has been computed, with its page."""
 
     results: Results
-    page: Path
+    page: Page
 
 
 def render(
@@ -37,13 +54,18 @@ def render(
     across: str | None = None,
     waivers: Mapping[str, str] | None = None,
     predict: Sequence[str] = (),
+    page: Path | None = None,
 ) -> Rendered:
-    """Compute the report of ``directory``'s journal and write its page."""
+    """Compute the report of ``directory``'s journal and write its page: to ``page``, or beside the journal.
+
+    Raises BadInput where ``page`` cannot be written; beside the journal it need not be possible.
+    """
     from acidtest.experiment.sizes import bytes_of
+    from acidtest.journal.reader import CUTS, NAME
     from acidtest.report.page import write_page
     from acidtest.report.results import results
 
-    journal = read(directory / NAME)
+    journal = opened(directory / NAME)
     cuts = directory / CUTS
     for option, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
@@ -54,101 +76,129 @@ def render(
     sizes = [bytes_of(size) for size in predict]
     if sizes and not journal.header.experiment.get("growth"):
         raise BadInput("--predict: sizes are no factor of this experiment", "give it [growth], with sizes")
-    held = read(cuts) if cuts.exists() else None
+    held = opened(cuts) if cuts.exists() else None
     run_results = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
-    page = directory / PAGE
-    with _writing(page):
-        write_page(run_results, page)
-    return Rendered(run_results, page)
+    return Rendered(run_results, _written(directory, page, lambda path: write_page(run_results, path)))
 
 
-def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool) -> None:
-    """Write the page of power cuts, and print the table, or JSON.
+def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool, page: Path | None = None) -> Page:
+    """Write the page of power cuts, as ``render`` does, and print the table, or JSON.
 
     Where ``directory`` holds a run of the same experiment too, the page is of both, and so is a table.
     """
+    from acidtest.journal.reader import NAME
     from acidtest.report.survival_page import write_survival_page
     from acidtest.report.survival_table import as_json, print_survival
     from acidtest.report.terminal import print_commit_costs
 
-    rendered = render(directory) if (directory / NAME).exists() else None
-    page = directory / PAGE
-    if rendered is None:
-        with _writing(page):
-            write_survival_page(journal, page)
+    rendered = render(directory, page=page) if (directory / NAME).exists() else None
+    written = rendered.page if rendered else _written(directory, page, lambda path: write_survival_page(journal, path))
     if json:
         print(json_.dumps(as_json(journal), indent=2))
-        return
-    print_survival(journal, console)
-    if rendered and rendered.results.commit_costs:
-        print_commit_costs(rendered.results.commit_costs, console)
-    console.print(f"\nPage: {page}", soft_wrap=True)
+    else:
+        print_survival(journal, console)
+        if rendered and rendered.results.commit_costs:
+            print_commit_costs(rendered.results.commit_costs, console)
+    written.show(console, json=json)
+    return written
 
 
-@contextmanager
-def _writing(page: Path) -> Iterator[None]:
+def _written(directory: Path, asked: Path | None, write: Callable[[Path], None]) -> Page:
+    """The page, written to the file that was asked for, or into ``directory``."""
+    path = asked or directory / PAGE
     try:
-        yield
+        write(path)
     except OSError as error:
-        raise BadInput(
-            f"{page}: cannot be written: {error.strerror}", "free some space, or allow writing there"
-        ) from None
+        if asked:
+            raise cannot_write(path, error, "name another --page") from None
+        elsewhere = f"acidtest report {directory} --page FILE writes it elsewhere"
+        return Page(path, cannot_write(path, error, elsewhere))
+    return Page(path, None)
 
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
     csv: Annotated[Path | None, typer.Option("--csv", help="Write one row for each cell as CSV.")] = None,
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
+    describe: Annotated[
+        bool, typer.Option("--describe", help="Print type, unit and meaning of each column of --csv and --parquet.")
+    ] = False,
     rows: Annotated[str | None, typer.Option("--rows", help="The factor whose levels are the rows of a grid.")] = None,
     columns: Annotated[str | None, typer.Option("--columns", help="The factor whose levels are its columns.")] = None,
     predict: Annotated[
         list[str] | None, typer.Option("--predict", help="Predict the rate at this size: 1.8TB. May be repeated.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the page to this file, not to DIR/report.html.", metavar="FILE")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Draw the tables and the page again from the journal; needs no engine and no root."""
+    """Draw the tables and the page again from the journal; needs no engine, no root, and no right to write there."""
+    from acidtest.journal import probe
+    from acidtest.journal.reader import CUTS, NAME
     from acidtest.report.survival_table import print_survival
     from acidtest.report.terminal import print_results
 
     if (directory / probe.NAME).exists() and not (directory / NAME).exists():
+        for option, given in (("--csv", csv), ("--parquet", parquet), ("--page", page)):
+            if given:
+                raise BadInput(f"{option}: a probe has one table", f"leave {option} out, or use --json")
         _report_probe(directory / probe.NAME, json)
         return
     console = Console(highlight=False)
     cuts = directory / CUTS
+    if describe:
+        _describe(opened(directory / NAME if (directory / NAME).exists() or not cuts.exists() else cuts), console, json)
+        return
     if cuts.exists() and not (directory / NAME).exists():
         for option in (
             name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
         ):
             raise BadInput(f"{option}: power cuts have one table", f"leave {option} out")
-        journal = read(cuts)
+        journal = opened(cuts)
         _export(journal, csv, parquet)
-        show_cuts(journal, directory, console, json=json)
+        show_cuts(journal, directory, console, json=json, page=page)
         return
-    rendered = render(directory, rows, columns, predict=predict or ())
+    rendered = render(directory, rows, columns, predict=predict or (), page=page)
     _export(rendered.results.journal, csv, parquet)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
-        return
-    print_results(rendered.results, console)
-    if rendered.results.cuts:
-        print_survival(rendered.results.cuts, console)
-    console.print(f"\nPage: {rendered.page}", soft_wrap=True)
+    else:
+        print_results(rendered.results, console)
+        if rendered.results.cuts:
+            print_survival(rendered.results.cuts, console)
+    rendered.page.show(console, json=json)
 
 
 def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
     if not (csv or parquet):
         return
-    from acidtest.journal import export
+    from acidtest.report import export
 
-    for path, write in ((csv, export.to_csv), (parquet, export.to_parquet)):
+    for option, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
         if path:
             try:
                 write(journal, path)
             except OSError as error:
-                raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+                raise cannot_write(path, error, f"name another {option}") from None
+
+
+def _describe(journal: Journal, console: Console, json: bool) -> None:
+    from acidtest.report import export
+
+    if json:
+        print(json_.dumps(export.as_json(journal), indent=2))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in ("column", "type", "unit", "meaning"):
+        table.add_column(head, overflow="fold", no_wrap=head == "column")  # names are to be typed
+    for one in export.columns(journal):
+        table.add_row(*map(Text, (one.name, export.TYPES[one.type], one.unit, one.says)))
+    console.print(table)
 
 
 def _report_probe(path: Path, json: bool) -> None:
+    from acidtest.journal import probe
     from acidtest.report.probe import print_report
     from acidtest.report.probe import report as compute
 

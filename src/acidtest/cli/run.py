@@ -7,26 +7,29 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from acidtest import conductor, experiment, plan
-from acidtest.cli import report
+from acidtest.cli import complete, planning, report, stopping
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
-from acidtest.journal import protocol
-from acidtest.journal.models import Recording
+from acidtest.errors import MachineLacks
 from acidtest.report.numbers import number
-from acidtest.workload import unit as unit_of
+from acidtest.words import counted
+
+if TYPE_CHECKING:
+    from acidtest import conductor, plan
+    from acidtest.journal import protocol
+    from acidtest.journal.models import Recording
 
 LOAD_SHOWN_EVERY_S = 60.0  # to a log
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
+    file: complete.Experiment,
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory of journal and page. A second run resumes.")],
     quick: Annotated[bool, typer.Option("--quick", help="Run the experiment at its small size.")] = False,
     retry_failed: Annotated[
@@ -39,22 +42,22 @@ def run(
     ] = False,
 ) -> None:
     """Run an experiment; resume it when DIR holds a part of it."""
-    from acidtest.audit import judge
+    from acidtest import conductor
+    from acidtest.experiment import Experiment
     from acidtest.report.terminal import print_results
 
-    read = experiment.read(file, quick=quick).to_run()
-    judge.check_waivers(read.waive, f"{file}: waive")
-    planned = conductor.plan_of(read, cuts=False)
+    planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
     console = Console(stderr=json, highlight=False)
-    with watching(console) as watcher:
-        devices = conductor.Devices.named(use_device or [], erase or [])
-        outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
-    rendered = report.render(out, waivers=read.waive)
+    with stopping.leaving(stopping.GOES_ON):
+        with watching(console) as watcher:
+            devices = conductor.Devices.named(use_device or [], erase or [])
+            outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
+        rendered = report.render(out, waivers=planned.experiment.waive)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))
     else:
         print_results(rendered.results, console)
-        console.print(f"\nPage: {rendered.page}", soft_wrap=True)
+    rendered.page.show(console, json=json)
     statuses = {recording.status for recording in outcome.journal.recordings}
     if "failed" in statuses:
         print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
@@ -66,6 +69,8 @@ def run(
         names = ", ".join(dict.fromkeys(finding.rule.name for finding in severe))
         print(f"By these findings the figures must not be believed: {names}. See above.", file=sys.stderr)
         raise typer.Exit(1)
+    if rendered.page.unwritten:
+        raise typer.Exit(MachineLacks.exit_code)
 
 
 @contextmanager
@@ -90,12 +95,16 @@ class _Lines:
 
     def begins(self, done: int, total: int, place: str) -> None:
         self._done, self._total = done, total
-        held = f", {done} already in the journal" if done else ""
-        self._console.print(f"{total} cells{held}; databases in {place}", soft_wrap=True)
+        held = f", {done:,} already in the journal" if done else ""
+        self._console.print(f"{counted(total, 'cell')}{held}; databases in {place}", soft_wrap=True)
 
     def released(self, lines: list[str]) -> None:
         for line in lines:
             self._console.print(f"left behind by an earlier run: {line}", soft_wrap=True)
+
+    def doubts(self, lines: list[str]) -> None:
+        for line in lines:
+            self._console.print(line, style="yellow", soft_wrap=True, markup=False)
 
     def brings(self, line: str) -> None:
         self._console.print(line, soft_wrap=True, markup=False)
@@ -118,7 +127,7 @@ class _Lines:
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         self._done += 1
         self._console.print(
-            f"[{self._done}/{self._total}] {cell.id}: {_outcome_text(recording)}; {span(left_s)} left",
+            f"[{self._done:,}/{self._total:,}] {cell.id}: {_outcome_text(recording)}; {span(left_s)} left",
             soft_wrap=True,
             markup=False,
         )
@@ -148,7 +157,7 @@ class _Bars(_Lines):
     def cell_begins(self, cell: plan.Cell, left_s: float) -> None:
         assert self._whole is not None
         assert self._cell is not None
-        self.bars.update(self._whole, status=f"{self._done} of {self._total}, {span(left_s)} left")
+        self.bars.update(self._whole, status=f"{self._done:,} of {self._total:,}, {span(left_s)} left")
         self.bars.update(self._cell, description=cell.id, completed=0, status="preparing")
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
@@ -169,7 +178,7 @@ class _Bars(_Lines):
         super().cell_ended(cell, recording, left_s)
         assert self._whole is not None
         self.bars.update(
-            self._whole, completed=self._done, status=f"{self._done} of {self._total}, {span(left_s)} left"
+            self._whole, completed=self._done, status=f"{self._done:,} of {self._total:,}, {span(left_s)} left"
         )
 
 
@@ -184,14 +193,19 @@ def _load_text(loading: conductor.Loading) -> str:
 
 def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
+        from acidtest.analysis.announced import is_unannounced
+
+        verdict = "lost, as announced" if cut.verdict == "lost" and not is_unannounced(recording) else cut.verdict
         if cut.states is not None:
             states = cut.states
-            tally = f"{states.lost:,} of {states.looked_at:,} crash states lost, {states.per_s:.1f} a second"
-            return f"{cut.verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
-        lost = f", {cut.fate.lost:,} of {cut.fate.acknowledged:,} commits lost" if cut.fate else ""
-        return f"{cut.verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"
+            tally = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost, {states.per_s:,.1f} a second"
+            return f"{verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
+        lost = f", {cut.fate.lost:,} of {counted(cut.fate.acknowledged, 'commit')} lost" if cut.fate else ""
+        return f"{verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"
     if recording.status != "done" or recording.result is None:
         return f"{recording.status}: {recording.reason}"
+    from acidtest.workload import unit as unit_of
+
     result = recording.result
     unit = unit_of(str(recording.workload["kind"]))
     return f"{number(result.goodput_per_s)} {unit}/s in {result.measured_s:.2f} s"

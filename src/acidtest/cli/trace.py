@@ -8,23 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
 import typer
 from rich.console import Console
 
-from acidtest import conductor, experiment, plan
+from acidtest.cli import complete, planning, stopping
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, not_among
-from acidtest.place import Ledger
+
+if TYPE_CHECKING:
+    from acidtest import experiment, plan
 
 
 def trace(
-    file: Annotated[Path, typer.Argument(help="The experiment (.toml).", metavar="FILE.toml")],
+    file: complete.Experiment,
     quick: Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size.")] = False,
-    engine: Annotated[list[str] | None, typer.Option("--engine", help="This engine only.", metavar="ID")] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", help="This engine only.", metavar="ID", autocompletion=complete.engines),
+    ] = None,
     cell: Annotated[list[str] | None, typer.Option("--cell", help="This combination only.", metavar="ID")] = None,
     transactions: Annotated[int, typer.Option("--transactions", help="Transactions of each combination.", min=1)] = 100,
     out: Annotated[
@@ -39,21 +44,19 @@ def trace(
     Each combination runs once, for few transactions, watched by the kernel's tracing (needs root) or by strace.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
-    from acidtest.audit import judge
+    from acidtest import conductor
     from acidtest.report.calls import as_json, print_calls
 
-    read = experiment.read(file, quick=quick)
-    judge.check_waivers(read.waive, f"{file}: waive")
-    conductor.verify(conductor.plan_of(read), file)
-    planned = _few(read, transactions)
+    planned = _few(planning.planned(file, quick=quick).experiment, transactions)
     chosen = _chosen(planned, engine or [], cell or [])
     console = Console(stderr=json, highlight=False)
     devices = conductor.Devices.named(use_device or [], erase or [])
-    with _directory(out) as where, watching(console) as watcher:
+    leaves = stopping.GOES_ON if out is not None else stopping.NOTHING_KEPT
+    with stopping.leaving(leaves), _directory(out) as where, watching(console) as watcher:
         outcome = conductor.run(chosen, file, where, watcher, devices=devices)
-    order = [one.id for one in chosen.combinations()]
+    order = {one.id: position for position, one in enumerate(chosen.combinations())}
     recordings = sorted(
-        (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order.index(one.cell)
+        (one for one in outcome.journal.recordings if one.cell in order), key=lambda one: order[one.cell]
     )
     if json:
         print(
@@ -74,6 +77,8 @@ def trace(
 
 def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
     """Each combination once, for few transactions, watched."""
+    from acidtest import conductor
+
     workloads = {
         name: spec.model_copy(
             update={
@@ -113,6 +118,8 @@ def _directory(out: Path | None) -> Iterator[Path]:
     if out is not None:
         yield out
         return
+    from acidtest.place import Ledger
+
     ledger = Ledger()
     made: str | None = None
     try:

@@ -4,11 +4,12 @@
 """
 
 from acidtest.conductor.admission import Devices
+from acidtest.conductor.assumed import assumed_seconds
 from acidtest.conductor.conduct import RunOutcome
 from acidtest.conductor.engines import plan_of
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
-from acidtest.conductor.verify import verify
+from acidtest.conductor.verify import planned, verify
 from acidtest.conductor.watcher import Loading, Watcher
 from acidtest.files import find_rig
 
@@ -17,8 +18,10 @@ __all__ = [
     "Loading",
     "RunOutcome",
     "Watcher",
+    "assumed_seconds",
     "find_rig",
     "plan_of",
+    "planned",
     "rig_version",
     "run",
     "verify",

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acidtest.conductor import foreign, memory
 from acidtest.conductor.base import Conductor
-from acidtest.conductor.engines import describe
-from acidtest.conductor.verify import verify
+from acidtest.conductor.engines import describe_all
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
-from acidtest.errors import BadInput
+from acidtest.errors import BadInput, Problems
 from acidtest.place import Ledger, check_machine, ready_guests, tracing
 from acidtest.place import admit as admit_to_devices
 from acidtest.plan import Cell, Plan
@@ -38,35 +37,51 @@ class Devices:
         return cls(*(frozenset(Path(name).resolve() for name in names) for names in (use, erase)))
 
 
-def admit(plan: Plan, conductor: Conductor, where: Path, devices: Devices, watcher: Watcher) -> dict[str, Engine]:
-    """The engines of ``plan``, ready to run. ``where`` is the experiment's file, named in errors.
+def admit(
+    plan: Plan, left: Sequence[Cell], conductor: Conductor, where: Path, devices: Devices, watcher: Watcher
+) -> dict[str, Engine]:
+    """The engines of ``plan``; those of the cells that are ``left`` to run are ready. ``where`` is the experiment's
+    file, named in errors.
 
     Nothing is made, except that a kernel for guests is brought where cells need one. Raises BadInput for what is asked
-    wrongly and MachineLacks for what is not here, with what to do about it.
+    wrongly and MachineLacks for what is not here, with what to do about it. What has run already needs nothing.
     """
-    verify(plan, where)
-    combinations = plan.combinations()
-    engines = {cell.engine: describe(plan.experiment, cell.engine) for cell in plan.cells}
-    conductor.admit(plan.cells, engines, where)
-    for cell in combinations:
-        check_machine(cell.place)
-    if any(cell.place.kind == "guest" for cell in combinations):
+    engines = describe_all(plan.experiment, plan.engines)
+    needed = replace(plan, cells=tuple(left))
+    problems = Problems()
+    with problems.gather():
+        conductor.admit(plan.cells, engines, where)
+    for place in needed.places:
+        with problems.gather():
+            check_machine(place)
+    with problems.gather():
+        _refuse_unnamed(plan.cells, left, devices)
+    for id in needed.engines:  # noqa: A001
+        with problems.gather():
+            engines[id].ready()
+            engines[id].last_facts()  # of an engine that is removed in mid-run they could not be read later
+    with problems.gather():
+        memory.admit(needed.places)
+    if any(cell.workload.observe for cell in left):
+        with problems.gather():
+            tracing.means()
+    problems.check()
+    if any(place.kind == "guest" for place in needed.places):
         ready_guests(watcher.brings)
-    _refuse_unnamed(combinations, devices)
-    for engine in engines.values():
-        engine.ready()
-    memory.admit(cell.place for cell in combinations)
-    if any(cell.workload.observe for cell in combinations):
-        tracing.means()
     return engines
 
 
-def admit_servers(engines: Mapping[str, Engine], where: Path) -> None:
-    """Raise BadInput unless the servers that are not ours can be reached and allow loading there."""
+def admit_servers(left: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:
+    """Raise BadInput unless the servers that are not ours can be reached, allow loading there, and have what is asked
+    of them."""
+    problems = Problems()
     with closing(Ledger()) as ledger:
-        for engine in engines.values():
+        for id in dict.fromkeys(cell.engine for cell in left):  # noqa: A001
+            engine = engines[id]
             if isinstance(engine, ForeignServer):
-                foreign.admit(engine, where, ledger)
+                with problems.gather():
+                    foreign.admit(engine, (cell for cell in left if cell.engine == id), where, ledger)
+    problems.check()
 
 
 def admit_remaining(
@@ -93,14 +108,19 @@ def _devices(cells: Iterable[Cell]) -> list[str]:
     return list(dict.fromkeys(cell.place.device for cell in cells if cell.place.device is not None))
 
 
-def _refuse_unnamed(cells: Iterable[Cell], devices: Devices) -> None:
-    """Raise BadInput unless --use-device names the real devices of the experiment, and no other."""
-    names = {Path(name).resolve(): name for name in _devices(cells)}
-    for device, name in names.items():
+def _refuse_unnamed(planned: Iterable[Cell], left: Iterable[Cell], devices: Devices) -> None:
+    """Raise BadInput unless --use-device names the real devices of the cells that are left, and only planned ones."""
+    names = {Path(name).resolve(): name for name in _devices(planned)}
+    problems = Problems()
+    for name in _devices(left):
+        device = Path(name).resolve()
         if device not in devices.use:
-            raise BadInput(
-                f"place.device {name}: a real device is written to only when the command names it too",
-                f"see what is on it (lsblk -f {name}), then add --use-device {name}",
+            problems.add(
+                BadInput(
+                    f"place.device {name}: a real device is written to only when the command names it too",
+                    f"see what is on it (lsblk -f {name}), then add --use-device {name}",
+                )
             )
-    if stray := sorted((devices.use | devices.erase) - names.keys()):
-        raise BadInput(f"{stray[0]}: is named on the command line, but no place is on it", "leave it out")
+    for stray in sorted((devices.use | devices.erase) - names.keys()):
+        problems.add(BadInput(f"{stray}: is named on the command line, but no place is on it", "leave it out"))
+    problems.check()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import watching
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
+from acidtest.conductor.failing import refuse_to_go_on, why_failed
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
@@ -17,7 +19,7 @@ from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
-from acidtest.errors import CellFailed
+from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
 from acidtest.journal.models import PlaceFacts, Recording
 from acidtest.journal.protocol import (
@@ -43,7 +45,8 @@ from acidtest.plan import Cell
 def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None]) -> Recording:
     """Do ``work`` and return the recording of its outcome, as far as it came.
 
-    Only bugs are raised, what could not be released, and DiskFull or OSError where the run's own place is full.
+    Only bugs are raised, what could not be released, and what ends every further cell too: the run's own place is full
+    or gone (DiskFull, OSError, AcidtestError), the rig is missing (MachineLacks).
     """
     engine = context.engine(cell)
     builder, outcome = RecordingBuilder(cell, engine, context.machine), CellOutcome()
@@ -51,13 +54,18 @@ def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None
     reason: str | None = None
     try:
         work(outcome)
-    except (DiskFull, OSError) as error:
-        if context.holds(cell) or not (isinstance(error, DiskFull) or is_full(error)):
-            raise
-        status, reason = "failed", f"the place is full: {error}: raise place.size_mb"
-    except CellFailed as error:
-        status, reason = "failed", error.message
-    if outcome.died:
+    except (CellFailed, OSError) as error:
+        status = "failed"
+        if isinstance(error, DiskFull) or (isinstance(error, OSError) and is_full(error)):
+            if context.holds(cell):
+                raise
+            reason = f"the place is full: {told(error)}: raise place.size_mb"
+        else:
+            refuse_to_go_on(context)
+            reason = why_failed(error, engine)
+    if outcome.died and (gone := engine.gone()):
+        status, reason = "failed", gone
+    elif outcome.died:
         status, reason = "invalid", f"the server died in mid-run: {outcome.died}"
     elif status == "done" and (wrong := why_invalid(outcome, cell.workload)):
         status, reason = "invalid", wrong
@@ -71,7 +79,7 @@ def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None
 def _place_facts(cell: Cell, context: RunContext, outcome: CellOutcome) -> PlaceFacts:
     engine = context.engine(cell)
     if not engine.private:
-        return unseen("server", engine.facts().source)
+        return unseen("server", engine.last_facts().source)
     if context.holds(cell):
         return context.place_facts
     where = cell.place.device or cell.place.path or str(context.place.path.parent)
@@ -172,35 +180,36 @@ def run_in_rig(
     answers: list[Settings] = []
     witnessed = True  # everything was seen that the engine cannot be asked for
     try:
-        for event in converse(job, launcher, instance.environment(), start):
-            match event:
-                case Hello():
-                    outcome.engine_version = event.engine_version
-                case Settings():
-                    answers.append(event)
-                    if memory and start is None:  # in a guest nothing can be looked at from here
-                        memory.look()
-                        witnessed = instance.witness(memory.launched.pids())
-                case Loaded():
-                    outcome.load = event
-                case Checked() if outcome.result is None:
-                    outcome.checks_before = event
-                case Checked():
-                    outcome.checks_after = event
-                case Result():
-                    outcome.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
-                    if device:
-                        device.measured()
-                    if memory:
-                        memory.measured(outcome.result)
-                case Observed():
-                    outcome.calls = ObservedCalls.model_validate(event.model_dump(exclude={"event"}))
-                case Progress():
-                    if device:
-                        device.progress(event)
-                    if memory and not witnessed:
-                        witnessed = instance.witness(memory.launched.pids())
-                    context.watcher.progress(cell, event)
+        with closing(converse(job, launcher, instance.environment(), start)) as events:
+            for event in events:
+                match event:
+                    case Hello():
+                        outcome.engine_version = event.engine_version
+                    case Settings():
+                        answers.append(event)
+                        if memory and start is None:  # in a guest nothing can be looked at from here
+                            memory.look()
+                            witnessed = instance.witness(memory.launched.pids())
+                    case Loaded():
+                        outcome.load = event
+                    case Checked() if outcome.result is None:
+                        outcome.checks_before = event
+                    case Checked():
+                        outcome.checks_after = event
+                    case Result():
+                        outcome.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                        if device:
+                            device.measured()
+                        if memory:
+                            memory.measured(outcome.result)
+                    case Observed():
+                        outcome.calls = ObservedCalls.model_validate(event.model_dump(exclude={"event"}))
+                    case Progress():
+                        if device:
+                            device.progress(event)
+                        if memory and not witnessed:
+                            witnessed = instance.witness(memory.launched.pids())
+                        context.watcher.progress(cell, event)
     finally:
         if answers:
             outcome.settings = instance.settings_in_force(answers)

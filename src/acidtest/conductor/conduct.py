@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.template import Templates
+from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput
+from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal.models import Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
@@ -44,18 +46,27 @@ def conduct(
     """Have ``conductor`` run the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file.
 
     Each recording is on the drive before the conductor goes on. Raises BadInput (an experiment that cannot run, a bad
-    output directory, another experiment's journal, no space), MachineLacks (an engine is missing), and AcidtestError
-    for what could not be released. A cell that cannot run is a recording with status ``failed``.
+    output directory, another experiment's journal, no space), MachineLacks (an engine or the rig is missing), and
+    AcidtestError for what could not be released, and where the place or the journal was removed in mid-run. A cell that
+    cannot run is a recording with status ``failed``. Cells that have run need nothing: their engines may be gone.
     """
-    engines = admission.admit(plan, conductor, where, devices, watcher)
+    verify(plan, where)
+    held = output.held()
+    left = output.remaining(plan, held)
+    engines = admission.admit(plan, left, conductor, where, devices, watcher)
     if released := release_leftovers():
         watcher.released(released)
-    admission.admit_servers(engines, where)
+    parent = Path(plan.experiment.place.path or output.directory)
+    if held and held.damaged:
+        watcher.doubts([line.told for line in held.damaged])
+    if held and not left:  # nothing is needed and nothing is written
+        watcher.begins(len(plan.cells), len(plan.cells), str(parent))
+        return RunOutcome(held, 0)
+    admission.admit_servers(left, engines, where)
     make_directory(output.directory)
     try:
         with JournalWriter(output.directory, output.header, output.journal) as writer:
             remaining = output.remaining(plan, writer.journal)
-            parent = Path(plan.experiment.place.path or output.directory)
             watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
             needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
             if remaining:
@@ -74,7 +85,32 @@ def conduct(
                 f"{error.filename}: could not be released: {error.strerror}",
                 "end what uses it, run acidtest clean, then the same command again",
             ) from None
-        raise
+        raise AcidtestError(told(error), "mend that, and run the same command again") from None
+
+
+class Estimate:
+    """The seconds that are left.
+
+    A conductor looks at every cell that is left before it answers, which for a hundred thousand of them would take
+    longer than a short cell. So it is asked again only when one in ``ASKED_PER`` has ended since; meanwhile the clock
+    counts down.
+    """
+
+    ASKED_PER = 500
+
+    def __init__(self, left_s: Callable[[Sequence[Cell]], float], clock: Callable[[], float] = time.monotonic) -> None:
+        self._left_s, self._clock = left_s, clock
+        self._at: tuple[int, float, float] | None = None  # cells left, what was answered then, and when
+
+    def seconds(self, left: Collection[Cell]) -> float:
+        """Of the cells that are left."""
+        if self._at is not None:
+            cells, answer, asked = self._at
+            if 0 < cells - len(left) < cells // self.ASKED_PER:
+                return max(0.0, answer - (self._clock() - asked))
+        answer = self._left_s(list(left))
+        self._at = len(left), answer, self._clock()
+        return answer
 
 
 def _run(
@@ -86,10 +122,11 @@ def _run(
     writer: JournalWriter,
     watcher: Watcher,
 ) -> None:
-    left = list(cells)
+    left = {cell.id: cell for cell in cells}
+    estimate = Estimate(conductor.left_s)
     with ExitStack() as held:
         ledger = held.enter_context(closing(Ledger()))
-        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes)
+        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes, holds="what this run writes")
         held.callback(place.release)
         guests = Guests(ledger)
         held.callback(guests.end)
@@ -106,10 +143,10 @@ def _run(
         )
         for step in held.enter_context(closing(conductor.run(cells, context))):
             if isinstance(step, Begun):
-                watcher.cell_begins(step.cell, conductor.left_s(left))
+                watcher.cell_begins(step.cell, estimate.seconds(left.values()))
                 continue
             for recording in step.recordings:
                 writer.append(recording)
-            left.remove(step.cell)
-            watcher.cell_ended(step.cell, step.recordings[-1], conductor.left_s(left))
+            del left[step.cell.id]
+            watcher.cell_ended(step.cell, step.recordings[-1], estimate.seconds(left.values()))
         assert not left, "a conductor ends every cell that it is given"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine.foreign import ForeignInstance, ForeignServer
-from acidtest.errors import BadInput, CellFailed
-from acidtest.journal.protocol import Inspection, Job, Settings
+from acidtest.errors import BadInput, CellFailed, Problems
+from acidtest.journal.models import Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Job, Settings, Target
 from acidtest.place import Ledger
+from acidtest.plan import Cell
 from acidtest.workload.commits import CommitsWorkload
 
 
-def admit(engine: ForeignServer, where: Path, ledger: Ledger) -> None:
-    """Raise BadInput unless the server can be reached and what it holds allows loading there."""
+def admit(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Ledger) -> None:
+    """Raise BadInput unless the server can be reached, what it holds allows loading there, and it has what ``cells``
+    demand of it; with all that it has not."""
     instance = engine.adopt(Path(), {}, "drive")
     try:
         why = instance.refusal(_held(instance, ledger))
+        unmet = [] if why else list(_unmet(engine, cells, where, ledger))
     except CellFailed as error:
         raise BadInput(
             f"{where}: servers.{engine.id}: {error.message.removeprefix('opening the database: ')}",
@@ -25,6 +29,36 @@ def admit(engine: ForeignServer, where: Path, ledger: Ledger) -> None:
         ) from None
     if why:
         raise BadInput(f"{where}: servers.{engine.id}: {why}")
+    problems = Problems()
+    for problem in unmet:
+        problems.add(problem)
+    problems.check()
+
+
+def _unmet(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Ledger) -> Iterator[BadInput]:
+    """What the cells demand and the server has not: once for each demand, not in every cell."""
+    answers: dict[str, list[Settings]] = {}  # of sessions that are set up alike
+
+    def wrong(settings: Mapping[str, Scalar], level: str) -> list[SettingInForce]:
+        instance = engine.adopt(Path(), settings, level)
+        session = instance.target().model_dump_json()
+        if session not in answers:
+            answers[session] = _answers(instance, instance.target(), ledger, instance.inspections())
+        return [setting for setting in instance.settings_in_force(answers[session]) if setting.is_wrong]
+
+    demands = {(cell.durability, *cell.settings.items()): cell for cell in cells}
+    of_levels = {level: {setting.name for setting in wrong({}, level)} for level in engine.levels}
+    has = [level for level, lacking in of_levels.items() if not lacking]
+    for cell in demands.values():
+        for setting in wrong(cell.settings, cell.durability):
+            found = f"has {setting.in_force}" if setting.in_force is not None else "has no such setting"
+            demanded, remedy = f"{setting.name} = {setting.asked} is demanded of {engine.id}", "set it so on the server"
+            if setting.name in cell.settings:
+                said, remedy = f"{engine.family}.{demanded}", f"ask for what the server has, or {remedy}"
+            else:
+                said = f"{demanded} by durability {cell.durability}"
+                remedy = f"ask for durability {' or '.join(has)}, or {remedy}" if has else remedy
+            yield BadInput(f"{where}: {said}, which {found}", remedy)
 
 
 def clear(instance: ForeignInstance, ledger: Ledger, *, for_good: bool) -> None:
@@ -32,20 +66,17 @@ def clear(instance: ForeignInstance, ledger: Ledger, *, for_good: bool) -> None:
     held = _held(instance, ledger)
     if why := instance.refusal(held):
         raise CellFailed(f"{instance.engine.id}: {why}")
-    _talk(instance, ledger, statements=instance.clearing(held, for_good=for_good))
+    _answers(instance, instance.bare_target(instance.clearing(held, for_good=for_good)), ledger)
 
 
 def _held(instance: ForeignInstance, ledger: Ledger) -> dict[str, str | None]:
-    return _talk(instance, ledger, inspect=instance.holdings())
+    answers = _answers(instance, instance.bare_target(), ledger, instance.holdings())
+    return {setting.name: setting.value for answer in answers for setting in answer.values}
 
 
-def _talk(
-    instance: ForeignInstance, ledger: Ledger, statements: Sequence[str] = (), inspect: Sequence[Inspection] = ()
-) -> dict[str, str | None]:
-    target = instance.bare_target(statements)
+def _answers(
+    instance: ForeignInstance, target: Target, ledger: Ledger, inspect: Sequence[Inspection] = ()
+) -> list[Settings]:
+    """Open ``target``, and ask there."""
     job = Job(seed=0, target=target, workload=CommitsWorkload(row_bytes=0), inspect=list(inspect), phases=[])
-    answers: dict[str, str | None] = {}
-    for event in converse(job, ledger, instance.environment()):
-        if isinstance(event, Settings):
-            answers |= {setting.name: setting.value for setting in event.values}
-    return answers
+    return [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Settings)]

@@ -14,7 +14,7 @@ from acidtest.conductor.cell import measure, read_back, recorded, run_in_rig
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.jobs import load_phase
 from acidtest.conductor.recording import CellOutcome
-from acidtest.conductor.template import Template, template_bytes, template_key
+from acidtest.conductor.template import Template, template_bytes, template_keys
 from acidtest.engine import Engine
 from acidtest.engine.foreign import NOT_VERIFIED, ForeignServer
 from acidtest.place import Place, image_bytes
@@ -31,8 +31,8 @@ class Grid(Conductor):
     def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
         """The templates of these cells, and the largest of the cells."""
         templates = {
-            template_key(cell, engines[cell.engine]): template_bytes(cell.workload, engines[cell.engine])
-            for cell in cells
+            key: template_bytes(cell.workload, engines[cell.engine])
+            for key, cell in template_keys(cells, engines).items()
         }
         return sum(templates.values()) + max(_needed_by_one(cell, engines[cell.engine], parent) for cell in cells)
 

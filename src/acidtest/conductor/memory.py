@@ -20,6 +20,7 @@ from acidtest.place.cgroup import Cgroup, Launched
 from acidtest.place.filecache import Residency
 from acidtest.place.hint import Hint
 from acidtest.place.sampler import Sampler
+from acidtest.words import counted
 
 COLD_SHARE_MAX = 0.01  # of the database's pages that may be left: what a process has mapped cannot be dropped
 READ_S = 3600.0
@@ -173,7 +174,7 @@ class CellMemory:
             settings.append(_setting("start", asked if asked == self._start else None, cached, at.source, kept))
         if self._hint and self._ran:
             count = self._hint.descriptors
-            given = f"{self._place.access}, on {count} descriptors" if count else "on no descriptor"
+            given = f"{self._place.access}, on {counted(count, 'descriptor')}" if count else "on no descriptor"
             source = "posix_fadvise, which cannot be read back"
             settings.append(_setting("access", self._place.access, given, source, count > 0))
         return settings
@@ -189,7 +190,7 @@ class CellMemory:
         if not self._inside:
             return "no limit: no process of the engine was seen in the control group"
         if self._outside:
-            return f"no limit for {len(self._outside)} of the engine's processes, which were seen outside of the group"
+            return f"no limit for {len(self._outside):,} of the engine's processes, seen outside of the group"
         return f"{self._limit_bytes / (1 << 20):g}"
 
     def wrong(self) -> str | None:
@@ -197,8 +198,8 @@ class CellMemory:
         if not self._killed:
             return None
         return (
-            f"place.memory_mb = {self._place.memory_mb}: the kernel killed {self._killed} of its processes: they "
-            "need more memory than that"
+            f"place.memory_mb = {self._place.memory_mb}: the kernel killed {self._killed:,} of the engine's "
+            "processes: the engine needs more memory than that"
         )
 
 

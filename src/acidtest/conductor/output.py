@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from acidtest import __version__
-from acidtest.errors import BadInput
+from acidtest.errors import BadInput, cannot_write
+from acidtest.files import refuse_foreign_bytes
+from acidtest.journal import writer
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.reader import CUTS, NAME
 from acidtest.place.trees import is_full
@@ -24,9 +26,14 @@ class Output:
     journal: str = NAME  # its file's name
     runs_again: Callable[[Recording], bool] = lambda recording: False
 
-    def remaining(self, plan: Plan, journal: Journal) -> list[Cell]:
+    def held(self) -> Journal | None:
+        """What is there already, only looked at; None before the first run. Raises BadInput."""
+        return writer.held(self.directory, self.header, self.journal)
+
+    def remaining(self, plan: Plan, journal: Journal | None) -> list[Cell]:
         """The cells of ``plan`` that ``journal`` does not hold, in their order."""
-        held = {recording.cell for recording in journal.recordings if not self.runs_again(recording)}
+        recordings = journal.recordings if journal else []
+        held = {recording.cell for recording in recordings if not self.runs_again(recording)}
         return [cell for cell in plan.cells if cell.id not in held]
 
 
@@ -46,6 +53,7 @@ def header(plan: Plan) -> Header:
 
 def make_directory(out: Path) -> None:
     """Make ``out`` unless it is there. Raises BadInput where it cannot be written to, or holds what is not ours."""
+    refuse_foreign_bytes(out.absolute())
     try:
         out.mkdir(parents=True, exist_ok=True)
         probe = out / ".acidtest-can-write"
@@ -56,7 +64,7 @@ def make_directory(out: Path) -> None:
     except OSError as error:
         if is_full(error):
             raise BadInput(f"{out}: the disk is full", "free some space, or give another --out") from None
-        raise BadInput(f"{out}: cannot be written to: {error.strerror}", "give another --out") from None
+        raise cannot_write(out, error, "give another --out", into=True) from None
     stranger = next((p for p in out.iterdir() if not _is_ours(p)), None)
     if stranger and not any((out / name).exists() for name in (NAME, CUTS)):
         raise BadInput(f"{out}: holds files that are not acidtest's ({stranger.name})", "give a new or empty --out")

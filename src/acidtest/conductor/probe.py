@@ -12,7 +12,7 @@ from pathlib import Path
 from acidtest import __version__
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.rig import DiskFull, converse
-from acidtest.errors import BadInput, CellFailed
+from acidtest.errors import BadInput, CellFailed, told
 from acidtest.journal.probe import Layer, ProbeRecording, ProbeSample
 from acidtest.journal.protocol import DeviceTarget, DirectoryTarget, Probed, ProbeJob, ProbeTarget, Progress, Refused
 from acidtest.place import DirectoryPlace, Ledger, admit, machine_facts, release_leftovers
@@ -59,17 +59,19 @@ def probe(
             raise BadInput(f"{device}: is named on the command line, but it is not what is probed", "leave it out")
     if released := release_leftovers():
         show([f"left behind by an earlier run: {line}" for line in released])
-    with closing(Ledger()) as ledger:
-        return (
-            _on_device(path, plan, devices, show, watch, ledger)
-            if on_device
-            else _in_directory(path, plan, watch, ledger)
-        )
+    try:
+        with closing(Ledger()) as ledger:
+            if on_device:
+                return _on_device(path, plan, devices, show, watch, ledger)
+            return _in_directory(path, plan, watch, ledger)
+    except OSError as error:
+        raise CellFailed(told(error), f"mend that, and probe {path} again") from None
 
 
 def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger) -> ProbeRecording:
     widest = max(1 if row.one_file else row.writers for row in plan.rows)
-    place = DirectoryPlace(path, ledger, needed_bytes=widest * OVERWRITE_BYTES + APPEND_BYTES + (4 << 20))
+    needed = widest * OVERWRITE_BYTES + APPEND_BYTES + (4 << 20)
+    place = DirectoryPlace(path, ledger, needed_bytes=needed, holds="the files that the probe writes")
     try:
         return _run(
             path, layers(place.path), DirectoryTarget(path=str(place.path)), OVERWRITE_BYTES, plan, watch, ledger
@@ -118,17 +120,19 @@ def _run(
     started_at, began = _now(), time.monotonic()
     samples: list[ProbeSample] = []
     try:
-        for event in converse(job, ledger, {}):
-            if isinstance(event, Probed | Refused):
-                row, repetition = plan.order[event.step]
-                fields = {"probed": event} if isinstance(event, Probed) else {"probed": None, "refused": event.message}
-                samples.append(ProbeSample.model_validate({"row": row, "repetition": repetition, **fields}))
-            elif not isinstance(event, Progress):
-                continue
-            # Of a step at work nothing is known but that it works; before the first has ended, not how long one takes.
-            in_step_s = event.elapsed_s if isinstance(event, Progress) else 0.0
-            each_s = (time.monotonic() - began - in_step_s) / len(samples) if samples else plan.step_s
-            watch(len(samples), max(0.0, each_s * (len(plan.order) - len(samples)) - in_step_s))
+        with closing(converse(job, ledger, {})) as events:
+            for event in events:
+                if isinstance(event, Probed | Refused):
+                    row, repetition = plan.order[event.step]
+                    probed, refused = (event, None) if isinstance(event, Probed) else (None, event.message)
+                    samples.append(ProbeSample(row=row, repetition=repetition, probed=probed, refused=refused))
+                elif not isinstance(event, Progress):
+                    continue
+                # Of a step at work nothing is known but that it works; before the first has ended, not how long one
+                # takes.
+                in_step_s = event.elapsed_s if isinstance(event, Progress) else 0.0
+                each_s = (time.monotonic() - began - in_step_s) / len(samples) if samples else plan.step_s
+                watch(len(samples), max(0.0, each_s * (len(plan.order) - len(samples)) - in_step_s))
     except DiskFull as error:
         raise BadInput(f"the disk is full: {error.message}", "free some space, or name another place") from None
     except CellFailed as error:

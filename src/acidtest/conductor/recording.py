@@ -78,7 +78,7 @@ class RecordingBuilder:
 
     def build(self, outcome: CellOutcome, status: Status, reason: str | None = None) -> Recording:
         """The recording; ``reason`` says why the cell is invalid or failed."""
-        cell, engine, facts = self.cell, self.engine, self.engine.facts()
+        cell, engine, facts = self.cell, self.engine, self.engine.last_facts()
         workload = outcome.workload or cell.workload
         version = {"version": outcome.engine_version or facts.version, "mode": engine.mode(cell.settings)}
         return Recording(

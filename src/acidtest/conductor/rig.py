@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -34,7 +34,7 @@ def rig_version() -> str:
     """Its name and version: ``acidtest-rig 0.1.0 (SQLite 3.50.4)``. Raises MachineLacks when it does not start."""
     try:
         return subprocess.run(
-            [find_rig(), "--version"], capture_output=True, text=True, check=True, timeout=120
+            [find_rig(), "--version"], capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=120
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
         raise MachineLacks(f"does not start: {error}", "install acidtest again") from None
@@ -65,12 +65,12 @@ def converse(
     start: Start | None = None,
     *,
     silence_s: float = SILENCE_S,
-) -> Iterator[Event]:
+) -> Generator[Event]:
     """Run one rig process over ``job`` and yield its events up to and including ``Done``.
 
     ``start`` starts it elsewhere, with ``environment`` alone; here ``environment`` is laid over the lab's own. Raises
     CellFailed when the rig reports a failure, dies, writes something that is no event, or is silent for ``silence_s``.
-    The process is gone when the iterator is closed.
+    The process is gone when the generator is closed: who may leave it before its end has to close it.
     """
     command = "probe" if isinstance(job, ProbeJob) else "job"
     rig = (start or partial(Process, launcher, command))(job.model_dump_json(by_alias=True).encode(), environment)

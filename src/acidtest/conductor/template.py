@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,13 +56,14 @@ class Templates:
             instance.start(self.ledger)
             job = job_for(cell, instance, [load_phase(), CheckPhase()])
             loaded = checked = None
-            for event in converse(job, self.ledger, instance.environment()):
-                if isinstance(event, Progress):
-                    watch(event)
-                elif isinstance(event, Loaded):
-                    loaded = event
-                elif isinstance(event, Checked):
-                    checked = event
+            with closing(converse(job, self.ledger, instance.environment())) as events:
+                for event in events:
+                    if isinstance(event, Progress):
+                        watch(event)
+                    elif isinstance(event, Loaded):
+                        loaded = event
+                    elif isinstance(event, Checked):
+                        checked = event
             instance.seal()
             paths = [directory / path.name for path in instance.database_files()]
             return Template(paths, loaded, checked, cell.workload)
@@ -69,10 +71,24 @@ class Templates:
             instance.release()
 
 
+def template_keys(cells: Iterable[Cell], engines: Mapping[str, Engine]) -> dict[str, Cell]:
+    """A cell of each key. What follows from a workload alone is worked out once, for many cells share one."""
+    # Of cells that have engine, workload and settings in common one each: the others need no other database.
+    differing = {(cell.engine, id(cell.workload), *cell.settings.items()): cell for cell in cells}.values()
+    databases = {
+        id(cell.workload): cell.workload.database() for cell in {id(c.workload): c for c in differing}.values()
+    }
+    return {_key(cell, engines[cell.engine], databases[id(cell.workload)]): cell for cell in differing}
+
+
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
+    return _key(cell, engine, cell.workload.database())
+
+
+def _key(cell: Cell, engine: Engine, database: str) -> str:
     shaping = {name: cell.settings.get(name) for name, spec in engine.setting_specs().items() if spec.shapes_files}
-    return f"{engine.id} {sorted(shaping.items())} {cell.workload.database()}"
+    return f"{engine.id} {sorted(shaping.items())} {database}"
 
 
 def template_bytes(spec: WorkloadSpec, engine: Engine) -> int:

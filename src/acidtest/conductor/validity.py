@@ -10,7 +10,7 @@ from acidtest.engine import Engine
 from acidtest.journal.models import SettingInForce, Warning
 from acidtest.journal.protocol import Checked
 from acidtest.plan import Cell
-from acidtest.workload import WorkloadSpec
+from acidtest.workload import WorkloadSpec, broken
 
 
 def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
@@ -22,14 +22,14 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
         return "the engine did not answer which settings are in force"
     if disagreeing:
         first = disagreeing[0]
-        more = f" (and {len(disagreeing) - 1} more)" if len(disagreeing) > 1 else ""
+        more = f" (and {len(disagreeing) - 1:,} more)" if len(disagreeing) > 1 else ""
         return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
     for when, checked, asked in (
         ("before", outcome.checks_before, outcome.checked_for or workload),
         ("after", outcome.checks_after, workload),
     ):
-        if checked and (broken := broken_in(checked) or unchecked_in(checked, asked)):
-            return f"consistency {when} the run: {broken}"
+        if checked and (amiss := broken_in(checked) or unchecked_in(checked, asked)):
+            return f"consistency {when} the run: {amiss}"
     unchecked = outcome.needs_checks and not (outcome.checks_before and outcome.checks_after)
     if outcome.result is None or unchecked:
         return "the rig ended without a result or a consistency check"
@@ -39,9 +39,8 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
 
 
 def broken_in(checked: Checked) -> str | None:
-    """The first condition that does not hold, with its detail, or None."""
-    broken = next((condition for condition in checked.conditions if not condition.holds), None)
-    return f"{broken.name} does not hold: {broken.detail}" if broken else None
+    """The first condition that does not hold, in words, or None."""
+    return next((broken(condition) for condition in checked.conditions if not condition.holds), None)
 
 
 def unchecked_in(checked: Checked, workload: WorkloadSpec) -> str | None:

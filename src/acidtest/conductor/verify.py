@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import memory
-from acidtest.conductor.engines import describe, plan_of
-from acidtest.engine import DURABILITY_LEVELS
+from acidtest.conductor.engines import describe_all, plan_of, reached_by
+from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
 from acidtest.errors import AcidtestError, BadInput, Problems, not_among
+from acidtest.experiment import Experiment
 from acidtest.place import check as check_place
-from acidtest.plan import Cell, Plan, check_effect
+from acidtest.plan import Cell, Plan, Tell, check_effect
+
+
+def planned(
+    experiment: Experiment, where: Path, problems: Problems, *, cuts: bool | None = None, tell: Tell | None = None
+) -> Plan:
+    """The plan of ``experiment``, verified. ``where`` is its file, and ``problems`` what is wrong with it already.
+
+    Raises BadInput with these and everything else that is wrong; ``cuts`` and ``tell`` are as in ``plan.make``.
+    """
+    sound = not problems
+    try:
+        plan = plan_of(experiment, cuts=cuts, where=str(where), problems=problems, tell=tell)
+    except BadInput as error:
+        problems.add(error)
+        raise problems.together() from None
+    _verify(plan, where, problems, effects=sound and not problems)
+    problems.check()
+    return plan
 
 
 def verify(plan: Plan, where: Path) -> None:
@@ -18,67 +41,163 @@ def verify(plan: Plan, where: Path) -> None:
     Needs no engine installed. Raises BadInput with the key, what was found and what is allowed, of all that is wrong.
     """
     problems = Problems()
-    for level in plan.experiment.factors["engine"]:
-        try:
-            describe(plan.experiment, str(level.set["engine"]))
-        except BadInput as error:
-            problems.add(BadInput(f"{where}: {error.message}"))
+    _verify(plan, where, problems, effects=True)
+    problems.check()
+
+
+def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> None:
+    """Add to ``problems``. Effects are no part of it where something amiss, left out of the plan, may have had them."""
+    before = Problems()
+    engines = _engines(plan, where, before)
+    _levels(plan, where, before)
+    if before:
+        problems.add(before.together())
+    elif effects:
+        whole = plan.experiment.whole or plan.experiment
+        with problems.gather():
+            check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
+    complaints = _complaints(plan, engines)
+    excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
+    for one in complaints:
+        problems.add(BadInput(f"{where}: {one.message}", one.advice(excludable=excludable)))
+
+
+def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
+    """Those that are known, by the name that the experiment gives them."""
+    names = {str(level.set["engine"]): None for level in plan.experiment.factors["engine"]}
+    known = catalogue.known()
+    for name in names:
+        if name not in known and name not in plan.experiment.servers:
+            among = (*known, *plan.experiment.servers)
+            problems.add(BadInput(f"{where}: {not_among('engine', name, among)}"))
+    for name in plan.experiment.servers:
+        if name in known:
+            problems.add(BadInput(f"{where}: servers.{name}: acidtest has an engine of this name", "name it otherwise"))
+    return describe_all(plan.experiment, [name for name in names if name in known or name in plan.experiment.servers])
+
+
+def _levels(plan: Plan, where: Path, problems: Problems) -> None:
     for level in plan.experiment.factors["durability"]:
         durability = str(level.set["durability"])
         if durability not in DURABILITY_LEVELS:
             problems.add(BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}"))
-    problems.check()
-    whole = plan.experiment.whole or plan.experiment
-    with problems.gather():
-        check_effect(plan, str(where), lambda cuts: plan_of(whole.to_cut() if cuts else whole.to_run(), cuts=cuts))
-    # Beside engines of ours, whose memory it is; of servers alone it was refused already, as without effect.
-    ours = any(cell.engine not in plan.experiment.servers for cell in plan.cells)
-    asked_of_memory = memory.asked(plan.experiment.place) if ours else []
+
+
+Excluding = tuple[tuple[str, str], ...]  # an entry of [[exclude]]: factors, each with the name of a level
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """Why a cell cannot be run as it is asked for."""
+
+    message: str
+    remedy: str = ""
+    excluding: Excluding = ()  # which entry of [[exclude]] would leave it out
+
+    def advice(self, *, excludable: bool) -> str:
+        """The remedy, and where that leaves something to run, how to leave the cell out."""
+        if not (self.excluding and excludable):
+            return self.remedy
+        entry = ", ".join(f'{_key(factor)} = "{level}"' for factor, level in self.excluding)
+        return f"{self.remedy}{', or ' if self.remedy else 'to '}leave it out: [[exclude]] {entry}"
+
+
+def _key(factor: str) -> str:
+    """As TOML writes it."""
+    return factor if re.fullmatch("[A-Za-z0-9_-]+", factor) else f'"{factor}"'
+
+
+def _complaints(plan: Plan, engines: Mapping[str, Engine]) -> list[Complaint]:
+    """What is wrong with the cells: one complaint of each kind. Cells that are alike in all that is checked count once.
+
+    Cells of engines and levels that are not known are left out.
+    """
+    of_server = memory.asked(plan.experiment.place)
+    ours = any(name not in plan.experiment.servers for name in engines)
+    found: dict[Complaint, None] = {}
+    seen: set[object] = set()
     for cell in plan.combinations():
-        engine_ = describe(plan.experiment, cell.engine)
-        try:
-            engine_.check_settings(cell.settings)
-            engine_.durability(cell.durability, cell.settings)
-            check_place(cell.place)
-            if cell.place.kind == "guest" and not engine_.embedded:
-                raise BadInput(
-                    f"{engine_.id}: cannot run in a guest, where only the rig runs with an engine embedded in it",
-                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
-                )
-            raw = cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
-            if raw and not engine_.on_raw_device:
-                raise BadInput(
-                    f"{engine_.id}: cannot have its database on a raw device",
-                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
-                )
-            if cell.size is not None and (not engine_.private or cell.place.kind == "guest" or raw):
-                lies = "on a server by URL" if not engine_.private else "on a raw device" if raw else "in a guest"
-                raise BadInput(
-                    f"{engine_.id}: [growth] is for databases in files that acidtest makes on this machine, not {lies}",
-                    f'give it another place, or leave it out: [[exclude]] engine = "{cell.levels["engine"]}"',
-                )
-            if not engine_.private and asked_of_memory:
-                raise BadInput(
-                    f"{engine_.id}: place.{asked_of_memory[0]} is for engines that acidtest starts, and this is a "
-                    "server by URL",
-                    "leave it out, or leave the server out of it",
-                )
-            if cell.workload.observe and (not engine_.private or cell.place.kind == "guest"):
-                raise BadInput(
-                    f"{engine_.id}: observe is for engines that run on this machine and that acidtest starts",
-                    "leave observe out, or leave out what runs elsewhere",
-                )
-            if cell.workload.needs_procedures() and not engine_.has_procedures:
-                raise BadInput(
-                    f"{engine_.id}: has no stored procedures, and workload {cell.workload_name} asks for them",
-                    "set procedures = false, or leave the engine out of it",
-                )
-        except AcidtestError as error:
-            problems.add(BadInput(f"{where}: {error.message}", error.remedy or _leave_out(cell)))
-    problems.check()
+        work = cell.workload
+        alike = (
+            cell.levels["engine"], cell.levels["durability"], cell.engine, cell.durability, id(cell.place),
+            cell.workload_name, work.observe, work.needs_procedures(), cell.size is None, *cell.settings.items(),
+        )  # fmt: skip
+        if alike in seen:
+            continue
+        seen.add(alike)
+        if (engine := engines.get(cell.engine)) is not None and cell.durability in DURABILITY_LEVELS:
+            # Of servers alone what is asked of memory was refused already, as without effect.
+            asked = of_server if ours and not engine.private else []
+            found |= dict.fromkeys(_of_settings(plan, cell, engine, engines.values()))
+            found |= dict.fromkeys(_of_kind(cell, engine, asked))
+    return list(found)
 
 
-def _leave_out(cell: Cell) -> str:
-    return (
-        f'to leave it out: [[exclude]] engine = "{cell.levels["engine"]}", durability = "{cell.levels["durability"]}"'
+def _of_settings(plan: Plan, cell: Cell, engine: Engine, engines: Iterable[Engine]) -> Iterator[Complaint]:
+    """What is wrong with its settings, and with its level under those that are right."""
+    of_engine = (("engine", cell.levels["engine"]),)
+    right = dict(cell.settings)
+    for name, value in cell.settings.items():
+        if error := _refusal(partial(engine.check_settings, {name: value})):
+            del right[name]
+            others_have = any(
+                name in one.setting_specs() for one in engines if one.family == engine.family and one is not engine
+            )
+            yield Complaint(error.message, error.remedy or "mend it, or leave it out", of_engine if others_have else ())
+    if error := _refusal(partial(engine.durability, cell.durability, right)):
+        # Of the factors that set something of this engine, those that the engine complains of.
+        named = {f"{engine.family}.{name}" for name in right if name in error.message}
+        said = [
+            (factor, level.name)
+            for factor, levels in plan.experiment.factors.items()
+            for level in levels
+            if level.name == cell.levels[factor] and level.set.keys() & named
+        ]
+        excluding = (*of_engine, ("durability", cell.levels["durability"]), *said)
+        yield Complaint(error.message, error.remedy, excluding)
+
+
+def _of_kind(cell: Cell, engine: Engine, asked_of_server: Sequence[str]) -> Iterator[Complaint]:
+    """What is asked of its engine that this kind of engine cannot give."""
+    of_engine = (("engine", cell.levels["engine"]),)
+    if error := _refusal(partial(check_place, cell.place)):
+        yield Complaint(error.message, error.remedy)
+    in_guest = cell.place.kind == "guest"
+    raw = cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
+    if in_guest and not engine.embedded:
+        why = "cannot run in a guest, where only the rig runs with an engine embedded in it"
+        yield Complaint(f"{engine.id}: {why}", "give it another place", of_engine)
+    if raw and not engine.on_raw_device:
+        yield Complaint(f"{engine.id}: cannot have its database on a raw device", "give it another place", of_engine)
+    if cell.size is not None and (not engine.private or in_guest or raw):
+        lies = "on a server by URL" if not engine.private else "on a raw device" if raw else "in a guest"
+        why = f"[growth] is for databases in files that acidtest makes on this machine, not {lies}"
+        yield Complaint(f"{engine.id}: {why}", "give it another place", of_engine)
+    for key in asked_of_server:
+        why = f"place.{key} is for engines that acidtest starts, and this is a server by URL"
+        yield Complaint(f"{engine.id}: {why}", f"leave {key} out", of_engine)
+    if cell.workload.observe and (not engine.private or in_guest):
+        why = "observe is for engines that run on this machine and that acidtest starts"
+        yield Complaint(f"{engine.id}: {why}", "leave observe out", of_engine)
+    if cell.workload.needs_procedures() and not engine.has_procedures:
+        why = f"has no stored procedures, and workload {cell.workload_name} asks for them"
+        yield Complaint(
+            f"{engine.id}: {why}", "set procedures = false", (*of_engine, ("workload", cell.levels["workload"]))
+        )
+
+
+def _refusal(check: Callable[[], object]) -> AcidtestError | None:
+    """What ``check`` raises."""
+    try:
+        check()
+    except AcidtestError as error:
+        return error
+    return None
+
+
+def _leaves_something(plan: Plan, excluded: set[Excluding]) -> bool:
+    """Whether some combination is left when all these entries stand in [[exclude]]."""
+    return any(
+        not any(all(cell.levels[factor] == level for factor, level in entry) for entry in excluded)
+        for cell in plan.combinations()
     )

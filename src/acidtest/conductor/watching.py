@@ -12,6 +12,7 @@ from acidtest.journal.models import Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing
 from acidtest.plan import Cell
+from acidtest.words import counted
 
 
 @contextmanager
@@ -65,6 +66,6 @@ def doubts(calls: ObservedCalls | None) -> list[Warning]:
         )
     ]
     if calls.dropped:
-        text = f"{calls.dropped:,} events of the kernel were lost: every count of calls is a lower bound."
+        text = f"{counted(calls.dropped, 'event')} of the kernel got lost: every count of calls is a lower bound."
         warnings.append(Warning(code="calls-lost", about="calls", text=text))
     return warnings

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among
+from acidtest.engine import install
+from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
+from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
+from acidtest.keys import FIRST_VERSION, Unit
+from acidtest.risk import LEVELS
 
-DURABILITY_LEVELS = ("none", "os", "drive")
+DURABILITY_LEVELS = LEVELS
 
 
 @dataclass(frozen=True)
@@ -22,13 +26,16 @@ class SettingSpec:
     """One setting of an engine that an experiment may vary or fix."""
 
     name: str  # without the family: "page_size"
-    doc: str  # one line, with the unit
+    doc: str  # one plain sentence
     allowed: tuple[Scalar, ...] | None  # exact values, or None for a range
     minimum: int | None = None
     maximum: int | None = None
     default: Scalar = None  # None: the engine's own default, only recorded
     by_level: bool = False  # follows from the durability level; may be named only in agreement with it
     shapes_files: bool = False  # part of the loaded template (page size), not of the running instance
+    unit: Unit | None = None
+    unset: str = "the engine's own"  # what holds where nobody sets it and there is no default of ours
+    since: str = FIRST_VERSION  # the version of acidtest that brought it
 
     def complaint(self, value: Scalar) -> str:
         """What ``value`` must be instead, or "" when it is right."""
@@ -54,6 +61,12 @@ def shown(value: Scalar) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+def without(name: str, levels: Iterable[str]) -> str:
+    """What to do about a setting that contradicts the level asked for: ``levels`` are those that it means."""
+    meant = " or ".join(levels)
+    return f"leave {name} out, or ask for durability {meant}" if meant else f"leave {name} out"
+
+
 @dataclass(frozen=True)
 class Durability:
     """One durability level of an engine."""
@@ -74,11 +87,14 @@ class Offer:
     path: str
     remedy: str  # how it is installed
     missing_libraries: tuple[tuple[str, str], ...] = ()  # library, Debian package
+    damage: str = ""  # what is wrong with the files that are here
 
     def lack(self) -> tuple[str, str] | None:
         """What keeps the engine from running here, and what to do about it; None when nothing does."""
         if not self.installed:
             return "is not installed", self.remedy
+        if self.damage:
+            return f"is damaged: {self.damage}", self.remedy
         if self.missing_libraries:
             libraries = ", ".join(library for library, _ in self.missing_libraries)
             packages = " ".join(dict.fromkeys(package for _, package in self.missing_libraries))
@@ -134,14 +150,34 @@ class Engine(ABC):
         """Whether procedures are stored in the database; otherwise the client runs a workload's statements itself."""
         return FAMILIES[self.family].has_procedures
 
+    _facts: EngineFacts | None = None  # as they were read last
+
     @abstractmethod
+    def _offer(self) -> Offer:
+        """As ``offer``. Raises OSError and elf.NotElf where the files are not whole."""
+
     def offer(self) -> Offer:
-        """What is here of the engine; of one that is not installed, what would be."""
+        """What is here of the engine, also of one that is damaged; of one that is not installed, what would be."""
+        try:
+            return self._offer()
+        except (OSError, elf.NotElf) as error:
+            again = f"acidtest engines remove {self.id}, then acidtest engines install {self.id}"
+            remedy = again if install.home(self.id).is_dir() else "install its package again"
+            damage = told(error) if isinstance(error, OSError) else str(error)
+            return Offer(self.id, True, "", "", "", "", remedy, damage=damage)
 
     def ready(self) -> None:
         """Raise MachineLacks, with the way to mend it, unless the engine can run here."""
         if lack := self.offer().lack():
             raise MachineLacks(f"{self.id} {lack[0]}", lack[1])
+
+    def gone(self) -> str | None:
+        """What has become of an engine that was ready, and what to do about it, in one line; None while it is whole."""
+        try:
+            self.ready()
+        except MachineLacks as lack:
+            return f"the engine was removed or changed while the run went on: {lack.message}: {lack.remedy}"
+        return None
 
     def install(self, say: Callable[[str], None]) -> None:
         """Bring the engine into a folder of its own, unless it is here; ``install.py`` has the means.
@@ -164,11 +200,23 @@ class Engine(ABC):
 
     @abstractmethod
     def facts(self) -> EngineFacts:
-        """Version, architecture and origin, read from the installed files."""
+        """Version, architecture and origin, read from the installed files.
+
+        Raises OSError, elf.NotElf and CellFailed where they are gone.
+        """
+
+    def last_facts(self) -> EngineFacts:
+        """The same, or, when the files are gone, as they were when ``last_facts`` could read them last."""
+        try:
+            self._facts = self.facts()
+        except (OSError, elf.NotElf, CellFailed):
+            if self._facts is None:
+                raise
+        return self._facts
 
     def mode(self, settings: Mapping[str, Scalar]) -> str:
         """How it runs under these settings, as in ``EngineFacts.mode``."""
-        return self.facts().mode
+        return self.last_facts().mode
 
     @abstractmethod
     def setting_specs(self) -> Mapping[str, SettingSpec]:
@@ -179,9 +227,10 @@ class Engine(ABC):
         specs = self.setting_specs()
         for name, value in settings.items():
             if name not in specs:
-                raise BadInput(not_among(f"{self.id}: setting", name, specs))
+                raise BadInput(not_among(f"{self.id}: setting", name, specs), f"acidtest help {self.family}")
             if complaint := specs[name].complaint(value):
-                raise BadInput(f"{self.id}: {self.family}.{name}: found {shown(value)}, must be {complaint}")
+                key = f"{self.family}.{name}"
+                raise BadInput(f"{self.id}: {key}: found {shown(value)}, must be {complaint}", f"acidtest help {key}")
 
     @abstractmethod
     def durability_levels(self) -> tuple[str, ...]:

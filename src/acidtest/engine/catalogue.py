@@ -16,18 +16,19 @@ SERVERS: Mapping[str, Callable[[str, Address], ForeignServer]] = {  # by family
 }
 
 
-def _engines() -> dict[str, Engine]:
+def all_engines() -> dict[str, Engine]:
+    """Every engine by its id, whether it is installed or not."""
     return {engine.id: engine for engines in ENGINES for engine in engines()}
 
 
 def known() -> tuple[str, ...]:
     """Ids of all engines, installed or not."""
-    return tuple(_engines())
+    return tuple(all_engines())
 
 
 def describe(id: str) -> Engine:  # noqa: A002
     """The engine's levels and settings, whether it is installed or not. Raises BadInput for an unknown id."""
-    engines = _engines()
+    engines = all_engines()
     if id not in engines:
         raise BadInput(not_among("engine", id, engines))
     return engines[id]
@@ -42,7 +43,7 @@ def find(id: str) -> Engine:  # noqa: A002
 
 def offers() -> list[Offer]:
     """All engines, with what is here of each."""
-    return [engine.offer() for engine in _engines().values()]
+    return [engine.offer() for engine in all_engines().values()]
 
 
 def server(name: str, family: str, address: Address) -> ForeignServer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from acidtest.families import FAMILIES
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Settings
 
@@ -11,6 +12,12 @@ from acidtest.journal.protocol import Settings
 def spoken(value: Scalar) -> str:
     """A setting's value as an experiment asks for it, in the words in which an answer is compared with it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def promised(does: str, family: str, level: str, settings: Mapping[str, Scalar]) -> str:
+    """What a level ``does`` under these settings, and what a crash or a power cut may then lose."""
+    sentence = FAMILIES[family].risk(level, {name: spoken(value) for name, value in settings.items()}).sentence
+    return f"{does}: {sentence}" if sentence else does
 
 
 class Answers:

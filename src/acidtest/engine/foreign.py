@@ -2,7 +2,7 @@
 
 What it holds stays: tables go into a schema that acidtest makes and marks, or, on MySQL, into a database that holds
 nothing else. A setting or a durability level named by the experiment is a demand: the server either answers with it or
-the cell is invalid.
+nothing is run there; a cell in which it answers otherwise later is invalid.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 
 MARK = "made_by_acidtest"
+OF_SESSIONS = ("isolation", "pipeline")  # settings of acidtest's sessions, which it has whatever the server's are
 NOT_VERIFIED = (
     "The server is not acidtest's own: what its storage is, who else uses it, and whether its drive keeps what it "
     "acknowledges were not verified."
@@ -53,7 +54,7 @@ class ForeignServer(Engine):
         self.id = name
         self.address = address
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         return Offer(self.id, True, "", "unknown", self.facts().source, "", "")
 
     def facts(self) -> EngineFacts:
@@ -68,11 +69,19 @@ class ForeignServer(Engine):
         demanded = ", ".join(f"{name}={value}" for name, value in self.demands(level).items())
         return Durability(level, f"as the server is set; demanded: {demanded}")
 
+    @property
+    @abstractmethod
+    def demandable(self) -> frozenset[str]:
+        """Settings that the server tells when it is asked, and those that acidtest's own sessions have."""
+
     def check_settings(self, settings: Mapping[str, Scalar]) -> None:
         super().check_settings(settings)
         for name in settings:
-            if name in self.setting_specs() and name in ("connection", "port"):
+            if name in ("connection", "port"):
                 raise BadInput(f"{self.id}: {self.family}.{name}: the URL says how to connect", f"leave {name} out")
+            if name not in self.demandable:
+                why = "a server by URL does not tell it, so that nobody could say whether it holds"
+                raise BadInput(f"{self.id}: {self.family}.{name}: {why}", f"leave {name} out")
 
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
         raise NotImplementedError("a server by URL has no templates: it is adopted as it is")
@@ -94,7 +103,7 @@ class ForeignInstance(Instance):
         self.directory = directory
         self.engine = engine
         self.asked: dict[str, Scalar] = {**engine.demands(durability), **settings}
-        own = filled({n: s for n, s in engine.setting_specs().items() if n in ("isolation", "pipeline")}, settings)
+        own = filled({n: s for n, s in engine.setting_specs().items() if n in OF_SESSIONS}, settings)
         self.session: dict[str, Scalar] = {name: value for name, value in own.items() if value is not None}
         self.asked |= self.session
 
@@ -133,7 +142,7 @@ class ForeignInstance(Instance):
 def others(tables: str) -> str:
     """The first of the tables that are in the way, for a message."""
     names = tables.split(",")
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
 
 
 def held_against(

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from acidtest.errors import BadInput, MachineLacks
+from acidtest.errors import BadInput, MachineLacks, told
 from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 UNFINISHED = ".unfinished-"
@@ -50,5 +50,10 @@ def remove(id: str, say: Callable[[str], None]) -> None:  # noqa: A002
     target = home(id)
     if not target.is_dir():
         raise BadInput(f"{id} is not installed by acidtest")
-    shutil.rmtree(target)
+    try:
+        shutil.rmtree(target)
+    except OSError as error:
+        raise BadInput(
+            f"{id}: could not be removed: {told(error)}", "allow writing there, then remove it again"
+        ) from None
     say(f"removed {target}")

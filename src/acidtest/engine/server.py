@@ -18,6 +18,7 @@ from pathlib import Path
 
 from acidtest.engine.base import Instance, Launcher
 from acidtest.errors import CellFailed, MachineLacks
+from acidtest.files import kernel_text
 from acidtest.journal.models import Scalar
 
 LOOPBACK = "127.0.0.1"
@@ -146,7 +147,7 @@ def _has_open(pid: int, files: Sequence[Path]) -> bool:
                 status = descriptor.stat()
                 if (status.st_dev, status.st_ino) in identities:
                     return True
-        children = [child for of in Path(f"/proc/{pid}/task").glob("*/children") for child in of.read_text().split()]
+        children = [child for of in Path(f"/proc/{pid}/task").glob("*/children") for child in kernel_text(of).split()]
         return any(_has_open(int(child), files) for child in children)
     return False
 

@@ -7,7 +7,7 @@ from acidtest.experiment.models import (
     Level,
 )
 from acidtest.experiment.places import PlaceSpec
-from acidtest.experiment.reader import parse, read
+from acidtest.experiment.reader import complaint, parse, read
 from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "PlaceSpec",
     "Scalar",
     "Size",
+    "complaint",
     "parse",
     "read",
     "size_of",

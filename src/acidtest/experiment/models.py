@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
 from acidtest.experiment.model import Model, Scalar
 from acidtest.experiment.places import PlaceSpec
+from acidtest.keys import Form, Unset
 from acidtest.workload import AnyWorkload, own_keys
 
 
 class Level(Model):
     """One value of a factor. ``set`` holds settings by dotted name; a plain value sets the factor itself."""
 
-    name: str = Field(min_length=1, max_length=80)
-    set: dict[str, Scalar] = Field(default_factory=dict)
+    name: str = Field(min_length=1, max_length=80, description="Tables and the page show the level by this name.")
+    set: dict[str, Scalar] = Field(
+        default_factory=dict,
+        description="The level sets each of these: workload keys, FAMILY.SETTING and place.KEY.",
+    )
 
 
 class ServerSpec(Model):
@@ -37,11 +41,13 @@ class ServerSpec(Model):
 class GrowthSpec(Model):
     """Databases of several sizes, each loaded and measured where it was loaded."""
 
-    sizes: list[str] = Field(min_length=1, description='"9.04 GB", "40 warehouses", "2x memory": of place.memory_mb')
-    load: Literal["incremental", "fresh"] = Field(
-        default="incremental", description="one database that grows, or each size loaded from nothing"
+    sizes: Annotated[list[str], Form('"9.04 GB", "40 warehouses" or "2x memory" (of place.memory_mb)')] = Field(
+        min_length=1, description="Databases are brought to these sizes."
     )
-    statistics: bool = Field(default=True, description="tables and indexes are looked into at each size")
+    load: Literal["incremental", "fresh"] = Field(
+        default="incremental", description="One database grows from size to size, or each size is loaded from nothing."
+    )
+    statistics: bool = Field(default=True, description="Statistics of tables and indexes are taken at each size.")
 
 
 # Version 0.1 wrote these keys of every workload, whichever it was. The digest still has them, so that a journal begun
@@ -56,20 +62,54 @@ KEYS_OF_0_1: Mapping[str, Any] = {
 class Experiment(Model):
     """One experiment. Every factor is listed here, also those with one level."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
-    title: str = ""
-    question: str = ""
-    seed: int = Field(default=1, ge=0, le=2**53)
-    repetitions: int = Field(default=5, ge=1, le=1000)
-    base: dict[str, str] = Field(default_factory=dict)
-    factors: dict[str, list[Level]]
-    exclude: list[dict[str, list[str]]] = Field(default_factory=list)
-    workload: dict[str, AnyWorkload]
-    settings: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
-    place: PlaceSpec = PlaceSpec()
-    growth: GrowthSpec | None = None
-    servers: dict[str, ServerSpec] = Field(default_factory=dict)
-    waive: dict[str, str] = Field(default_factory=dict)  # rule of the audit -> why its findings do not count here
+    name: Annotated[str, Form("lower-case letters, digits, - and _, at most 64")] = Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Journal and reports call the experiment by this name."
+    )
+    title: Annotated[str, Unset("the name")] = Field(default="", description="Tables and the page have this heading.")
+    question: str = Field(default="", description="The page shows this question beneath its heading.")
+    seed: int = Field(
+        default=1,
+        ge=0,
+        le=2**53,
+        description="The rows that are asked for and the order of cells follow from this number.",
+    )
+    repetitions: int = Field(default=5, ge=1, le=1000, description="Each combination of levels is run this often.")
+    base: Annotated[
+        dict[str, str], Form('{ engine = "sqlite", durability = "drive" }'), Unset("the table shows rates alone")
+    ] = Field(
+        default_factory=dict,
+        description="The row with these levels is 100, and the others are compared with it; factors that are not named "
+        "keep each row's own level.",
+    )
+    factors: Annotated[dict[str, list[Level]], Form('[factors] engine = ["sqlite", "firebird-5.0"]'), Unset("none")] = (
+        Field(description="Each key is a factor with the list of its levels, and every combination of levels is run.")
+    )
+    exclude: Annotated[list[dict[str, list[str]]], Form('[[exclude]] engine = "firebird-5.0", durability = "none"')] = (
+        Field(
+            default_factory=list,
+            description="Combinations that have one of the levels listed for each factor of such a table are left out.",
+        )
+    )
+    workload: Annotated[dict[str, AnyWorkload], Form("[workload.tpcc]")] = Field(
+        description="Each table is a workload, called by its kind or, with kind in it, by a name of yours."
+    )
+    settings: Annotated[dict[str, dict[str, Scalar]], Form("[settings.firebird]")] = Field(
+        default_factory=dict, description="Each table has the settings that all engines of a family are run with."
+    )
+    place: Annotated[PlaceSpec, Unset("the directory of --out")] = Field(
+        default=PlaceSpec(), description="The databases live there, on storage that acidtest may make."
+    )
+    growth: Annotated[GrowthSpec | None, Unset("databases of one size")] = Field(
+        default=None, description="Databases of several sizes are loaded, and measured where they were loaded."
+    )
+    servers: Annotated[dict[str, ServerSpec], Form("[servers.mine]")] = Field(
+        default_factory=dict, description="Each table is a server of yours; its name is that of an engine."
+    )
+    waive: Annotated[dict[str, str], Form('[waive] old-build = "the reason"; acidtest audit --rules lists them')] = (
+        Field(
+            default_factory=dict, description="Findings of these rules of the audit are set aside, each for its reason."
+        )
+    )
     # What the user wrote, by its path: ("place", "mount"), ("factors", "engine"). None of it may be without effect.
     # With --quick it is what stands in [quick] alone, for the rest is there for the whole size. Empty of a recorded
     # experiment.

@@ -5,66 +5,130 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from acidtest.experiment.model import Model
+from acidtest.keys import BYTES, KIB, MIB, Form, Unset
 
 
 class PlaceSpec(Model):
     """Where the databases live, and on what storage. What is None stays as the kernel or mkfs has it."""
 
-    kind: Literal["directory", "loop", "device", "raw", "guest", "disk"] = "directory"
-    path: str | None = Field(default=None, description="parent directory; by default the output directory itself")
-    device: str | None = Field(default=None, description="device, raw: the block device; raw without it takes a loop")
-    size_mb: int | None = Field(default=None, ge=16, le=1 << 24, description="of a loop's image, MiB")
-    sparse: bool = Field(default=False, description="a loop's image takes its blocks when they are first written")
-    filesystem: str | None = Field(default=None, description="loop, device: what is made on it")
-    mkfs: str = Field(default="", description="options for mkfs beside ours, as on a command line")
-    mount: str = Field(default="defaults", description="mount options, with commas")
-    block_size: int | None = Field(default=None, ge=512, le=65_536, description="of the file system, bytes")
-    stripe_kb: int | None = Field(default=None, ge=4, le=1 << 20, description="on one disk of the array, KiB")
-    stripe_disks: int = Field(default=1, ge=1, le=1_024, description="that hold data, of the array")
+    kind: Literal["directory", "loop", "device", "raw", "guest", "disk"] = Field(
+        default="directory",
+        description="The place is a directory, or storage that acidtest makes or takes for each cell.",
+    )
+    path: Annotated[str | None, Unset("the directory of --out")] = Field(
+        default=None, description="Databases, images and mount points are made below this directory."
+    )
+    device: Annotated[str | None, Unset("a loop, of kind raw; kind device needs it")] = Field(
+        default=None,
+        description="This block device holds the databases; the command must name it too, with --use-device.",
+    )
+    size_mb: Annotated[int | None, MIB, Unset("512, or twice the database if that is more")] = Field(
+        default=None, ge=16, le=1 << 24, description="The loop, the simulated disk or the guest's disk has this size."
+    )
+    sparse: bool = Field(
+        default=False, description="A loop's image takes its blocks when they are first written, not before the cell."
+    )
+    filesystem: Annotated[str | None, Unset("none; the kinds that take one need it")] = Field(
+        default=None, description="This file system is made and mounted for each cell."
+    )
+    mkfs: Annotated[str, Form("as on a command line")] = Field(
+        default="", description="mkfs is given these options beside acidtest's own."
+    )
+    mount: Annotated[str, Form("options with commas")] = Field(
+        default="defaults", description="The file system is mounted with these options."
+    )
+    block_size: Annotated[int | None, BYTES, Unset("as mkfs has it")] = Field(
+        default=None, ge=512, le=65_536, description="The file system has blocks of this size."
+    )
+    stripe_kb: Annotated[int | None, KIB, Unset("made for no array")] = Field(
+        default=None,
+        ge=4,
+        le=1 << 20,
+        description="The file system is made for an array with a stripe of this size on each disk.",
+    )
+    stripe_disks: int = Field(default=1, ge=1, le=1_024, description="This many disks of the array hold data.")
     disk_failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"] = Field(
-        default="cut", description="disk: what acidtest powercut does to it; a flush that fails is followed by a cut"
+        default="cut",
+        description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut.",
     )
-    disk_states: int = Field(default=200, ge=1, le=1_000_000, description="disk: so many crash states are looked at")
+    disk_states: int = Field(default=200, ge=1, le=1_000_000, description="This many crash states are inspected.")
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
-        default="none", description="disk: what a power cut leaves of the write cache"
+        default="none", description="A power cut leaves this of the simulated disk's write cache."
     )
-    journal: Literal["internal", "external", "none"] = "internal"
-    journal_mb: int | None = Field(default=None, ge=1, le=1 << 16, description="size of the file system's journal, MiB")
-    journal_path: str | None = Field(default=None, description="where an external journal's image lies")
-    scheduler: str | None = Field(default=None, description="of the block queue")
-    scheduler_tunables: str = Field(default="", description='files of queue/iosched: "fifo_batch=8,writes_starved=2"')
-    queue: str = Field(default="", description='other files of the block queue: "nomerges=2,wbt_lat_usec=0"')
-    read_ahead_kb: int | None = Field(default=None, ge=0, le=1 << 20)
-    nr_requests: int | None = Field(default=None, ge=1, le=1 << 20)
-    write_cache: Literal["write back", "write through"] | None = Field(
-        default=None, description="write through: the kernel takes the drive's word for safe and sends no flush"
+    journal: Literal["internal", "external", "none"] = Field(
+        default="internal",
+        description="The file system has its journal inside, on a loop (not beside a simulated disk), or not at all.",
+    )
+    journal_mb: Annotated[int | None, MIB, Unset("as mkfs has it; 128 of an external one")] = Field(
+        default=None, ge=1, le=1 << 16, description="The file system's journal has this size."
+    )
+    journal_path: Annotated[str | None, Unset("where the other images lie")] = Field(
+        default=None, description="The image of an external journal lies below this directory."
+    )
+    scheduler: Annotated[str | None, Form("one of this kernel's"), Unset("as the kernel has it")] = Field(
+        default=None, description="The block queue is given this scheduler."
+    )
+    scheduler_tunables: Annotated[str, Form('as in "fifo_batch=8,writes_starved=2"')] = Field(
+        default="", description="These files of queue/iosched in sysfs are set."
+    )
+    queue: Annotated[str, Form('as in "nomerges=2,wbt_lat_usec=0"')] = Field(
+        default="", description="These other files of the block queue in sysfs are set."
+    )
+    read_ahead_kb: Annotated[int | None, KIB, Unset("as the kernel has it")] = Field(
+        default=None, ge=0, le=1 << 20, description="The kernel reads ahead by up to this much from the block device."
+    )
+    nr_requests: Annotated[int | None, Unset("as the kernel has it")] = Field(
+        default=None, ge=1, le=1 << 20, description="The block queue holds this many requests."
+    )
+    write_cache: Annotated[Literal["write back", "write through"] | None, Unset("as the drive reports it")] = Field(
+        default=None,
+        description='The kernel takes the drive to have such a cache; with "write through" it sends no flushes to it.',
     )
     disk: Literal["none", "rotating", "sata-ssd", "nvme"] = Field(
-        default="none", description="disk: what it takes its time like; none: as fast as this machine"
+        default="none",
+        description='The simulated disk takes as long as such a drive; with "none" as long as this machine.',
     )
-    disk_parameters: str = Field(default="", description='disk: of its timing: "rpm=5400,seek_average_ms=9"')
-    disk_cache_mb: int = Field(
-        default=32, ge=0, le=1 << 16, description="disk: volatile write cache, MiB; 0: it is off"
+    disk_parameters: Annotated[str, Form('as in "rpm=5400,seek_average_ms=9"')] = Field(
+        default="", description="These parameters of the simulated disk's timing differ from those of its kind."
     )
-    disk_sector: Literal[512, 4096] = Field(default=4096, description="disk: written whole or not at all, bytes")
-    disk_faults: str = Field(default="", description='disk: with commas: "lie-about-flush, tear every 3rd"')
-    disk_medium: Literal["memory", "file"] = Field(default="memory", description="disk: where its content lies")
-    guest_memory_mb: int = Field(default=1024, ge=256, le=1 << 20, description="guest: its memory, MiB")
-    guest_cpus: int = Field(default=2, ge=1, le=256, description="guest: its processors")
+    disk_cache_mb: Annotated[int, MIB] = Field(
+        default=32,
+        ge=0,
+        le=1 << 16,
+        description="The simulated disk has a volatile write cache of this size; 0 is off.",
+    )
+    disk_sector: Annotated[Literal[512, 4096], BYTES] = Field(
+        default=4096,
+        description="When power fails the simulated disk has written each sector of this size whole, or not.",
+    )
+    disk_faults: Annotated[str, Form('as in "lie-about-flush, tear every 3rd"')] = Field(
+        default="", description="The simulated disk does these things wrong."
+    )
+    disk_medium: Literal["memory", "file"] = Field(
+        default="memory", description="The content of the simulated disk lies in memory, or in a file below path."
+    )
+    guest_memory_mb: Annotated[int, MIB] = Field(
+        default=1024, ge=256, le=1 << 20, description="The guest has this much memory."
+    )
+    guest_cpus: int = Field(default=2, ge=1, le=256, description="The guest has this many processors.")
     guest_accelerator: Literal["tcg", "kvm"] = Field(
-        default="tcg", description="guest: tcg emulates the processor in software, kvm does not"
+        default="tcg", description="The guest's processor is emulated in software (tcg), or is the machine's own (kvm)."
     )
-    memory_mb: int | None = Field(default=None, ge=4, le=1 << 24, description="limit of the engine and what it caches")
+    memory_mb: Annotated[int | None, MIB, Unset("no limit")] = Field(
+        default=None, ge=4, le=1 << 24, description="The engine and all that it caches get no more memory than this."
+    )
     start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
-        default="as-left", description="the database's pages in the file cache when the run begins"
+        default="as-left",
+        description="The run begins with what is left of the database in the file cache (with a limit: nothing), with "
+        "nothing, with all of it, or with the whole machine's file cache empty.",
     )
     access: Literal["as-engine", "normal", "random", "sequential"] = Field(
-        default="as-engine", description="the hint on the engine's open database files, see posix_fadvise(2)"
+        default="as-engine", description="The engine's open database files get this hint of posix_fadvise(2)."
     )
 
 
@@ -88,7 +152,14 @@ KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     "device": _ANYWHERE | {"device"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
     "raw": _ANYWHERE | {"device"} | _IMAGES | _QUEUES | OF_MEMORY,
     "guest": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _QUEUES | _GUESTS,
-    "disk": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | _DISKS | OF_MEMORY | OF_CUTS,
+    "disk": _ANYWHERE
+    | {"size_mb"}
+    | _FILE_SYSTEMS
+    | (_JOURNALS - {"journal_path"})
+    | _QUEUES
+    | _DISKS
+    | OF_MEMORY
+    | OF_CUTS,
 }
 RAW = "raw"  # in place of a file system, where a guest's disk or a simulated one has none
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pydantic import SecretStr, ValidationError
@@ -14,24 +16,26 @@ from pydantic_core import ErrorDetails
 from acidtest import families
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.experiment.models import Experiment, GrowthSpec
+from acidtest.experiment.names import EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
+from acidtest.experiment.reading import Reading, cut, shown
 from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.experiment.written import TOP_KEYS, LevelForm, ServerForm, keys_in
 from acidtest.families import FAMILIES, SERVERS
+from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import SIZE
 from acidtest.workload import BY_KIND, KINDS, PARAMETERS, GrowingWorkload, growing, kinds_with
 
-TOP_KEYS = (
-    "name", "title", "question", "seed", "repetitions", "base", "engine", "durability",
-    "factors", "exclude", "workload", "settings", "place", "growth", "servers", "waive",
-    "quick",
-)  # fmt: skip
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
 EXTENTS = ("duration_s", "count")  # a workload has one of them
 ALWAYS_FACTORS = ("workload", "engine", "durability")
+EXAMPLES = {"engine": ('"sqlite"', '["sqlite", "firebird-5.0"]'), "durability": ('"drive"', '["os", "drive"]')}
+STAND_IN = "unnamed"  # in place of a name that cannot be, so that the rest is looked at
 
 
-def read(path: Path, *, quick: bool = False) -> Experiment:
-    """Read and validate ``path``. With ``quick``, the file's ``[quick]`` table is laid over it."""
+def read(path: Path, *, quick: bool = False, problems: Problems | None = None) -> Experiment:
+    """Read and validate ``path``, as ``parse`` does. With ``quick``, the file's ``[quick]`` table is laid over it."""
+    refuse_foreign_bytes(path)
     try:
         text = path.read_bytes().decode()
     except FileNotFoundError:
@@ -42,26 +46,34 @@ def read(path: Path, *, quick: bool = False) -> Experiment:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: not UTF-8 text (byte {error.start})", "save it as UTF-8") from None
-    return parse(text, str(path), quick=quick)
+    return parse(text, str(path), quick=quick, problems=problems)
 
 
-def parse(text: str, where: str, *, quick: bool = False) -> Experiment:
-    """Validate the TOML ``text``; ``where`` stands for the file in errors."""
+def parse(text: str, where: str, *, quick: bool = False, problems: Problems | None = None) -> Experiment:
+    """Validate the TOML ``text``; ``where`` stands for the file in errors.
+
+    Raises BadInput with everything that is wrong. With ``problems`` that is added there instead, and the experiment is
+    what is sound of the text, so that more of it can be looked at; raised is only what leaves nothing to look at.
+    """
+    reading = Reading(where, Problems() if problems is None else problems)
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{where}: not TOML: {error}", "mend that line") from None
-    _known_keys(where, "", written, TOP_KEYS)
+        raise reading.bad(f"not TOML: {error}", "mend that line") from None
+    written = reading.known_keys("", written, TOP_KEYS)
     small = written.pop("quick", None)
     if quick:
-        if small is None:
-            raise BadInput(f"{where}: has no small size", "leave out --quick, or add a [quick] table")
         if not isinstance(small, dict):
-            raise BadInput(f"{where}: quick: found {_shown(small)}, must be a table")
-        _known_keys(where, "quick", small, [k for k in TOP_KEYS if k != "quick"])
+            found = "has no small size" if small is None else f"quick: found {shown(small)}, must be a table"
+            reading.refuse(found, "leave out --quick, or add a [quick] table")
+            raise reading.problems.together()
+        small = reading.known_keys("quick", small, [k for k in TOP_KEYS if k != "quick"])
         written = _overlay(written, small)
     given = _given(small if quick else written)
-    return _validate(where, _normalise(where, written) | {"given": given})
+    experiment = _validate(reading, _normalise(reading, written), given)
+    if problems is None:
+        reading.problems.check()
+    return experiment
 
 
 def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
@@ -94,106 +106,173 @@ def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _normalise(where: str, written: dict[str, Any]) -> dict[str, Any]:
-    """The short forms of the file become the long forms of the model."""
-    plain, problems = dict(written), Problems()
-    workloads = _table(where, "workload", plain.get("workload", {}))
-    if not workloads:
-        raise BadInput(f"{where}: no workload", f"add a table [workload.{KINDS[0]}]")
-    for name, parameters in workloads.items():
-        with problems.gather():
-            workloads[name] = _workload(where, f"workload.{name}", name, parameters)
-    plain["workload"] = workloads
-    with problems.gather():
-        settings = _table(where, "settings", plain.get("settings", {}))
-        _known_keys(where, "settings", settings, tuple(FAMILIES))
-        for family, table in settings.items():
-            _table(where, f"settings.{family}", table)
-    with problems.gather():
-        _known_keys(where, "place", _table(where, "place", plain.get("place", {})), PLACE_KEYS)
-    servers: dict[str, Any] = {}
-    with problems.gather():
-        for name, table in _table(where, "servers", plain.get("servers", {})).items():
-            with problems.gather():
-                servers[name] = _server(where, f"servers.{name}", _table(where, f"servers.{name}", table))
-    plain["servers"] = servers
-    plain["factors"] = _factors(where, plain, workloads, problems)
-    problems.check()
+def _normalise(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+    """The short forms of the file become the long forms of the model, of what is sound in it."""
+    plain = dict(written)
+    plain["workload"] = _workloads(reading, written)
+    plain["settings"] = _settings(reading, written)
+    plain["place"] = {}
+    with reading.gather():
+        place = reading.table("place", written.get("place", {}))
+        plain["place"] = reading.known_keys("place", place, PLACE_KEYS)
+    plain["servers"] = _servers(reading, written)
+    plain["factors"] = _factors(reading, plain, written)
     if "growth" in plain:
-        sizes = _growth(where, plain)
-        plain["factors"][SIZE] = [{"name": size, "set": {}} for size in sizes]
-    with problems.gather():
-        plain["exclude"] = _excludes(where, plain.get("exclude", []), plain["factors"])
-    with problems.gather():
-        plain["base"] = _base(where, plain.get("base", {}), plain["factors"])
-    problems.check()
+        with reading.gather(SIZE):
+            _growth(reading, plain)
+        if SIZE in reading.broken:
+            del plain["growth"]
+            plain["factors"].pop(SIZE, None)
+    plain["exclude"] = _excludes(reading, plain.get("exclude", []), plain["factors"])
+    plain["base"] = _base(reading, plain.get("base", {}), plain["factors"])
     if "growth" in plain:
-        plain["base"].setdefault(SIZE, sizes[0])
+        plain["base"].setdefault(SIZE, plain["growth"]["sizes"][0])
     return plain
 
 
-def _workload(where: str, key: str, name: str, parameters: Any) -> dict[str, Any]:
+def _keys(table: Any) -> set[str]:
+    """Of what should be a table."""
+    return set(table) if isinstance(table, dict) else set()
+
+
+def _workloads(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+    """By name. A table that is none stands in as one of the first kind, for others may name it."""
+    tables: dict[str, Any] = {}
+    with reading.gather():
+        tables = reading.table("workload", written.get("workload", {}))
+        if not tables and "workload" not in reading.meant:
+            reading.refuse("no workload", f"add a table [workload.{KINDS[0]}]")
+    if not tables:
+        raise reading.problems.together()
+    workloads: dict[str, Any] = {}
+    for name, parameters in tables.items():
+        if not reading.check_name(f"workload.{cut(name)}", name, SHOWN):
+            continue
+        workloads[name] = {"kind": KINDS[0], "count": 1}
+        with reading.gather():
+            workloads[name] = _workload(reading, f"workload.{cut(name)}", name, parameters)
+    return workloads
+
+
+def _workload(reading: Reading, key: str, name: str, parameters: Any) -> dict[str, Any]:
     """The keys of one workload, its kind among them."""
-    table = _table(where, key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload")
+    table = reading.table(key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload")
     kind = table.setdefault("kind", name)
     if kind not in KINDS:
-        raise BadInput(f"{where}: {not_among(f'{key}: workload', str(kind), KINDS)}")
-    _workload_keys(where, key, str(kind), table)
+        raise reading.bad(not_among(f"{key}: workload", cut(str(kind)), KINDS))
+    table = _workload_keys(reading, key, str(kind), table)
     _extent_overlay(table)
     return table
 
 
-def _factors(where: str, plain: dict[str, Any], workloads: dict[str, Any], problems: Problems) -> dict[str, Any]:
+def _workload_keys(reading: Reading, key: str, kind: str, table: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the keys that this kind of workload does not have, and say which ones do."""
+    own = tuple(BY_KIND[kind].model_fields)
+    for name in table:
+        if name not in own and (others := kinds_with(name)):
+            has = f"{name} is a key of {', '.join(others)}, and this workload is {kind}"
+            reading.refuse(f"{key}: {has}", f'leave it out, or write kind = "{others[0]}"')
+    rest = {name: value for name, value in table.items() if name in own or not kinds_with(name)}
+    return reading.known_keys(key, rest, own)
+
+
+def _extent_overlay(table: dict[str, Any]) -> None:
+    # A [quick] table that shortens a run by the other measure replaces it: 0 means "not this one".
+    for key in EXTENTS:
+        if table.get(key) == 0 and any(table.get(other) for other in EXTENTS if other != key):
+            del table[key]
+
+
+def _settings(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    with reading.gather():
+        given = reading.table("settings", written.get("settings", {}))
+        for name in _keys(written.get("servers")) & given.keys() - FAMILIES.keys():
+            reading.refuse(
+                f"settings.{cut(name)}: settings are named after a family of engines, and {cut(name)} is a server",
+                f"write {' or '.join(f'[settings.{family}]' for family in SERVERS)}, after the scheme of its URL",
+            )
+            del given[name]
+        for family, table in reading.known_keys("settings", given, tuple(FAMILIES)).items():
+            with reading.gather():
+                settings[family] = _single(reading, family, reading.table(f"settings.{family}", table))
+    return settings
+
+
+def _single(reading: Reading, family: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of ``values`` that are what a setting can be."""
+    single = {name: value for name, value in values.items() if isinstance(value, str | int | float | bool)}
+    for name in values.keys() - single.keys():
+        reading.refuse(f"settings.{family}.{cut(name)}: found {shown(values[name])}, must be a single value")
+    return single
+
+
+def _factors(reading: Reading, plain: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     """The levels of every factor; those that are fixed at the top of the file are factors of one level."""
-    given = _table(where, "factors", plain.get("factors", {}))
+    given: dict[str, Any] = {}
+    with reading.gather():
+        given = reading.table("factors", plain.get("factors", {}))
     factors: dict[str, Any] = {}
     for name in ALWAYS_FACTORS:
         fixed = plain.pop(name, None) if name != "workload" else None
         if name in given and fixed is not None:
-            problems.add(
-                BadInput(f"{where}: {name} is both fixed and a factor", f"keep one: {name} = ... or factors.{name}")
-            )
-        elif name in given:
+            reading.refuse(f"{name} is both fixed and a factor", f"keep one: {name} = ... or factors.{name}")
+            reading.broken.add(name)
+        if name in given:
             factors[name] = given[name]
         elif fixed is not None:
             factors[name] = [fixed]
         elif name == "workload":
-            factors[name] = list(workloads)
-        else:
-            problems.add(BadInput(f"{where}: no {name}", f'add {name} = "..." or a factor of that name'))
+            factors[name] = list(written["workload"])
+        elif not reading.meant & {name, f"factors.{name}"}:
+            one, several = EXAMPLES[name]
+            remedy = f"write {name} = {one} above the first table, or {name} = {several} under [factors]"
+            reading.refuse(f"no {name}", remedy)
     factors.update({name: levels for name, levels in given.items() if name not in factors})
+    servers = _keys(written.get("servers"))
+    named = _Named(plain["workload"].keys(), servers)
     by_factor: dict[str, Any] = {}
     for name, levels in factors.items():
-        with problems.gather():
-            by_factor[name] = _levels(where, name, levels, workloads)
-    return by_factor
+        with reading.gather(name):
+            reading.check_name(f"factors.{cut(name)}", name, SHOWN)
+            by_factor[name] = _levels(reading, name, levels, named)
+    if unread := servers - plain["servers"].keys():
+        # Something is amiss with these servers: what is asked of them is not looked at.
+        reading.broken.add("engine")
+        by_factor["engine"] = [one for one in by_factor.get("engine", []) if one["set"].get("engine") not in unread]
+    if not all(by_factor.get(name) for name in ALWAYS_FACTORS):
+        raise reading.problems.together()
+    return {name: levels for name, levels in by_factor.items() if levels}
 
 
-def _growth(where: str, plain: dict[str, Any]) -> list[str]:
-    """The sizes, once they and what stands beside them are such that databases can grow to them."""
-    table = _table(where, "growth", plain["growth"])
-    _known_keys(where, "growth", table, tuple(GrowthSpec.model_fields))
+def _growth(reading: Reading, plain: dict[str, Any]) -> None:
+    """Make the sizes a factor, once they and what stands beside them are such that databases can grow to them."""
+    table = reading.table("growth", plain["growth"])
+    plain["growth"] = table = reading.known_keys("growth", table, tuple(GrowthSpec.model_fields))
     texts = table.get("sizes")
+    if texts is None and "growth.sizes" in reading.meant:
+        return
     if not isinstance(texts, list) or not texts or not all(isinstance(size, str) for size in texts):
-        raise BadInput(f"{where}: growth.sizes: found {_shown(texts)}, must be a list of texts", '["1 GB", "2 GB"]')
+        raise reading.bad(f"growth.sizes: found {shown(texts)}, must be a list of texts", '["1 GB", "2 GB"]')
     sets = {target: None for levels in plain["factors"].values() for level in levels for target in level["set"]}
     if SIZE in plain["factors"]:
-        raise BadInput(f"{where}: factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
+        reading.refuse(f"factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
     for name, workload in plain["workload"].items():
         spec_kind = workload["kind"]
         spec = BY_KIND[spec_kind]
         if not issubclass(spec, GrowingWorkload):
-            raise BadInput(
-                f"{where}: workload.{name}: databases grow under {', '.join(growing())}, and this is {spec_kind}",
+            reading.refuse(
+                f"workload.{name}: databases grow under {', '.join(growing())}, and this is {spec_kind}",
                 "leave the workload out, or leave [growth] out",
             )
+            continue
         unit = spec.UNIT_OF_SIZE
         if unit in workload or unit in sets:
-            raise BadInput(f"{where}: {unit}: growth.sizes say how many there are", f"leave {unit} out")
+            reading.refuse(f"{unit}: growth.sizes say how many there are", f"leave {unit} out")
         for key, value in spec.GROWN_DEFAULTS.items():
             workload.setdefault(key, value)
     given = [level["set"].get("place.memory_mb") for levels in plain["factors"].values() for level in levels]
-    given.append(plain.get("place", {}).get("memory_mb"))
+    given.append(plain["place"].get("memory_mb"))
     memories: list[int | None] = [memory for memory in given if isinstance(memory, int)]
     memories = memories or [None]
     try:
@@ -203,35 +282,54 @@ def _growth(where: str, plain: dict[str, Any]) -> list[str]:
         if table.get("load") != "fresh":
             check_ascending(sizes, memories)
     except BadInput as error:
-        raise BadInput(f"{where}: {error.message}", error.remedy) from None
-    if twice := next((size for size in texts if texts.count(size) > 1), None):
-        raise BadInput(f'{where}: growth.sizes: "{twice}" stands twice', "leave one out")
-    return texts
+        raise reading.bad(error.message, error.remedy) from None
+    if twice := next((size for size, count in Counter(texts).items() if count > 1), None):
+        raise reading.bad(f'growth.sizes: "{twice}" stands twice', "leave one out")
+    plain["factors"][SIZE] = [{"name": size, "set": {}} for size in texts]
 
 
-def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
-    """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``."""
-    _known_keys(where, key, table, ("url", "schema"))
+def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+    """By name, those that are sound."""
+    servers: dict[str, Any] = {}
+    with reading.gather():
+        for name, table in reading.table("servers", written.get("servers", {})).items():
+            with reading.gather():
+                if not reading.check_name(f"servers.{cut(name)}", name, SHOWN):
+                    continue
+                if server := _server(reading, f"servers.{cut(name)}", name, table):
+                    servers[name] = server
+    return servers
+
+
+def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any] | None:
+    """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``.
+
+    None where the URL seems to stand under a key that is not known.
+    """
+    table = reading.known_keys(key, reading.table(key, given), keys_in(ServerForm))
     form = f"write it as {' or '.join(f'{scheme}://USER@HOST:PORT/DATABASE' for scheme in SERVERS)}"
     if not isinstance(table.get("url"), str):
-        raise BadInput(f"{where}: {key}: has no url", form)
+        if "url" not in table and f"{key}.url" in reading.meant:
+            return None
+        raise reading.bad(f"{key}: has no url", form)
     try:
         url = urlsplit(table["url"])
         port = url.port
     except ValueError as error:
-        raise BadInput(f"{where}: {key}.url: is no URL: {error}", form) from None
+        raise reading.bad(f"{key}.url: is no URL: {error}", form) from None
     family = families.of_word(url.scheme)
     if family is None or family.server_port is None:
-        raise BadInput(f"{where}: {not_among(f'{key}.url: scheme', url.scheme, SERVERS)}", form)
+        raise reading.bad(not_among(f"{key}.url: scheme", url.scheme, SERVERS), form)
     database = unquote(url.path.strip("/"))
-    host = _host_of(f"{where}: {key}.url", url)
+    host = _host_of(f"{reading.where}: {key}.url", url)
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
-            raise BadInput(f"{where}: {key}.url: names no {what}", form)
+            raise reading.bad(f"{key}.url: names no {what}", form)
     if not family.server_schemas and "schema" in table:
         why = f"{family.products[0].title} has none: the URL's database is where tables go"
-        raise BadInput(f"{where}: {key}.schema: {why}", "leave it out")
-    name = key.partition(".")[2]
+        raise reading.bad(f"{key}.schema: {why}", "leave it out")
+    if isinstance(schema := table.get("schema"), str):
+        reading.check_name(f"{key}.schema", schema, SCHEMA)
     password = unquote(url.password) if url.password else os.environ.get(f"ACIDTEST_PASSWORD_{name.upper()}")
     return {
         "family": family.name,
@@ -240,7 +338,7 @@ def _server(where: str, key: str, table: dict[str, Any]) -> dict[str, Any]:
         "user": unquote(url.username or ""),
         "password": SecretStr(password) if password is not None else None,
         "database": database,
-        "schema_name": table.get("schema"),
+        "schema_name": None if isinstance(schema, str) and SCHEMA.complaint(schema) else schema,
     }
 
 
@@ -269,77 +367,94 @@ def _host_of(where: str, url: SplitResult) -> str:
     return parameters.get("host", [url.hostname or ""])[0]
 
 
-def _extent_overlay(table: dict[str, Any]) -> None:
-    # A [quick] table that shortens a run by the other measure replaces it: 0 means "not this one".
-    for key in EXTENTS:
-        if table.get(key) == 0 and any(table.get(other) for other in EXTENTS if other != key):
-            del table[key]
+class _Named(NamedTuple):
+    """What levels may refer to."""
+
+    workloads: Collection[str]
+    servers: Collection[str]
 
 
-def _levels(where: str, factor: str, levels: Any, workloads: dict[str, Any]) -> list[dict[str, Any]]:
-    key = f"factors.{factor}"
+def _levels(reading: Reading, factor: str, levels: Any, named: _Named) -> list[dict[str, Any]]:
+    """Those levels that are sound, each with its name and what it sets."""
+    key = f"factors.{cut(factor)}"
     if not isinstance(levels, list) or not levels:
-        raise BadInput(f"{where}: {key}: found {_shown(levels)}, must be a list of at least one level")
-    dotted = "." in factor
-    if dotted:
-        _settable(where, key, factor)
-    known = factor in ALWAYS_FACTORS or factor in PARAMETERS or dotted
+        raise reading.bad(f"{key}: found {shown(levels)}, must be a list of at least one level")
+    if "." in factor:
+        _settable(reading, key, factor, named)
     result: list[dict[str, Any]] = []
     for position, level in enumerate(levels, start=1):
-        at = f"{key}, level {position}"
-        if isinstance(level, dict):
-            _known_keys(where, at, level, ("name", "set", "value"))
-            if not isinstance(level.get("name"), str) or not level["name"]:
-                raise BadInput(f"{where}: {at}: a level written as a table needs a name", 'write { name = "...", ... }')
-            settings = dict(_flat(_table(where, f"{at}.set", level.get("set", {}))))
-            if "value" in level:
-                if not known:
-                    raise _unknown_factor(where, factor)
-                settings[factor] = level["value"]
-            elif known and factor not in settings:
-                raise BadInput(f"{where}: {at}: has a name but no value", "write { name = ..., value = ... }")
-            name = level["name"]
-        else:
+        if isinstance(level, str) and level in reading.misnamed:
+            reading.broken.add(factor)
+            continue
+        with reading.gather():
+            result.append(_level(reading, factor, f"{key}, level {position}", level, named))
+    for name, count in Counter(level["name"] for level in result).items():
+        if count > 1:
+            reading.refuse(f'{key}: level "{cut(name)}" stands twice', "name each level differently")
+    return list({level["name"]: level for level in result}.values())
+
+
+def _level(reading: Reading, factor: str, at: str, level: Any, named: _Named) -> dict[str, Any]:
+    """One level, with its name and what it sets."""
+    known = factor in ALWAYS_FACTORS or factor in PARAMETERS or "." in factor
+    if isinstance(level, dict):
+        level = reading.known_keys(at, level, keys_in(LevelForm))
+        if not isinstance(level.get("name"), str) or not level["name"]:
+            raise reading.bad(f"{at}: a level written as a table needs a name", 'write { name = "...", ... }')
+        settings = dict(_flat(reading.table(f"{at}.set", level.get("set", {}))))
+        if "value" in level:
             if not known:
-                raise _unknown_factor(where, factor)
-            name, settings = _shown(level) if not isinstance(level, str) else level, {factor: level}
-        for target, value in settings.items():
-            _settable(where, at, target)
-            if not isinstance(value, str | int | float | bool):
-                raise BadInput(f"{where}: {at}: {target}: found {_shown(value)}, must be a single value")
-        if "workload" in settings and settings["workload"] not in workloads:
-            raise BadInput(
-                f"{where}: {not_among(f'{at}: workload', str(settings['workload']), workloads)}",
-                f"add a table [workload.{settings['workload']}] or mend the name",
-            )
-        result.append({"name": name, "set": settings})
-    names = [level["name"] for level in result]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput(f'{where}: {key}: level "{twice}" stands twice', "name each level differently")
-    return result
+                raise _unknown_factor(reading, factor)
+            settings[factor] = level["value"]
+        elif known and factor not in settings:
+            raise reading.bad(f"{at}: has a name but no value", "write { name = ..., value = ... }")
+        name, remedy = level["name"], ""
+    else:
+        if not known:
+            raise _unknown_factor(reading, factor)
+        name, settings = level if isinstance(level, str) else shown(level), {factor: level}
+        remedy = 'give the level a name: { name = "...", value = ... }'
+    for target, value in settings.items():
+        _settable(reading, at, target, named)
+        if not isinstance(value, str | int | float | bool):
+            raise reading.bad(f"{at}: {target}: found {shown(value)}, must be a single value")
+    if "workload" in settings and settings["workload"] not in named.workloads:
+        asked = cut(str(settings["workload"]))
+        raise reading.bad(
+            not_among(f"{at}: workload", asked, named.workloads), f"add a table [workload.{asked}] or mend the name"
+        )
+    if wrong := SHOWN.complaint(name):
+        raise reading.bad(f"{at}: found {shown(name)}, {wrong}", remedy)
+    return {"name": name, "set": settings}
 
 
-def _unknown_factor(where: str, factor: str) -> BadInput:
+def _unknown_factor(reading: Reading, factor: str) -> BadInput:
     allowed = (*ALWAYS_FACTORS, *PARAMETERS)
     near = nearest(factor, allowed)
     meant = f' (did you mean "{near}"?)' if near else ""
-    return BadInput(
-        f"{where}: factors.{factor}: no such factor{meant}; allowed: {', '.join(allowed)}, FAMILY.SETTING or place.KEY",
+    if near:
+        reading.meant.add(f"factors.{near}")
+    return reading.bad(
+        f"factors.{cut(factor)}: no such factor{meant}; allowed: {', '.join(allowed)}, FAMILY.SETTING or place.KEY",
         'for a factor with a name of your own write its levels as { name = "...", set = { ... } }',
     )
 
 
-def _settable(where: str, at: str, target: str) -> None:
+def _settable(reading: Reading, at: str, target: str, named: _Named) -> None:
     owner, _, setting = target.partition(".")
     if setting and owner == "place":
         if setting not in PLACE_KEYS:
-            raise BadInput(f"{where}: {not_among(f'{at}: place', setting, PLACE_KEYS)}")
+            raise reading.bad(not_among(f"{at}: place", cut(setting), PLACE_KEYS))
     elif setting:
+        if owner not in FAMILIES and owner in named.servers:
+            raise reading.bad(
+                f"{at}: {cut(target)}: settings are named after a family of engines, and {cut(owner)} is a server",
+                f"write {' or '.join(f'{family}.{cut(setting)}' for family in SERVERS)}, after the scheme of its URL",
+            )
         if owner not in FAMILIES:
-            raise BadInput(f"{where}: {not_among(f'{at}: engine family', owner, (*FAMILIES, 'place'))}")
+            raise reading.bad(not_among(f"{at}: engine family", cut(owner), (*FAMILIES, "place")))
     elif target not in ALWAYS_FACTORS and target not in PARAMETERS:
-        raise BadInput(f"{where}: {not_among(f'{at}: setting', target, (*ALWAYS_FACTORS, *PARAMETERS))}")
+        raise reading.bad(not_among(f"{at}: setting", cut(target), (*ALWAYS_FACTORS, *PARAMETERS)))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -350,103 +465,124 @@ def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
-def _excludes(where: str, excludes: Any, factors: dict[str, list[dict[str, Any]]]) -> list[dict[str, list[str]]]:
+Names = Mapping[str, Collection[str]]  # of each factor's levels, in their order
+
+
+def _names(factors: dict[str, list[dict[str, Any]]]) -> Names:
+    return {factor: dict.fromkeys(level["name"] for level in levels) for factor, levels in factors.items()}
+
+
+def _excludes(reading: Reading, excludes: Any, factors: dict[str, list[dict[str, Any]]]) -> list[dict[str, list[str]]]:
     if not isinstance(excludes, list):
-        raise BadInput(f"{where}: exclude: found {_shown(excludes)}, must be [[exclude]] tables")
+        reading.refuse(f"exclude: found {shown(excludes)}, must be [[exclude]] tables")
+        return []
+    names = _names(factors)
     result = []
     for position, entry in enumerate(excludes, start=1):
-        table = _table(where, f"exclude {position}", entry)
-        if not table:
-            raise BadInput(f"{where}: exclude {position}: is empty", "name the factors and levels to leave out")
-        result.append(
-            {
-                factor: [_level_name(where, f"exclude {position}", factor, one, factors) for one in _listed(levels)]
-                for factor, levels in _flat(table)
-            }
-        )
+        with reading.gather():
+            if (found := _exclude(reading, f"exclude {position}", entry, names)) is not None:
+                result.append(found)
     return result
 
 
-def _base(where: str, base: Any, factors: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+def _exclude(reading: Reading, at: str, entry: Any, names: Names) -> dict[str, list[str]] | None:
+    """One entry; None where it is about something that is broken, or cannot be as it is."""
+    table = reading.table(at, entry)
+    if not table:
+        raise reading.bad(f"{at}: is empty", "name the factors and levels to leave out")
+    named = {factor: _listed(levels) for factor, levels in _flat(table)}
+    if named.keys() & reading.broken:
+        return None
+    found = {factor: _level_names(reading, at, factor, levels, names) for factor, levels in named.items()}
+    return found if all(len(found[factor]) == len(levels) for factor, levels in named.items()) else None
+
+
+def _base(reading: Reading, base: Any, factors: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    names = _names(factors)
+    named: list[tuple[str, Any]] = []
+    with reading.gather():
+        named = _flat(reading.table("base", base))
     return {
-        factor: _level_name(where, "base", factor, level, factors)
-        for factor, level in _flat(_table(where, "base", base))
+        factor: name
+        for factor, level in named
+        if factor not in reading.broken
+        for name in _level_names(reading, "base", factor, [level], names)
     }
 
 
-def _level_name(where: str, at: str, factor: str, level: Any, factors: dict[str, list[dict[str, Any]]]) -> str:
-    if factor not in factors:
-        raise BadInput(f"{where}: {not_among(f'{at}: factor', factor, factors)}")
-    names = [known["name"] for known in factors[factor]]
-    name = level if isinstance(level, str) else _shown(level)
-    if name not in names:
-        raise BadInput(f"{where}: {not_among(f'{at}: {factor}', name, names)}")
-    return name
+def _level_names(reading: Reading, at: str, factor: str, levels: list[Any], names: Names) -> list[str]:
+    """The names of those levels that there are."""
+    if factor not in names:
+        reading.refuse(not_among(f"{at}: factor", cut(factor), names))
+        return []
+    asked = [level if isinstance(level, str) else shown(level) for level in levels]
+    for name in asked:
+        if name not in names[factor]:
+            reading.refuse(not_among(f"{at}: {factor}", cut(name), names[factor]))
+    return [name for name in asked if name in names[factor]]
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _table(where: str, key: str, value: Any, hint: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadInput(f"{where}: {key}: found {_shown(value)}, must be a table", hint)
-    return dict(value)
-
-
-def _known_keys(where: str, prefix: str, table: dict[str, Any], allowed: tuple[str, ...] | list[str]) -> None:
-    problems = Problems()
-    for key in table:
-        if key not in allowed:
-            at = f"{prefix}: key" if prefix else "key"
-            problems.add(BadInput(f"{where}: {not_among(at, key, allowed)}"))
-    problems.check()
-
-
-def _workload_keys(where: str, key: str, kind: str, table: dict[str, Any]) -> None:
-    """Refuse the keys that this kind of workload does not have, and say which ones do."""
-    problems = Problems()
-    own = tuple(BY_KIND[kind].model_fields)
-    for name in table:
-        if name not in own and (others := kinds_with(name)):
-            has = f"{name} is a key of {', '.join(others)}, and this workload is {kind}"
-            problems.add(BadInput(f"{where}: {key}: {has}", f'leave it out, or write kind = "{others[0]}"'))
-    with problems.gather():
-        _known_keys(where, key, {name: value for name, value in table.items() if not kinds_with(name)}, own)
-    problems.check()
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list" if value else "an empty list"
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _validate(where: str, plain: dict[str, Any]) -> Experiment:
+def _validate(reading: Reading, plain: dict[str, Any], given: frozenset[tuple[str, ...]]) -> Experiment:
+    """The experiment; of what is wrong in it the default. Raises BadInput where that makes no experiment."""
+    if isinstance(name := plain.get("name"), str) and EXPERIMENT.complaint(name):
+        reading.check_name("name", name, EXPERIMENT)
+        plain["name"] = STAND_IN
     try:
-        return Experiment.model_validate(plain, strict=True)
+        return Experiment.model_validate(plain | {"given": given}, strict=True)
     except ValidationError as error:
-        problems = Problems()
-        for one in error.errors():
-            problems.add(BadInput(f"{where}: {_said(one)}"))
-        raise problems.together() from None
+        errors = error.errors()
+    for one in errors:
+        key = ".".join(map(str, _path(one)))
+        if not _only_follows(reading, one, key):
+            reading.refuse(complaint(one, key), f"acidtest help {key}")
+        _drop(plain, one)
+    try:
+        return Experiment.model_validate(plain | {"given": given}, strict=True)
+    except ValidationError:
+        raise reading.problems.together() from None
 
 
-def _said(error: ErrorDetails) -> str:
-    """One of pydantic's findings in our words."""
-    where = error["loc"]
-    if where[0] == "workload":
-        where = (*where[:2], *where[3:])  # pydantic names the kind of a workload after its name
-    key = ".".join(str(part) for part in where)
-    value = _shown(error["input"])
+def _only_follows(reading: Reading, error: ErrorDetails, key: str) -> bool:
+    """Whether something is missing that seems to stand under a key that is not known."""
+    if error["type"] == "value_error":
+        return bool(reading.meant & {f"{key}.{extent}" for extent in EXTENTS})
+    return error["type"] == "missing" and key in reading.meant
+
+
+def _drop(plain: dict[str, Any], error: ErrorDetails) -> None:
+    """Take out of ``plain`` what pydantic complains of."""
+    path = _path(error)
+    if path == ("name",):
+        plain["name"] = STAND_IN
+    elif path[0] == "workload" and len(path) == 2:  # its keys do not go together
+        plain["workload"][path[1]] = {"kind": error["loc"][2], "count": 1}
+    else:
+        table: Any = plain
+        for part in path[:-1]:
+            table = table.get(part) if isinstance(table, dict) else None
+        if isinstance(table, dict):
+            table.pop(path[-1], None)
+
+
+def _path(error: ErrorDetails) -> tuple[int | str, ...]:
+    """Where an error of the whole experiment is: pydantic names the kind of a workload after its name."""
+    at = error["loc"]
+    return (*at[:2], *at[3:]) if at[0] == "workload" else at
+
+
+def complaint(error: ErrorDetails, key: str) -> str:
+    """One of pydantic's findings, which is about ``key``, in our words."""
+    value = shown(error["input"])
     context = error.get("ctx", {})
     match error["type"]:
         case "missing":
-            return f"{key}: is missing; add {key} = ..."
+            *tables, last = key.split(".")
+            at = f"under [{'.'.join(tables)}]" if tables else "above the first table"
+            return f"{key}: is missing; write {last} = … {at}"
         case "greater_than_equal":
             return f"{key}: found {value}, must be at least {context['ge']}"
         case "greater_than":
@@ -459,8 +595,6 @@ def _said(error: ErrorDetails) -> str:
                 str(error["input"]),
                 [w.strip(" '") for w in context["expected"].replace(" or ", ",").split(",")],
             )
-        case "string_pattern_mismatch":
-            return f"{key}: found {value}, must be lower-case letters, digits, - and _"
         case "value_error":
             return f"{key}: {context['error']}"
         case _:

@@ -111,7 +111,9 @@ def loadable(otherwise: Iterable[str] = ()) -> dict[str, Path]:
     libraries: dict[str, Path] = {}
     for ldconfig in ("/sbin/ldconfig", "/usr/sbin/ldconfig"):
         if Path(ldconfig).exists():
-            listed = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False).stdout
+            listed = subprocess.run(
+                [ldconfig, "-p"], capture_output=True, encoding="utf-8", errors="replace", check=False
+            ).stdout
             for line in listed.splitlines():
                 name, arrow, path = line.strip().partition(" => ")
                 if arrow and "x86-64" in name:

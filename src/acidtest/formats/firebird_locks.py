@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 
+from acidtest.words import counted
+
 SRAM_LOCK_MANAGER = 0xFF  # mhb_type
 LHB_VERSION_64 = 0x80 + 18  # mhb_version: PLATFORM_LHB_VERSION of 64 bits, and Firebird 3.0's own number
 VERSION_AT, LENGTH_AT, SCAN_INTERVAL_AT = 4, 140, 156
@@ -26,5 +28,5 @@ def scan_interval_s(raw: bytes) -> int:
         raise NotALockTable(f"type {kind}, version {version}")
     (length,), (seconds,) = struct.unpack_from("<I", raw, LENGTH_AT), struct.unpack_from("<I", raw, SCAN_INTERVAL_AT)
     if length != len(raw):
-        raise NotALockTable(f"length {length} in a file of {len(raw)} bytes")
+        raise NotALockTable(f"length {length:,} in a file of {counted(len(raw), 'byte')}")
     return int(seconds)

@@ -1,1 +1,1 @@
-"""Recordings: models, writer, reader, export. Imports nothing of ours."""
+"""Recordings: models, writer, reader. Imports nothing of ours."""

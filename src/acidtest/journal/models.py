@@ -22,7 +22,7 @@ NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload doe
 class Record(BaseModel):
     """A part of the journal; unknown fields are refused so that a newer format is noticed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Warning(Record):  # noqa: A001 - the word of the design
@@ -326,6 +326,8 @@ class States(Record):
     survived: int
     lost: int
     unknown: int
+    # Of those that lost the ones that show more than missing commits, as ``Cut.damage``; None in older journals.
+    damaged: int | None = None
     per_s: float
     writes: int  # in the log, from the start of the load
     flushes: int
@@ -361,6 +363,8 @@ class Cut(Record):
     states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
     # What each checker answers, by its name. Empty in journals of older versions.
     checks: dict[str, Verdict] = {}
+    # Of lost: what shows more than that the last commits are missing. None in journals of older versions.
+    damage: list[str] | None = None
 
 
 class Recording(Record):
@@ -416,6 +420,21 @@ class Header(Record):
     asked: list[str] = []  # of power cuts: what followed "acidtest powercut", the experiment's file first
 
 
+class DamagedLine(Record):
+    """A line of a journal that is no recording any more: what it held counts as not run."""
+
+    file: str
+    line: int  # 1-based
+    cell: str | None  # whose recording it was, where that can still be read
+    why: str
+
+    @property
+    def told(self) -> str:
+        """One line for the user."""
+        again = f"{self.cell or 'the cell in it'} counts as not run, and the same command runs it again"
+        return f"{self.file}, line {self.line}: damaged ({self.why}): {again}"
+
+
 class Journal(Record):
     """A journal read into memory."""
 
@@ -424,3 +443,4 @@ class Journal(Record):
     recordings: list[Recording]
     lines: dict[str, int] = {}  # cell -> line of its recording
     torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole
+    damaged: list[DamagedLine] = []  # in the order of the file, but for those whose cell was recorded again since

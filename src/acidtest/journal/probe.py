@@ -74,7 +74,7 @@ def write(directory: Path, recording: ProbeRecording) -> Path:
     """Write ``recording`` into the existing ``directory``; it is on the drive when this returns. Raises OSError."""
     path = directory / NAME
     new = path.with_suffix(".new")
-    with new.open("w") as file:
+    with new.open("w", encoding="utf-8") as file:
         file.write(recording.model_dump_json(by_alias=True))
         file.flush()
         os.fsync(file.fileno())

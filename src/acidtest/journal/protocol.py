@@ -16,7 +16,7 @@ PROTOCOL = 2
 class Message(BaseModel):
     """A part of the protocol: unknown fields are refused, values never change once read."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 # ------------------------------------------------------------------------------------------------ lab -> rig

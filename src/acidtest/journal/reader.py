@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.journal.models import FORMAT, Header, Journal, Recording
+from acidtest.journal.models import FORMAT, DamagedLine, Header, Journal, Recording
 
 NAME = "journal.jsonl"
+CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
+TORN = "cut off while it was written"
 CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
 
 
 def read(path: Path) -> Journal:
     """Read the journal file ``path``.
 
-    A last line that a crash cut off is left out and counted in ``torn_bytes``; a broken line anywhere else
-    means that something else wrote to the file, and raises BadInput, as does a missing or newer journal.
+    A damaged line is left out and kept in ``damaged``, so is a last line that a crash cut off, which ``torn_bytes``
+    counts too. Raises BadInput for a missing or newer journal, and for one without a header.
     """
     try:
         raw = path.read_bytes()
@@ -27,23 +30,54 @@ def read(path: Path) -> Journal:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     whole, torn = split_torn(raw)
-    lines = whole.splitlines()
+    lines = whole.split(b"\n")[:-1]
     if not lines:
         raise BadInput(f"{path}: the journal is empty", "its run was stopped before it began; run it again")
     header = _header(path, lines[0])
     recordings: dict[str, Recording] = {}
     at: dict[str, int] = {}
+    damaged: list[DamagedLine] = []
     for number, line in enumerate(lines[1:], start=2):
         try:
             recording = Recording.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise BadInput(f"{path}, line {number}: not a recording ({where}: {first['msg']})") from None
+            damaged.append(_damaged(path, number, line, error))
+            recordings.pop(damaged[-1].cell or "", None)  # an earlier one was run again, and does not count
+            continue
         recordings.pop(recording.cell, None)
         recordings[recording.cell] = recording
         at[recording.cell] = number
-    return Journal(path=str(path), header=header, recordings=list(recordings.values()), lines=at, torn_bytes=torn)
+    if torn:
+        damaged.append(DamagedLine(file=str(path), line=len(lines) + 1, cell=_cell_of(raw[len(whole) :]), why=TORN))
+    return Journal(
+        path=str(path),
+        header=header,
+        recordings=list(recordings.values()),
+        lines={cell: number for cell, number in at.items() if cell in recordings},
+        torn_bytes=torn,
+        damaged=[one for one in damaged if one.cell not in recordings],
+    )
+
+
+def _damaged(path: Path, number: int, line: bytes, error: ValidationError) -> DamagedLine:
+    """What is wrong with a line that is no recording. Raises BadInput where a newer acidtest has written it."""
+    errors = error.errors()
+    where = ".".join(str(part) for part in errors[0]["loc"])
+    if all(one["type"] == "extra_forbidden" for one in errors):
+        raise BadInput(
+            f"{path}, line {number}: has a field that this acidtest does not know ({where})", "use a newer acidtest"
+        )
+    words = ("not JSON",) if errors[0]["type"] == "json_invalid" else ("not a recording", where, errors[0]["msg"])
+    return DamagedLine(file=str(path), line=number, cell=_cell_of(line), why=": ".join(filter(None, words)))
+
+
+def _cell_of(line: bytes) -> str | None:
+    """The cell that a damaged line still names."""
+    found = CELL.search(line)
+    try:
+        return str(json.loads(found[1])) if found else None
+    except ValueError:
+        return None
 
 
 def split_torn(raw: bytes) -> tuple[bytes, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from acidtest.errors import BadInput
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.files import fsync_path
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.journal.reader import CUTS, NAME, read, split_torn
@@ -31,11 +31,40 @@ def _alike(one: Header, other: Header) -> bool:
     )
 
 
+def _refuse_another(journal: Journal, header: Header, directory: Path) -> None:
+    if journal.header.digest != header.digest:
+        raise BadInput(
+            f"{directory}: holds the results of another experiment "
+            f'("{journal.header.experiment.get("name")}", or an earlier text of this one, or its --quick size)',
+            "give another --out, or run the experiment that it was made with",
+        )
+
+
+def held(directory: Path, header: Header, name: str = NAME) -> Journal | None:
+    """The journal in ``directory``, only looked at; None where there is none yet.
+
+    Raises BadInput when it belongs to another experiment, or cannot be read.
+    """
+    path = directory / name
+    try:
+        is_begun = bool(split_torn(path.read_bytes())[0])
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it, or give another --out") from None
+    if not is_begun:
+        return None
+    journal = read(path)
+    _refuse_another(journal, header, directory)
+    return journal
+
+
 class JournalWriter:
     """An open journal. One process at a time: the file is locked while it is open.
 
     Every line reaches the drive (fsync) before ``append`` returns. Opening an existing journal cuts off a torn
-    last line. Raises BadInput when the journal belongs to another experiment or to a running lab.
+    last line; damaged lines before it stay as they are. Raises BadInput when the journal belongs to another experiment
+    or to a running lab.
     """
 
     def __init__(self, directory: Path, header: Header, name: str = NAME) -> None:
@@ -49,7 +78,8 @@ class JournalWriter:
                 f"{directory}: another acidtest is writing here", "wait for it, or give another --out"
             ) from None
         try:
-            self.journal = self._open(header)
+            self._held = self._open(header)
+            self._recordings = {recording.cell: recording for recording in self._held.recordings}
         except BaseException:
             self._file.close()
             raise
@@ -64,23 +94,36 @@ class JournalWriter:
             self._write(header.model_dump_json())
             fsync_path(self.path.parent)
         journal = read(self.path)
-        if journal.header.digest != header.digest:
-            raise BadInput(
-                f"{self.path.parent}: holds the results of another experiment "
-                f'("{journal.header.experiment.get("name")}", or an earlier text of this one, or its --quick size)',
-                "give another --out, or run the experiment that it was made with",
-            )
+        _refuse_another(journal, header, self.path.parent)
         for other in {NAME, CUTS} - {self.path.name}:
             beside = self.path.with_name(other)
             if beside.exists() and not _alike(read(beside).header, header):
                 raise BadInput(f"{beside}: is of another experiment, or another size of it", "give another --out")
         return journal.model_copy(update={"torn_bytes": torn})
 
+    @property
+    def journal(self) -> Journal:
+        """What the file holds, of each cell its last recording."""
+        return self._held.model_copy(update={"recordings": list(self._recordings.values())})
+
     def append(self, recording: Recording) -> None:
-        """Write one recording; it is on the drive when this returns."""
+        """Write one recording; it is on the drive when this returns.
+
+        Raises AcidtestError when the file is not there any more: what is written into it then is lost.
+        """
+        if not self._is_there():
+            raise AcidtestError(
+                f"{self.path}: was removed while the run went on", "run the same command again, which begins anew"
+            )
         self._write(recording.model_dump_json(by_alias=True))
-        kept = [r for r in self.journal.recordings if r.cell != recording.cell]
-        self.journal = self.journal.model_copy(update={"recordings": [*kept, recording]})
+        self._recordings.pop(recording.cell, None)  # the last one comes last, as in the file
+        self._recordings[recording.cell] = recording
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
 
     def _write(self, line: str) -> None:
         self._file.write(line.encode() + b"\n")

@@ -3,7 +3,7 @@
 from acidtest.place.base import Place
 from acidtest.place.device_safety import admit
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import machine_facts, place_facts
+from acidtest.place.facts import drives_mounted, machine_facts, place_facts
 from acidtest.place.guest.place import GuestPlace, Guests
 from acidtest.place.ledger import Ledger, Leftover, leftovers, release_leftovers
 from acidtest.place.making import check, check_machine, image_bytes, make, ready_guests
@@ -18,6 +18,7 @@ __all__ = [
     "admit",
     "check",
     "check_machine",
+    "drives_mounted",
     "image_bytes",
     "leftovers",
     "machine_facts",

@@ -37,9 +37,13 @@ class Place(ABC):
         return sum(map(tree_bytes, paths))
 
     def remove(self, directory: Path) -> None:
-        """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next."""
-        shutil.rmtree(directory)
-        self.settle()
+        """Remove a subdirectory and let the file system settle, so that its clean-up is not measured next.
+
+        One that somebody else has removed already is none to remove.
+        """
+        if directory.exists():
+            shutil.rmtree(directory)
+            self.settle()
 
     def settle(self) -> None:
         """Write back what the place still holds. Other file systems are not waited for: one may have stopped."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from acidtest.errors import CellFailed, MachineLacks
+from acidtest.files import kernel_text
 from acidtest.place.facts import mount_of_type
 from acidtest.place.ledger import Ledger
 
@@ -162,14 +163,14 @@ class Cgroup:
 
     def _limit(self, limit_bytes: int) -> None:
         if self.version == 2:
-            (self.path / "memory.max").write_text(str(limit_bytes))
+            (self.path / "memory.max").write_text(str(limit_bytes), encoding="utf-8")
             if (self.path / "memory.swap.max").exists():
-                (self.path / "memory.swap.max").write_text("0")
+                (self.path / "memory.swap.max").write_text("0", encoding="utf-8")
             return
-        (self.path / "memory.swappiness").write_text("0")
-        (self.path / "memory.limit_in_bytes").write_text(str(limit_bytes))
+        (self.path / "memory.swappiness").write_text("0", encoding="utf-8")
+        (self.path / "memory.limit_in_bytes").write_text(str(limit_bytes), encoding="utf-8")
         if (self.path / "memory.memsw.limit_in_bytes").exists():
-            (self.path / "memory.memsw.limit_in_bytes").write_text(str(limit_bytes))
+            (self.path / "memory.memsw.limit_in_bytes").write_text(str(limit_bytes), encoding="utf-8")
 
     @property
     def limit_bytes(self) -> int | None:
@@ -198,11 +199,11 @@ class Cgroup:
 
     def usage(self) -> Usage:
         """Raises OSError or ValueError when the group cannot be read."""
-        stat = (self.path / "memory.stat").read_text()
+        stat = kernel_text(self.path / "memory.stat")
         if self.version == 1:
-            return usage_v1(stat, int((self.path / "memory.usage_in_bytes").read_text()))
+            return usage_v1(stat, int(kernel_text(self.path / "memory.usage_in_bytes")))
         swap = _read(self.path / "memory.swap.current").strip()
-        return usage_v2(stat, int((self.path / "memory.current").read_text()), int(swap or 0))
+        return usage_v2(stat, int(kernel_text(self.path / "memory.current")), int(swap or 0))
 
     def pressure(self) -> tuple[int, int] | None:
         """The group's own, which v1 does not have."""
@@ -279,7 +280,7 @@ class Launched:
         for pid in pids:
             with contextlib.suppress(OSError):
                 for children in Path(f"/proc/{pid}/task").glob("*/children"):
-                    pids += [int(child) for child in children.read_text().split()]
+                    pids += [int(child) for child in kernel_text(children).split()]
         return pids
 
 
@@ -301,6 +302,6 @@ def _pairs(text: str) -> dict[str, int]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return kernel_text(path)
     except OSError:
         return ""

@@ -81,7 +81,7 @@ class CuttablePlace:
         for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
             output = self._home.path / "output"
             if self._ledger.run(command, output) != 0:
-                end = " / ".join(output.read_text(errors="replace").split("\n")[-4:]).strip(" /")
+                end = " / ".join(output.read_text(encoding="utf-8", errors="replace").split("\n")[-4:]).strip(" /")
                 raise CellFailed(f"{shlex.join(command)}: {end}")
         self.path.mkdir()
         self._mount()

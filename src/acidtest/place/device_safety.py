@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
+from acidtest.files import kernel_text
 from acidtest.place.facts import device_bytes, mounts_now
 
 BLKRRPART = 0x125F  # read the partition table again; see linux/fs.h
@@ -139,11 +140,11 @@ def _used(device: Path, block: Path) -> str:
     """Who uses the device, a partition of it, or the disk that it is a partition of; "" for nobody."""
     partitions = [entry for entry in block.iterdir() if (entry / "partition").exists()]
     members = {device, *(Path("/dev") / entry.name for entry in partitions)}
-    numbers = {(entry / "dev").read_text().strip() for entry in (block, *partitions)}
+    numbers = {kernel_text(entry / "dev").strip() for entry in (block, *partitions)}
     for mount in mounts_now():
         if mount.device_number in numbers or Path(mount.source) in members:
             return f"mounted at {mount.point}"
-    for line in Path("/proc/swaps").read_text().splitlines()[1:]:
+    for line in kernel_text(Path("/proc/swaps")).splitlines()[1:]:
         if Path(line.split()[0]) in members:
             return "swapped to"
     for entry in (block, *partitions):
@@ -151,7 +152,7 @@ def _used(device: Path, block: Path) -> str:
             return f"a part of {', '.join(holders)}"
     for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
         with contextlib.suppress(OSError):
-            if Path(backing.read_text().strip()) in members:
+            if Path(kernel_text(backing).strip()) in members:
                 return f"behind /dev/{backing.parts[3]}"
     end = time.monotonic() + PATIENCE_S
     while user := _opened(numbers):
@@ -175,7 +176,7 @@ def _opened(numbers: set[str]) -> str:
             opened = link.stat()
             number = opened.st_rdev
             if stat.S_ISBLK(opened.st_mode) and f"{os.major(number)}:{os.minor(number)}" in numbers:
-                name = (link.parents[1] / "comm").read_text().strip()
+                name = kernel_text(link.parents[1] / "comm").strip()
                 return f"open in process {link.parts[2]} ({name})"
     return ""
 
@@ -184,14 +185,14 @@ def _model(block: Path) -> str:
     for parent in (block, block.parent):
         with contextlib.suppress(OSError):
             words = [
-                (parent / "device" / part).read_text().strip()
+                kernel_text(parent / "device" / part).strip()
                 for part in ("vendor", "model")
                 if (parent / "device" / part).exists()
             ]
             if words:
                 return " ".join(words)
     with contextlib.suppress(OSError):
-        return f"loop over {(block / 'loop' / 'backing_file').read_text().strip()}"
+        return f"loop over {kernel_text(block / 'loop' / 'backing_file').strip()}"
     return "of no known model"
 
 
@@ -202,7 +203,7 @@ def _block(device: Path) -> Path:
 
 def _run(command: list[str]) -> str:
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        ended = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     except FileNotFoundError:
         raise AcidtestError(f"{command[0]} is not installed", "apt-get install util-linux (Debian)") from None
     if ended.returncode != 0:

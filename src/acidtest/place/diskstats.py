@@ -11,6 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.files import kernel_text
 from acidtest.filesystems import listed
 from acidtest.journal.models import DeviceWork
 from acidtest.place.facts import device_number, mount_of, mounts_now
@@ -73,7 +74,7 @@ def _spread(filesystem: str, block: Path) -> bool:
 
 def counters(block: Path) -> Counters:
     """The counters now. Raises OSError when the device is gone."""
-    return parse((block / "stat").read_text(), flushes=(block / "mq").is_dir())
+    return parse(kernel_text(block / "stat"), flushes=(block / "mq").is_dir())
 
 
 def parse(text: str, *, flushes: bool) -> Counters:
@@ -113,6 +114,6 @@ def between(device: str, before: Counters, after: Counters) -> DeviceWork:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return kernel_text(path).strip()
     except OSError:
         return ""

@@ -94,6 +94,22 @@ def place_facts(path: Path) -> PlaceFacts:
     )
 
 
+def drives_mounted(least_bytes: int) -> list[PlaceFacts]:
+    """Where a file system on a block device is mounted that this process may write to, with so much free space.
+
+    One directory for each device, the one with the most free space first.
+    """
+    found: dict[str, PlaceFacts] = {}
+    for mount in mounts_now():
+        point = Path(mount.point)
+        if mount.source.startswith("/dev/") and point.is_dir() and os.access(point, os.W_OK | os.X_OK):
+            with contextlib.suppress(OSError):
+                facts = place_facts(point)
+                if facts.free_bytes >= least_bytes:
+                    found.setdefault(mount.source, facts)
+    return sorted(found.values(), key=lambda facts: -facts.free_bytes)
+
+
 def device_number(mount: Mount) -> str:
     """Of the block device beneath; btrfs shows a number of its own making in mountinfo, but names its device."""
     try:
@@ -291,6 +307,6 @@ def _fact(path: Path) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

@@ -145,7 +145,7 @@ def drop_machine() -> None:
     """Take everything clean out of every cache of this machine; see drop_caches in proc_sys_vm(5)."""
     may_drop_machine()
     os.sync()
-    DROP_CACHES.write_text("3")
+    DROP_CACHES.write_text("3", encoding="utf-8")
 
 
 def may_drop_machine() -> None:

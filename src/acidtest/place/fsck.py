@@ -45,7 +45,12 @@ def _check(filesystem: str) -> Check | None:
 def _run(command: tuple[str, ...], device: Path, silent: tuple[str, ...]) -> tuple[int, str]:
     try:
         ended = subprocess.run(
-            [*command, str(device)], capture_output=True, text=True, errors="replace", check=False, timeout=LIMIT_S
+            [*command, str(device)],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            timeout=LIMIT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return -1, str(error)

@@ -86,7 +86,7 @@ def may_hint() -> None:
     except (AttributeError, OSError):
         works = False
     else:
-        with Path(os.devnull).open() as null:
+        with Path(os.devnull).open("rb") as null:
             works = advise(process, null.fileno(), os.POSIX_FADV_NORMAL)
         os.close(process)
     if not works:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
-from acidtest.files import fsync_path, remove_once_idle, state_directory
+from acidtest.files import fsync_path, kernel_text, remove_once_idle, state_directory
 from acidtest.place import device_safety, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
@@ -90,7 +90,7 @@ class Ledger:
         id = self._made("directory", path=str(path))  # noqa: A001
         try:
             path.mkdir()
-            (path / MARK).write_text(id)
+            (path / MARK).write_text(id, encoding="utf-8")
         except OSError:
             with contextlib.suppress(OSError):
                 path.rmdir()
@@ -130,7 +130,9 @@ class Ledger:
         except OSError:
             self._released(id)
             raise
-        self._write({"started": id, "pid": process.pid, "start_time": _start_time(process.pid)})
+        started = {"pid": process.pid, "start_time": _start_time(process.pid)}
+        self._write({"started": id, **started})
+        self._open[id] = {**self._open[id], **started}
         return id, process
 
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
@@ -241,7 +243,7 @@ class Ledger:
         return self._made("trace", path=name), name
 
     def undo(self, id: str) -> None:  # noqa: A002
-        """Release what is neither directory nor process. Raises OSError, and then it stays open."""
+        """Release what is no directory. Raises OSError, and then it stays open."""
         entry = self._open[id]
         if entry["kind"] == "filesystem":
             device_safety.empty(Path(entry["path"]))
@@ -250,12 +252,15 @@ class Ledger:
         self._released(id)
 
     def close(self) -> None:
-        """Release whatever is still open, newest first, and remove the ledger."""
+        """Release whatever is still open, newest first, and remove the ledger.
+
+        That is nothing, unless a conductor was stopped between making something and knowing of it.
+        """
         _abort_disks(self._open.values())
         for id, entry in reversed(list(self._open.items())):  # noqa: A001
             if entry["kind"] == "directory":
                 self.remove_directory(id)
-            elif entry["kind"] in UNDO:
+            else:
                 self.undo(id)
         if not self._open:
             self.path.unlink(missing_ok=True)
@@ -364,16 +369,18 @@ def _release(leftover: Leftover) -> list[str]:
         return UNDO["filesystem"](leftover.entry)
     if leftover.entry["boot"] != _boot_id():
         return []  # the machine was restarted since
-    if leftover.kind in UNDO:
-        return UNDO[leftover.kind](leftover.entry)
-    lines = []
+    return UNDO[leftover.kind](leftover.entry)
+
+
+def _undo_process(entry: Mapping[str, Any]) -> list[str]:
     family: dict[int, str] = {}
-    for pid in _pids(leftover.entry):
+    for pid in _pids(entry):
         family |= _family(pid)
-    for pid, start_time in family.items():
-        if _kill(pid, start_time):
-            lines.append(f"killed process {pid} ({leftover.what})")
-    return lines
+    return [
+        f"killed process {pid} ({' '.join(entry['command'])})"
+        for pid, start_time in family.items()
+        if _kill(pid, start_time)
+    ]
 
 
 def _undo_cgroup(entry: Mapping[str, Any]) -> list[str]:
@@ -416,6 +423,7 @@ def _undo_trace(entry: Mapping[str, Any]) -> list[str]:
 
 
 UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
+    "process": _undo_process,
     "cgroup": _undo_cgroup,
     "loop": _undo_loop,
     "mount": _undo_mount,
@@ -479,7 +487,7 @@ def _kill(pid: int, start_time: str) -> bool:
 def _remove_directory(path: Path, id: str) -> bool:  # noqa: A002
     mark = path / MARK
     try:
-        ours = mark.read_text() == id
+        ours = mark.read_bytes() == id.encode()
     except (FileNotFoundError, NotADirectoryError):
         # Killed between making it and marking it: then it is empty, and removing an empty directory loses nothing.
         with contextlib.suppress(OSError):
@@ -517,7 +525,7 @@ def _start_time(pid: int) -> str:
 def _stat(pid: int) -> list[str]:
     """Fields of ``/proc/PID/stat`` from the third on, none when there is no such process; see proc(5)."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return kernel_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
     except OSError:
         return []
 
@@ -534,6 +542,6 @@ def _wait_gone(pid: int, seconds: float = 60.0) -> None:
 
 def _boot_id() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return kernel_text(Path("/proc/sys/kernel/random/boot_id")).strip()
     except OSError:
         return "unknown"

@@ -14,6 +14,8 @@ import struct
 import time
 from pathlib import Path
 
+from acidtest.files import kernel_text
+
 CONTROL = Path("/dev/loop-control")
 LOOP_CLR_FD, LOOP_GET_STATUS64, LOOP_CONFIGURE = 0x4C01, 0x4C05, 0x4C0A
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
@@ -76,11 +78,11 @@ def _over(number: int, image: Path) -> bool:
         # Nothing was written through it: that the image's own disk may have ended meanwhile is no failure of the loop.
         with contextlib.suppress(OSError):
             os.close(file)
-    return (_sysfs(number) / "dio").read_text().strip() == "1"
+    return kernel_text(_sysfs(number) / "dio").strip() == "1"
 
 
 def _configure(number: int, image: Path, file: int) -> None:
-    info = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_DIRECT_IO, str(image).encode()[-63:], b"", b"", 0, 0)
+    info = INFO.pack(0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_DIRECT_IO, os.fsencode(image)[-63:], b"", b"", 0, 0)
     device = os.open(device_of(number), os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.ioctl(device, LOOP_CONFIGURE, CONFIG.pack(file, 0) + info + bytes(64))
@@ -128,7 +130,7 @@ def let_go(number: int, image: Path, inode: int) -> bool:
 def is_over(number: int, image: Path, inode: int) -> bool:
     """Whether the loop's backing file is this image, by its path and by its inode."""
     try:
-        backing = (_sysfs(number) / "backing_file").read_text().strip()
+        backing = kernel_text(_sysfs(number) / "backing_file").strip()
         device = os.open(device_of(number), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -33,7 +33,9 @@ def check(spec: PlaceSpec) -> None:
     """Refuse what makes no sense on any machine. Raises BadInput."""
     known = (*FILESYSTEMS, RAW) if spec.kind in ("guest", "disk") else tuple(FILESYSTEMS)
     if spec.kind in ("loop", "device", "guest", "disk") and spec.filesystem is None:
-        raise BadInput(f"place: kind {spec.kind} needs a file system", f"add filesystem, one of {', '.join(known)}")
+        raise BadInput(
+            f"place: kind {spec.kind} needs a file system", f"add filesystem to [place], one of {', '.join(known)}"
+        )
     if spec.filesystem is not None and spec.filesystem not in known:
         raise BadInput(not_among("place.filesystem", spec.filesystem, known))
     if spec.kind == "guest" and (spec.journal != "internal" or spec.journal_mb is not None):
@@ -55,6 +57,15 @@ def needs_root(spec: PlaceSpec) -> bool:
     return spec.kind not in ("directory", "guest")
 
 
+def as_root(arguments: Sequence[str]) -> str:
+    """The command that runs acidtest with these arguments as root.
+
+    sudo has a PATH and a home of its own: with these the command finds itself and the installed engines.
+    """
+    command = str(Path(sys.argv[0]).absolute())
+    return shlex.join(["sudo", f"ACIDTEST_HOME={state_directory()}", command, *arguments])
+
+
 def check_machine(spec: PlaceSpec) -> None:
     """Raise MachineLacks when this process may not make such a place at all, or has not what a guest needs."""
     if spec.kind == "guest":
@@ -62,9 +73,7 @@ def check_machine(spec: PlaceSpec) -> None:
     if not needs_root(spec):
         return
     if os.geteuid() != 0:
-        # sudo has a PATH and a home of its own: with these the command finds itself and the installed engines.
-        command = ["sudo", f"ACIDTEST_HOME={state_directory()}", str(Path(sys.argv[0]).absolute()), *sys.argv[1:]]
-        raise MachineLacks(f"{spec.kind} places need root", f"run: {shlex.join(command)}")
+        raise MachineLacks(f"{spec.kind} places need root", f"run: {as_root(sys.argv[1:])}")
     if spec.device is None and not CONTROL.exists():
         raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
     if spec.kind == "disk" and not DEVICE.exists():
@@ -147,5 +156,5 @@ def _made(spec: PlaceSpec, base: Path, ledger: Ledger, held: ExitStack, database
 
 
 def _loop(at: Path, ledger: Ledger, size_mb: int, *, sparse: bool) -> LoopStorage:
-    home = DirectoryPlace(at, ledger, needed_bytes=0 if sparse else size_mb << 20)
+    home = DirectoryPlace(at, ledger, needed_bytes=0 if sparse else size_mb << 20, holds="the image of a loop device")
     return LoopStorage(ledger, home, size_mb, sparse=sparse)

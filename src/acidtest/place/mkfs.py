@@ -13,6 +13,7 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed, not_among
 from acidtest.experiment import PlaceSpec
+from acidtest.files import kernel_text
 from acidtest.filesystems import FILESYSTEMS, FileSystem
 
 DEFAULT_BLOCK = 4096
@@ -32,13 +33,18 @@ def find(name: str) -> FileSystem:
 
 def in_kernel(name: str) -> bool:
     """Whether the kernel has this file system, or a module that it would load for it."""
-    if name in Path("/proc/filesystems").read_text().split():
+    if name in kernel_text(Path("/proc/filesystems")).split():
         return True
     modules = Path("/lib/modules") / os.uname().release / "modules.dep"
     if not modules.exists():
         return False
-    known = modules.read_text()
+    known = kernel_text(modules)
     return any(f"/{module}.ko" in known for module in (name, FILESYSTEMS[name].module) if module)
+
+
+def can_be_made() -> list[str]:
+    """The file systems that this kernel has, and whose programs are on this machine."""
+    return [name for name in FILESYSTEMS if in_kernel(name) and shutil.which(FILESYSTEMS[name].program)]
 
 
 def commands(name: str, spec: PlaceSpec, device: Path, label: str, journal: Path | None) -> list[list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.files import kernel_text
 from acidtest.filesystems import FILESYSTEMS, FileSystem, listed
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.place import mkfs, mounts
@@ -75,7 +76,7 @@ class MountedPlace(Place):
         # Some read ahead for themselves, whatever the queue of their device says.
         for bdi in self._own_bdi():
             if self._spec.read_ahead_kb is not None:
-                bdi.write_text(str(self._spec.read_ahead_kb))
+                bdi.write_text(str(self._spec.read_ahead_kb), encoding="utf-8")
 
     def _own_bdi(self) -> list[Path]:
         entries = listed(self._name, self.storage.device.name)
@@ -89,7 +90,7 @@ class MountedPlace(Place):
 
     def facts(self) -> PlaceFacts:
         facts = place_facts(self.path)
-        own = [bdi.read_text().strip() for bdi in self._own_bdi()]
+        own = [kernel_text(bdi).strip() for bdi in self._own_bdi()]
         update = {
             "kind": self._spec.kind,
             "mkfs": self._mkfs,
@@ -112,7 +113,9 @@ class MountedPlace(Place):
             settings.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
         if self._spec.read_ahead_kb is not None:
             for bdi in self._own_bdi():
-                settings.append(_compared("read_ahead_kb", self._spec.read_ahead_kb, bdi.read_text().strip(), str(bdi)))
+                settings.append(
+                    _compared("read_ahead_kb", self._spec.read_ahead_kb, kernel_text(bdi).strip(), str(bdi))
+                )
         return settings
 
     def _journal_settings(self, table: FileSystem) -> list[SettingInForce]:
@@ -155,6 +158,8 @@ def _without(journal: Path | None, word: str) -> str:
 
 def _words(output: Path) -> str:
     with contextlib.suppress(OSError):
-        lines = [line.strip() for line in output.read_text(errors="replace").splitlines() if line.strip()]
+        lines = [
+            line.strip() for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
+        ]
         return " / ".join(line for line in lines if "dmesg(1)" not in line)[:500] or "it left no message"
     return UNKNOWN

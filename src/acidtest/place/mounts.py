@@ -154,7 +154,7 @@ def abort_fuse(point: Path, source: Path) -> None:
     """End the FUSE connection of what ``source`` has mounted at ``point``, which stays mounted and fails everybody."""
     for mount in mounted_at(point, source):
         try:
-            (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1")
+            (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1", encoding="utf-8")
         except OSError:  # fusectl is not mounted; a mount that is used stays, and is ended nevertheless
             LIBRARY.umount2(os.fsencode(point), MNT_FORCE)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.files import kernel_text
 from acidtest.journal.models import SettingInForce
 
 SCHEDULER = "scheduler"
@@ -69,9 +70,9 @@ def put(device: Path, queue: Path, asked: Mapping[str, str]) -> None:
                 f"{device}: the block queue has no {name.removeprefix(TUNABLES + '/')}{under} in this kernel"
             )
         try:
-            (queue / name).write_text(value)
+            (queue / name).write_text(value, encoding="utf-8")
         except OSError as error:
-            has = (queue / SCHEDULER).read_text().replace("[", "").replace("]", "").split()
+            has = kernel_text(queue / SCHEDULER).replace("[", "").replace("]", "").split()
             allowed = f" (this kernel has {', '.join(has)})" if name == SCHEDULER else ""
             raise CellFailed(f"{device}: {name} {value}: {error.strerror}{allowed}") from None
 
@@ -79,7 +80,7 @@ def put(device: Path, queue: Path, asked: Mapping[str, str]) -> None:
 def identity(queue: Path) -> str:
     """Tells this disk from another that has its name or number later; see diskseq in sysfs-block."""
     try:
-        return (queue.parent / "diskseq").read_text().strip()
+        return kernel_text(queue.parent / "diskseq").strip()
     except OSError:
         return "gone"
 
@@ -89,14 +90,14 @@ def restore(queue: Path, before: Mapping[str, str]) -> bool:
     other = {name: value for name, value in before.items() if read(queue, name) != value}
     for name, value in before.items():
         if read(queue, name) != value:
-            (queue / name).write_text(value)
+            (queue / name).write_text(value, encoding="utf-8")
     return bool(other)
 
 
 def read(queue: Path, name: str) -> str:
     """One file's answer; of the scheduler, the one in brackets: "none [mq-deadline] kyber"."""
     try:
-        text = (queue / name).read_text().strip()
+        text = kernel_text(queue / name).strip()
     except OSError:
         return "unknown"
     return (text.partition("[")[2].partition("]")[0] or text) if name == SCHEDULER else text

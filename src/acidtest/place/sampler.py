@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from acidtest.files import kernel_text
 from acidtest.journal.models import MemorySample
 from acidtest.place import filecache
 from acidtest.place.cgroup import Cgroup, Launched, parse_pressure
@@ -139,7 +140,7 @@ def _reads(pids: list[int]) -> tuple[int, int]:
     calls = fetched = 0
     for pid in pids:
         try:
-            counters = Path(f"/proc/{pid}/io").read_text()
+            counters = kernel_text(Path(f"/proc/{pid}/io"))
         except (FileNotFoundError, ProcessLookupError):
             raise ProcessLookupError from None
         except PermissionError:
@@ -153,6 +154,6 @@ def _reads(pids: list[int]) -> tuple[int, int]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return kernel_text(path)
     except OSError:
         return ""

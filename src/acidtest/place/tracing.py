@@ -78,5 +78,5 @@ def _remove(instance: Path) -> bool:
     if not instance.is_dir():
         return False
     with contextlib.suppress(OSError):
-        (instance / "tracing_on").write_text("0")
+        (instance / "tracing_on").write_text("0", encoding="utf-8")
     return remove_once_idle(instance)  # its reader, killed a moment ago, may have it open still

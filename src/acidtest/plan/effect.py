@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from acidtest.errors import BadInput, Problems
@@ -16,7 +16,8 @@ IN_GUESTS = {
     "start": ("a guest has a file cache of its own", "choose another kind of place"),
     "access": ("a guest's files are not open on this machine", "choose another kind of place"),
 }
-Replan = Callable[[bool], Plan]  # the experiment as acidtest powercut plans it, or as acidtest run does
+# What acts of the experiment as acidtest powercut plans it, or as acidtest run does.
+Reached = Callable[[bool], frozenset[Path]]
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,41 @@ class Why:
     remedy: str
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What a workload's key needs beside the workload; ``reach.Shape`` decides whether it is met."""
+
+    needs: str
+    unmet: Why
+
+
+# Of keys that every workload has.
+DRIVING: Mapping[str, Condition] = {
+    "threads": Condition(
+        "an engine that is a server",
+        Why(
+            "without effect: an embedded engine has a thread for each terminal",
+            "leave it out, or name an engine that is a server",
+        ),
+    ),
+    "arrivals": Condition(
+        "rate_per_s",
+        Why("without effect: arrivals are of an open loop", "add rate_per_s to the workload's table, or leave it out"),
+    ),
+    "observe": Condition(
+        "acidtest run, and an engine that acidtest starts on this machine",
+        Why("without effect where power is cut", "acidtest run {where}, or leave it out"),
+    ),
+    "duration_s": Condition(
+        'place.disk_failure other than "crash-states"',
+        Why("without effect: crash states are those of a load of so many commits", "give count in its place"),
+    ),
+}
+NAMED_MAX = 20  # keys in one line of an error
 EXCLUDED = Why("without effect: every cell that would have it is excluded", "loosen [[exclude]], or leave it out")
 
 
-def check(plan: Plan, where: str, replan: Replan) -> None:
+def check(plan: Plan, where: str, reached_by: Reached) -> None:
     """Refuse an experiment of which something acts in no cell. ``where`` is its file.
 
     What one of ``acidtest run`` and ``acidtest powercut`` does not use is no mistake where the other does: of an
@@ -40,13 +72,14 @@ def check(plan: Plan, where: str, replan: Replan) -> None:
     problems = Problems()
     dropped = _dropped(plan, plan.reached)
     if dropped and (plan.cuts is None or plan.experiment.whole is not None):
-        reached = plan.reached | replan(True).reached | replan(False).reached
+        reached = plan.reached | reached_by(True) | reached_by(False)
         dropped = _dropped(plan, reached)
     by_reason: dict[Why, list[str]] = {}
     for path in dropped:
         by_reason.setdefault(_why(plan, path, where), []).append(_named(path))
     for why, names in by_reason.items():
-        problems.add(BadInput(f"{where}: {', '.join(names)}: {why.reason}", why.remedy))
+        more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
+        problems.add(BadInput(f"{where}: {', '.join(names[:NAMED_MAX])}{more}: {why.reason}", why.remedy))
     problems.check()
 
 
@@ -149,13 +182,12 @@ def _overridden(plan: Plan, target: str) -> Why | None:
 
 def _place_why(plan: Plan, key: str, where: str) -> Why:
     """Of a key, or a level, that means nothing to any of the places."""
-    own = [cell for cell in plan.cells if cell.engine not in plan.experiment.servers]
-    if not own:
+    if not plan.places:
         return Why(
             "a server by URL keeps its databases where it has them",
             "leave it out, or name an engine that acidtest starts",
         )
-    kinds = {cell.place.kind: None for cell in own}
+    kinds = dict.fromkeys(place.kind for place in plan.places)
     if list(kinds) == ["guest"] and key in IN_GUESTS:
         reason, remedy = IN_GUESTS[key]
         return Why(f"without effect: {reason}", f"{remedy}, or leave it out")
@@ -172,7 +204,7 @@ def _place_why(plan: Plan, key: str, where: str) -> Why:
         return Why(
             "acts at a power cut only, and acidtest run makes none", f"acidtest powercut {where}, or leave it out"
         )
-    places = [cell.place.model_dump() for cell in own if cell.place.kind in having]
+    places = [place.model_dump() for place in plan.places if place.kind in having]
     unmet = [str(need) for need in NEEDS.get(key, ()) if not any(need.met(place) for place in places)]
     if not unmet:
         return EXCLUDED
@@ -180,9 +212,8 @@ def _place_why(plan: Plan, key: str, where: str) -> Why:
 
 
 def _family_why(plan: Plan, family: str) -> Why:
-    engines = _listed(dict.fromkeys(cell.engine for cell in plan.cells))
     return Why(
-        f"without effect: no engine here is of the family {family}: {engines}",
+        f"without effect: no engine here is of the family {family}: {_listed(plan.engines)}",
         f"add an engine of {family}, or leave it out",
     )
 
@@ -190,25 +221,13 @@ def _family_why(plan: Plan, family: str) -> Why:
 def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:
     """Of a key of a workload of this kind, or of any."""
     having = kinds_with(key)
-    kinds = dict.fromkeys(cell.workload.kind for cell in plan.cells)
-    if not kind and not kinds.keys() & set(having):
+    if not kind and not set(plan.kinds) & set(having):
         return Why(
-            f"without effect: {key} is a key of {_listed(having)}, and the workload here is {_listed(kinds)}",
-            f"add a workload of kind {having[0]}, or leave it out",
+            f"without effect: {key} is a key of {_listed(having)}, and the workload here is {_listed(plan.kinds)}",
+            f"add a table [workload.{having[0]}], or leave it out",
         )
-    match key:
-        case "threads":
-            return Why(
-                "without effect: an embedded engine has a thread for each terminal",
-                "leave it out, or name an engine that is a server",
-            )
-        case "arrivals":
-            return Why("without effect: arrivals are of an open loop", "add rate_per_s, or leave it out")
-        case "observe":
-            return Why("without effect where power is cut", f"acidtest run {where}, or leave it out")
-        case "duration_s":
-            return Why("without effect: crash states are those of a load of so many commits", "give count instead")
-    return EXCLUDED
+    unmet = DRIVING[key].unmet if key in DRIVING else EXCLUDED
+    return Why(unmet.reason, unmet.remedy.format(where=where))
 
 
 def _listed(names: Iterable[str], last: str = "and") -> str:

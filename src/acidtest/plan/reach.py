@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from acidtest import families
 from acidtest.experiment import Experiment, Level, PlaceSpec, Scalar
 from acidtest.experiment.places import DECIDING, OF_CUTS, OF_MEMORY, keys_of, without_cuts
-from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.workload import WorkloadSpec
 
 ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 EXTENTS = ("duration_s", "count")  # a workload has one of them, also where a factor sets it
 CRASH_STATES = "crash-states"
 DEFAULTS = {key: field.default for key, field in PlaceSpec.model_fields.items()}
+# Of the place, where whether a key acts depends on the value and not only on its being set.
+DECIDING_TARGETS = frozenset(f"place.{key}" for key in DECIDING) | {"engine", "workload"}
+Values = Sequence[Mapping[str, Scalar]]  # what the chosen level of each factor sets, in the order of the factors
 Path = tuple[str, ...]  # of a key: ("place", "mount"), ("workload", "tpcb", "scale"), ("factors", "drive", "honest")
 
 
@@ -34,12 +37,15 @@ class Crossing:
         fixed = experiment.place.model_dump()
         self._deciding = tuple((f"place.{key}", fixed[key]) for key in DECIDING)
         self.place = {key: value for key, value in fixed.items() if value != DEFAULTS[key]}
+        self.factors = tuple(experiment.factors)
 
-    def of(self, chosen: Mapping[str, Level]) -> Combination:
-        """One level of each factor."""
+    def shape(self, values: Values) -> Shape:
+        """What the combinations have in common whose levels decide as these do, see ``decides``."""
         sets: dict[str, Scalar] = {}
-        for level in chosen.values():
-            sets.update(level.set)
+        sources: dict[str, int] = {}
+        for position, level in enumerate(values):
+            sets.update(level)
+            sources.update(dict.fromkeys(level, position))
         experiment, engine, name = self.experiment, str(sets["engine"]), str(sets["workload"])
         workload = experiment.workload[name]
         cut = workload.CAN_BE_SURVEYED if self._cuts is None else self._cuts
@@ -47,10 +53,10 @@ class Crossing:
         if engine not in experiment.servers:  # whose databases lie where the server has them
             meant = keys_of(tuple(sets.get(target, fixed) for target, fixed in self._deciding))
             meant -= OF_MEMORY if cut else OF_CUTS
-        return Combination(
+        return Shape(
             crossing=self,
-            chosen=chosen,
             sets=sets,
+            sources=sources,
             engine=engine,
             family=family_of(experiment, engine),
             workload_name=name,
@@ -61,13 +67,32 @@ class Crossing:
         )
 
 
+def decides(level: Level) -> Hashable:
+    """Equal for levels of a factor that decide alike which keys reach a combination."""
+    return tuple(
+        (target, repr(value))
+        if target in DECIDING_TARGETS
+        else (target, _acts_without_cuts(value))
+        if target == "place.disk_faults"
+        else target
+        for target, value in level.set.items()
+    )
+
+
+def _acts_without_cuts(faults: object) -> bool:
+    return not faults or bool(without_cuts(str(faults)))
+
+
 @dataclass(frozen=True)
-class Combination:
-    """One level of each factor, and what follows from them."""
+class Shape:
+    """What is alike in combinations whose levels decide alike: which keys reach them.
+
+    ``sets`` is of one of these combinations: of the others the names are the same, and the values that decide.
+    """
 
     crossing: Crossing
-    chosen: Mapping[str, Level]
     sets: Mapping[str, Scalar]  # what the levels set, by target
+    sources: Mapping[str, int]  # by target, the position of the factor whose level has the last word
     engine: str
     family: str
     workload_name: str
@@ -80,9 +105,7 @@ class Combination:
         """Whether what a level sets by this name acts here."""
         owner, _, setting = target.partition(".")
         if owner == "place":
-            return setting in self.place_keys and not (
-                setting == "disk_faults" and not self.cut and value and not without_cuts(str(value))
-            )
+            return setting in self.place_keys and (setting != "disk_faults" or self.cut or _acts_without_cuts(value))
         if setting:
             return owner == self.family
         return target in ALWAYS or (target in type(self.workload).model_fields and self._drives(target))
@@ -120,59 +143,103 @@ class Combination:
                 return not (self.cut and failure == CRASH_STATES)
         return True
 
-    def levels(self) -> dict[str, str]:
-        """The level of each factor, "–" where it sets something and none of it reaches."""
-        return {
-            factor: level.name
-            if not level.set or any(self.reaches(target, value) for target, value in level.set.items())
-            else NOT_APPLICABLE
-            for factor, level in self.chosen.items()
-        }
+    def shows(self, values: Values) -> tuple[bool, ...]:
+        """Of each factor whether its level is shown; "–" is, where it sets something and none of it reaches."""
+        return tuple(
+            not level or any(self.reaches(target, value) for target, value in level.items()) for level in values
+        )
 
-    def settings(self) -> dict[str, Scalar]:
-        """What the levels set of the engine, by bare name."""
+    @cached_property
+    def _of_settings(self) -> list[tuple[str, str, int]]:
+        """Of each setting of the engine that levels set: its bare name, its target, and which factor has it."""
         prefix = f"{self.family}."
-        return {target.removeprefix(prefix): value for target, value in self.sets.items() if target.startswith(prefix)}
+        return [(t.removeprefix(prefix), t, at) for t, at in self.sources.items() if t.startswith(prefix)]
 
-    def parameters(self) -> dict[str, object]:
-        """What the levels set of the workload, and what is fixed of it and does not act here at its default."""
+    @cached_property
+    def _of_workload(self) -> list[tuple[str, int]]:
         fields = type(self.workload).model_fields
-        set_: dict[str, object] = {
-            target: value
-            for target, value in self.sets.items()
+        return [
+            (target, at)
+            for target, at in self.sources.items()
             if target not in ALWAYS and target in fields and self._drives(target)
-        }
-        idle = (key for key in ("threads", "observe") if not self._drives(key))
-        return set_ | {key: fields[key].default for key in idle if getattr(self.workload, key) != fields[key].default}
+        ]
 
-    def place(self) -> dict[str, object]:
+    @cached_property
+    def _idle(self) -> dict[str, object]:
+        """What is fixed of the workload and does not act here, at its default."""
+        fields = type(self.workload).model_fields
+        idle = (key for key in ("threads", "observe") if not self._drives(key))
+        return {key: fields[key].default for key in idle if getattr(self.workload, key) != fields[key].default}
+
+    @cached_property
+    def _of_place(self) -> list[tuple[str, str, int]]:
+        """Of each key of the place that levels set and that acts here: itself, its target, which factor has it."""
+        return [(t[6:], t, at) for t, at in self.sources.items() if t.startswith("place.") and t[6:] in self.place_keys]
+
+    @cached_property
+    def _fixed_place(self) -> dict[str, object]:
+        """What is fixed of the place and acts here."""
+        set_here = {key for key, _, _ in self._of_place}
+        return {k: v for k, v in self.crossing.place.items() if k in self.place_keys and k not in set_here}
+
+    def durability(self, values: Values) -> str:
+        return str(values[self.sources["durability"]]["durability"])
+
+    def settings(self, values: Values) -> dict[str, Scalar]:
+        """What the levels set of the engine, by bare name."""
+        return {name: values[at][target] for name, target, at in self._of_settings}
+
+    def all_settings(self, values: Values) -> dict[str, Scalar]:
+        """These, and those that are fixed for the engine's family."""
+        return {**self._fixed_settings, **self.settings(values)} if self._of_settings else self._fixed_settings
+
+    @cached_property
+    def _fixed_settings(self) -> dict[str, Scalar]:
+        return self.crossing.experiment.settings.get(self.family, {})
+
+    def parameters(self, values: Values) -> dict[str, object]:
+        """What the levels set of the workload, and what is fixed of it and does not act here at its default."""
+        return {**{target: values[at][target] for target, at in self._of_workload}, **self._idle}
+
+    def place(self, values: Values) -> dict[str, object]:
         """What is asked of the place and acts here, without what is so by default."""
-        set_ = {target[6:]: value for target, value in self.sets.items() if target.startswith("place.")}
-        asked = {key: value for key, value in (self.crossing.place | set_).items() if key in self.place_keys}
+        return self._place_of(values) if self._of_place else self._same_place
+
+    @cached_property
+    def _same_place(self) -> dict[str, object]:
+        """Of a shape that no level varies the place of."""
+        return self._place_of(())
+
+    def _place_of(self, values: Values) -> dict[str, object]:
+        asked = {**self._fixed_place, **{key: values[at][target] for key, target, at in self._of_place}}
         if not self.cut and "disk_faults" in asked:
             asked["disk_faults"] = without_cuts(str(asked["disk_faults"]))
         return {key: asked[key] for key in sorted(asked) if asked[key] != DEFAULTS[key]}
 
-    def acts(self) -> Hashable:
+    def acts(self, values: Values) -> Hashable:
         """Equal for combinations in which the same acts."""
-        of_engine = self.crossing.experiment.settings.get(self.family, {})
         return (
             self.engine,
-            self.sets["durability"],
+            values[self.sources["durability"]]["durability"],
             self.workload_name,
-            frozenset((key, value) for key, value in self.parameters().items() if value != getattr(self.workload, key)),
-            frozenset((key, value) for key, value in self.settings().items() if value != of_engine.get(key)),
-            tuple(self.place().items()),
+            frozenset(
+                (key, value) for key, value in self.parameters(values).items() if value != getattr(self.workload, key)
+            ),
+            frozenset(
+                (key, value) for key, value in self.settings(values).items() if value != self._fixed_settings.get(key)
+            ),
+            tuple(self.place(values).items()),
         )
 
-    def reached(self) -> set[Path]:
-        """The paths of what the chosen levels set and what acts here."""
+    def reached(self, chosen: Iterable[Sequence[Level]]) -> set[Path]:
+        """The paths of what levels set and what acts here. ``chosen`` has for each factor those levels that occur."""
         paths: set[Path] = set()
-        for factor, level in self.chosen.items():
-            paths.add(("factors", factor, level.name))
-            paths |= {
-                ("factors", factor, level.name, target)
-                for target, value in level.set.items()
-                if self.reaches(target, value)
-            }
+        for factor, levels in zip(self.crossing.factors, chosen, strict=True):
+            for level in levels:
+                paths.add(("factors", factor, level.name))
+                paths |= {
+                    ("factors", factor, level.name, target)
+                    for target, value in level.set.items()
+                    if self.reaches(target, value)
+                }
         return paths

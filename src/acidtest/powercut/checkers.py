@@ -6,18 +6,20 @@ why it does not give back what it was given. ``survived`` needs what the checker
 must be. The verdict on the cut is the worst of theirs.
 
 Checkers live beside the trial and not in ``analysis``, because a part of what they judge is not recorded. What is
-recorded is what each of them has answered.
+recorded is what each of them has answered, and what of it shows more than that the last commits are missing: damage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Verdict
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.fate import missing_examples, partial_examples
+from acidtest.words import counted
+from acidtest.workload import broken, counts_commits
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Answer:
 
     verdict: Verdict
     reasons: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()  # of lost: what shows more than that the last commits are missing
+
+
+def _damaged(*reasons: str) -> Answer:
+    return Answer("lost", reasons, damage=reasons)
 
 
 SURVIVED, UNEXPLAINED = Answer("survived"), Answer("unknown")
@@ -58,6 +65,7 @@ class Judgement:
     verdict: Verdict
     reasons: list[str]  # of the checkers that have the same verdict; none of survived
     checks: dict[str, Verdict]  # by the checker's name
+    damage: list[str] = field(default_factory=list)  # of lost, as in Answer
 
 
 Judge = Callable[[CutEvidence], Judgement]
@@ -80,7 +88,8 @@ def compose(checkers: Sequence[Checker]) -> Judge:
             return Judgement("unknown", ["no checker applies to what the cut has shown"], checks)
         verdict = merge(*(answer.verdict for answer in weighing))
         reasons = [reason for answer in weighing if answer.verdict == verdict for reason in answer.reasons]
-        return Judgement(verdict, list(dict.fromkeys(reasons)), checks)
+        damage = [one for answer in weighing if answer.verdict == verdict for one in answer.damage]
+        return Judgement(verdict, list(dict.fromkeys(reasons)), checks, list(dict.fromkeys(damage)))
 
     return judge
 
@@ -121,7 +130,7 @@ def _holds_without_cut(evidence: CutEvidence) -> Answer | None:
 
 
 def _log_is_complete(evidence: CutEvidence) -> Answer:
-    lacks = f"the acknowledgement log lacks {evidence.missing_lines} lines"
+    lacks = f"the acknowledgement log lacks {counted(evidence.missing_lines, 'line')}"
     return _unknown_for(lacks if evidence.missing_lines else None)
 
 
@@ -131,20 +140,20 @@ def _engine_answered(evidence: CutEvidence) -> bool:
 
 def _mounts(evidence: CutEvidence) -> Answer:
     if evidence.mount_error is not None:
-        return Answer("lost", (f"the file system cannot be mounted: {evidence.mount_error}",))
+        return _damaged(f"the file system cannot be mounted: {evidence.mount_error}")
     later = (evidence.start_error, evidence.read_error)
     return SURVIVED if _engine_answered(evidence) or any(error is not None for error in later) else UNEXPLAINED
 
 
 def _starts(evidence: CutEvidence) -> Answer:
     if evidence.start_error is not None:
-        return Answer("lost", (f"the engine does not start: {evidence.start_error}",))
+        return _damaged(f"the engine does not start: {evidence.start_error}")
     return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
 
 
 def _reads(evidence: CutEvidence) -> Answer:
     if evidence.read_error is not None:
-        return Answer("lost", (f"the engine does not give its data back: {evidence.read_error}",))
+        return _damaged(f"the engine does not give its data back: {evidence.read_error}")
     return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
 
 
@@ -154,7 +163,11 @@ def _commits(evidence: CutEvidence) -> Answer | None:
         return None  # there are none to look for: the workload's conditions stand for them
     if fate is None:
         return NOT_SURVEYED
-    return Answer("lost", tuple(missing_examples(fate))) if fate.lost or fate.loaded_lost else SURVIVED
+    if not fate.lost and not fate.loaded_lost:
+        return SURVIVED
+    older = ["rows that were loaded before the run are missing"] if fate.loaded_lost else []
+    older += ["a later commit is there than one that is missing"] if fate.order_broken else []
+    return Answer("lost", tuple(missing_examples(fate)), damage=tuple(older))
 
 
 def _transactions(evidence: CutEvidence) -> Answer | None:
@@ -163,15 +176,17 @@ def _transactions(evidence: CutEvidence) -> Answer | None:
         return None
     if fate is None:
         return NOT_SURVEYED
-    return Answer("lost", tuple(partial_examples(fate))) if fate.torn else SURVIVED
+    return _damaged(*(partial_examples(fate) or ["transactions are there in parts"])) if fate.torn else SURVIVED
 
 
 def _conditions(evidence: CutEvidence) -> Answer:
     if evidence.checked is None:
         return Answer("unknown", ("the consistency conditions could not be checked",))
     checked = evidence.checked.conditions
-    if broken := [one for one in checked if not one.holds]:
-        return Answer("lost", tuple(f"{one.name} does not hold: {one.detail}" for one in broken))
+    if amiss := [one for one in checked if not one.holds]:
+        # That there are not as many rows as acknowledged commits says no more than that some are missing.
+        damage = tuple(broken(one) for one in amiss if not counts_commits(one.name))
+        return Answer("lost", tuple(map(broken, amiss)), damage=damage)
     missing = [name for name in evidence.conditions if name not in {one.name for one in checked}]
     return Answer("unknown", tuple(f"{name} was not checked" for name in missing)) if missing else SURVIVED
 
@@ -182,7 +197,7 @@ def _integrity(evidence: CutEvidence) -> Answer:
         return Answer("unknown", ("the engine's own integrity check did not run",))
     match integrity.holds:
         case "broken":
-            return Answer("lost", (f"{integrity.check}: {integrity.said}",))
+            return _damaged(f"{integrity.check}: {integrity.said}")
         case "unknown":
             return Answer("unknown", (f"{integrity.check} could not be run: {integrity.said}",))
         case "holds":

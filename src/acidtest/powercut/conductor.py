@@ -14,13 +14,14 @@ from pathlib import Path
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.context import RunContext
+from acidtest.conductor.failing import refuse_to_go_on, why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.template import Template, template_bytes
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput, CellFailed
+from acidtest.errors import AcidtestError, BadInput, MachineLacks, Problems, not_among
 from acidtest.experiment import Experiment
 from acidtest.journal.protocol import Progress
 from acidtest.journal.reader import CUTS
@@ -41,11 +42,14 @@ def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> l
     With ``only`` just the combination of that name; with ``seed`` each cut is the one that this seed draws. Raises
     BadInput when no combination has the name.
     """
-    names = [cell.combination for cell in plan.combinations()]
-    if only is not None and only not in names:
-        raise BadInput(f"--only {only}: there is no such combination", f"one of: {', '.join(names)}")
+    ranks = {cell.combination: rank for rank, cell in enumerate(plan.combinations())}
+    if only is not None and only not in ranks:
+        raise BadInput(
+            not_among("--only: combination", only, ranks),
+            "acidtest plan --json has the ids of all cells: what stands before '#'",
+        )
     cells = [cell for cell in plan.cells if only in (None, cell.combination)]
-    cells.sort(key=lambda cell: (names.index(cell.combination), cell.repetition))
+    cells.sort(key=lambda cell: (ranks[cell.combination], cell.repetition))
     if seed is not None:
         cells = [replace(cell, seed=seed, id=f"{cell.combination}#{cell.repetition}-seed-{seed}") for cell in cells]
     return [replace(cell, order=order) for order, cell in enumerate(cells, start=1)]
@@ -87,16 +91,15 @@ class Cuts(Conductor):
 
     def admit(self, cells: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:
         """Refuse what has no power of its own that could be cut."""
-        for cell in cells:
-            if cell.place.kind != "disk":
-                raise BadInput(
-                    f"{where}: place.kind {cell.place.kind}: only the power of a simulated disk can be cut",
-                    'write [place] kind = "disk"',
-                )
-            if not engines[cell.engine].private:
-                raise BadInput(
-                    f"{where}: {cell.engine}: the power of a server by URL is not ours to cut", "leave it out of engine"
-                )
+        problems = Problems()
+        for name, kind in dict.fromkeys((cell.engine, cell.place.kind) for cell in cells):
+            if not engines[name].private:
+                why = f"{where}: {name}: the power of a server by URL is not ours to cut"
+                problems.add(BadInput(why, "leave it out of engine"))
+            elif kind != "disk":
+                why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
+                problems.add(BadInput(why, 'write [place] kind = "disk"'))
+        problems.check()
 
     def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:
         """The largest template."""
@@ -113,10 +116,7 @@ class Cuts(Conductor):
         """All cuts of one combination, which is prepared when the first of them begins."""
         first = cuts[0]
         yield Begun(first)
-        # What a level below drive loses is what it promises, and every state takes as much room as its database.
-        keep: KeepSurvivors | None = None
-        if first.durability == "drive":
-            keep = partial(keep_survivors, context.out, self._experiment)
+        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
         with self._trial(first, context) as (trial, log):
             for cell in cuts:
                 if cell is not first:
@@ -127,6 +127,8 @@ class Cuts(Conductor):
                     recording = trial.run(cell, builder, self._action(cell, trial, log, context), keep)
                 else:
                     recording = builder.build(CellOutcome(), "failed", trial)
+                if recording.status == "failed":
+                    refuse_to_go_on(context)
                 if recording.cut and recording.cut.state:
                     keep = None
                 self._took.append((cell, time.monotonic() - began))
@@ -157,15 +159,14 @@ class Cuts(Conductor):
                 held.callback(drive.release)
                 made = Trial(cell, engine, template, home, drive, ledger)
                 held.callback(made.release)
-            except CellFailed as error:
-                if isinstance(error, DiskFull) and template is None:
+            except MachineLacks:
+                raise
+            except (AcidtestError, OSError) as error:
+                full = isinstance(error, DiskFull) or (isinstance(error, OSError) and is_full(error))
+                if full and (template is None or isinstance(error, OSError)):
                     raise  # the run's own place is full: no other combination can be prepared
-                made = error.message
-            except OSError as error:
-                if is_full(error):
-                    raise
-                message = f"{error.filename}: {error.strerror}"
-                raise AcidtestError(message, "run acidtest clean, then try again") from None
+                refuse_to_go_on(context)
+                made = why_failed(error, engine)
             yield made, log
 
 

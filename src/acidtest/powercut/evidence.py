@@ -47,3 +47,4 @@ class CutEvidence:
     failed_flush_error: str = ""
     acknowledged_after_failed_flush: int | None = None
     states: States | None = None
+    unkept: str = ""  # why the file of a state that lost could not be written

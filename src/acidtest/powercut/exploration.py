@@ -16,17 +16,19 @@ from acidtest.analysis import disk_log
 from acidtest.analysis.disk_log import Record
 from acidtest.analysis.verdicts import WORST_FIRST
 from acidtest.conductor.rig import Standing
-from acidtest.errors import CellFailed
+from acidtest.errors import CellFailed, told
 from acidtest.journal.models import States, Verdict
 from acidtest.journal.protocol import DiskCut
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
-from acidtest.powercut.checkers import Judgement, judge
+from acidtest.powercut.announcing import announcement_of, is_unannounced
+from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.trial import Trial
+from acidtest.words import counted
 
 COMMITS = 50  # of the load, where no count is given
 SHRINKS_MAX = 40
@@ -59,14 +61,16 @@ class InspectedState:
     state: State
     evidence: CutEvidence
     judgement: Judgement
+    unannounced: bool  # it lost what neither level nor drive announces
 
     @property
     def verdict(self) -> Verdict:
         return self.judgement.verdict
 
-    def rank(self) -> tuple[int, int, int]:
-        """Orders states: the worst verdict first, of one verdict that which departs least from the disk as it was."""
-        return WORST_FIRST.index(self.verdict), self.state.departures, self.state.to
+    def rank(self) -> tuple[int, bool, int, int]:
+        """Orders states: the worst verdict first, of losses those that were not announced, and of these that which
+        departs least from the disk as it was."""
+        return WORST_FIRST.index(self.verdict), not self.unannounced, self.state.departures, self.state.to
 
 
 KeepState = Callable[[Cell, RecordedLoad, State, list[str]], str]  # a failing state, with its reasons; answers its file
@@ -93,13 +97,16 @@ def _explore(
 ) -> Judgement:
     began = time.monotonic()
     verdicts: Counter[Verdict] = Counter()
+    damaged = 0
+    by = announcement_of(cell, trial.engine, evidence)
     worst: InspectedState | None = None
     last: InspectedState | None = None
 
     def inspect_once(state: State) -> InspectedState:
         shown = trial.evidence()
         inspect_state(trial, load, state, shown)
-        return InspectedState(state, shown, judge(shown))
+        judgement = trial.judged(shown)
+        return InspectedState(state, shown, judgement, is_unannounced(judgement, by))
 
     def inspect(state: State) -> InspectedState:
         """Only processes that have seen no other state are a witness against the engine."""
@@ -113,7 +120,7 @@ def _explore(
         second = inspect_once(state)
         trial.inspector.renew()
         if second.verdict != first.verdict:
-            return replace(second, judgement=_contradicted(first.judgement, second.judgement))
+            return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
         return second
 
     limit = cell.place.disk_states
@@ -121,6 +128,7 @@ def _explore(
     for state in itertools.islice(drawn, limit):
         last = inspect(state)
         verdicts[last.verdict] += 1
+        damaged += bool(last.judgement.damage)
         if last.verdict != "survived" and (worst is None or last.rank() < worst.rank()):
             worst = last
         inspected = verdicts.total()
@@ -129,7 +137,12 @@ def _explore(
     per_s = inspected / max(time.monotonic() - began, 1e-9)
     if worst is not None and worst.verdict == "lost":
         worst = shrunk(worst, inspect)
-    shortest = keep(cell, load, worst.state, worst.judgement.reasons) if worst and worst.verdict == "lost" else None
+    shortest: str | None = None
+    if worst and worst.verdict == "lost":
+        try:
+            shortest = keep(cell, load, worst.state, worst.judgement.reasons)
+        except (CellFailed, OSError) as error:  # the verdict stands without it
+            evidence.unkept = told(error)
     logged = load.records[load.start : load.end]
     flushes = sum(one.is_flush for one in logged)
     evidence.states = States(
@@ -137,6 +150,7 @@ def _explore(
         survived=verdicts["survived"],
         lost=verdicts["lost"],
         unknown=verdicts["unknown"],
+        damaged=damaged,
         per_s=per_s,
         writes=len(logged) - flushes,
         flushes=flushes,
@@ -146,7 +160,9 @@ def _explore(
         return last.judgement if last else Judgement("unknown", ["the log has no state to look at"], {})
     evidence.fate, evidence.checked = worst.evidence.fate, worst.evidence.checked
     evidence.integrity = worst.evidence.integrity
-    where = f"{verdicts[worst.verdict]} states, the shortest up to record {worst.state.to} ({worst.state.of})"
+    where = (
+        f"{counted(verdicts[worst.verdict], 'state')}, the shortest up to record {worst.state.to} ({worst.state.of})"
+    )
     return replace(worst.judgement, reasons=[where, *worst.judgement.reasons])
 
 
@@ -205,7 +221,7 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
         for smaller in itertools.islice(crash_states.smaller(worst.state), left):
             left -= 1
             shown = inspect(smaller)
-            if shown.verdict == "lost":
+            if shown.verdict == "lost" and shown.unannounced >= worst.unannounced:
                 worst, again = replace(shown, state=replace(smaller, of=f"{smaller.of}, shrunk")), True
                 break
     return worst

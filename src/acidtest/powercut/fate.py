@@ -14,6 +14,7 @@ from itertools import islice
 from acidtest.journal.models import Fate
 from acidtest.journal.protocol import Survey
 from acidtest.powercut.acknowledgement_log import Acknowledgement
+from acidtest.words import counted
 
 EXAMPLES_MAX = 5
 
@@ -43,13 +44,13 @@ def compare(log: Sequence[Acknowledgement], survey: Survey) -> Fate:
         examples.append(f"rows of terminal {terminal} that were loaded before the run are not there")
     for terminal, part in islice(torn, EXAMPLES_MAX):
         examples.append(
-            f"transaction {part.number} of terminal {terminal} is there in parts: {part.right} of {part.expected} rows"
-            + (f", {part.wrong} wrong" if part.wrong else "")
+            f"transaction {part.number} of terminal {terminal} is there in parts: {part.right:,} of "
+            f"{counted(part.expected, 'row')}{f', {part.wrong:,} wrong' if part.wrong else ''}"
         )
     for terminal, counter, last in islice(counters, EXAMPLES_MAX):
         examples.append(f"the counter of terminal {terminal} says {counter}, its last whole transaction is {last}")
     if survey.strays:
-        examples.append(f"{survey.strays} rows belong to no transaction")
+        examples.append(counted(survey.strays, "row belongs to no transaction", "rows belong to no transaction"))
     acknowledged: dict[int, set[int]] = defaultdict(set)
     for line in log:
         acknowledged[line.terminal].add(line.number)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Refused, Standing, answered, converse
@@ -44,14 +44,15 @@ class Inspector:
             *([SurveyPhase()] if evidence.is_numbered else []),
         ]
         try:
-            for event in self._converse(phases):
-                match event:
-                    case Hello() if self._embedded:
-                        evidence.engine_recovery_s = time.monotonic() - began
-                    case Checked():
-                        evidence.checked = event
-                    case Surveyed():
-                        evidence.fate = compare(acknowledged, event)
+            with closing(self._converse(phases)) as events:
+                for event in events:
+                    match event:
+                        case Hello() if self._embedded:
+                            evidence.engine_recovery_s = time.monotonic() - began
+                        case Checked():
+                            evidence.checked = event
+                        case Surveyed():
+                            evidence.fate = compare(acknowledged, event)
         except Refused as error:
             evidence.read_error = error.message
             return
@@ -71,7 +72,7 @@ class Inspector:
     def _ask(self, question: str) -> list[list[str | None]]:
         return answered(self._converse([AskPhase(questions=[question])]))
 
-    def _converse(self, phases: Sequence[Phase]) -> Iterator[Event]:
+    def _converse(self, phases: Sequence[Phase]) -> Generator[Event]:
         job = job_for(self._cell, self._instance, phases)
         return converse(job, Unledgered(), self._instance.environment(), self._standing)
 

@@ -12,7 +12,7 @@ from typing import Literal
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Process, Working, converse
 from acidtest.engine import Instance
-from acidtest.errors import AcidtestError, CellFailed
+from acidtest.errors import AcidtestError, CellFailed, told
 from acidtest.journal.protocol import Duration, Hello, Job, Settings
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import AcknowledgementLog
@@ -37,7 +37,11 @@ class Load:
         self._thread = threading.Thread(target=self._read, args=(job, environment), daemon=True)
         self._started = threading.Event()
         self._thread.start()
-        self._started.wait()
+        try:
+            self._started.wait()
+        except BaseException:  # nobody else knows of it yet
+            self.kill()
+            raise
 
     def _read(self, job: Job, environment: Mapping[str, str]) -> None:
         launcher = Unledgered()
@@ -55,6 +59,8 @@ class Load:
                     self.engine_version = event.engine_version
         except AcidtestError as error:
             self._failure = error
+        except OSError as error:
+            self._failure = CellFailed(told(error))
         finally:
             self._started.set()
 

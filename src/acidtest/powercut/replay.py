@@ -14,7 +14,8 @@ from acidtest.journal.models import Fate
 from acidtest.place import DirectoryPlace, Ledger, check_machine
 from acidtest.place.making import image_mb
 from acidtest.powercut import state_file
-from acidtest.powercut.checkers import Judgement, judge
+from acidtest.powercut.announcing import announcement_of, is_unannounced
+from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.exploration import RecordedLoad, inspect_state
 from acidtest.powercut.trial import Trial
@@ -28,6 +29,7 @@ class Replayed:
     reasons_before: list[str]
     judgement: Judgement
     fate: Fate | None
+    announced: str  # who announces what is lost, and what; "" where nothing is lost, or nobody does
 
 
 def replay(file: Path, drives: Drives = simulated) -> Replayed:
@@ -57,4 +59,6 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
             inspect_state(trial, load, kept.state, evidence)
         except CellFailed as error:
             evidence.inspection_error = error.message
-        return Replayed(kept.cell_id, kept.reasons, judge(evidence), evidence.fate)
+        judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)
+        said = "" if judgement.verdict != "lost" or is_unannounced(judgement, by) else by.reason
+        return Replayed(kept.cell_id, kept.reasons, judgement, evidence.fate, said)

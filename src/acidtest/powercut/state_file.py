@@ -6,6 +6,7 @@ It is a description (.json) beside the writes that the disk holds in the state (
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from acidtest.powercut.exploration import RecordedLoad
 from acidtest.powercut.trial import Trial
 
 FORMAT = 1
+NAME_MAX = 200  # characters, of the 255 bytes that file systems take
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,21 @@ def keep_survivors(
 def _unused(out: Path, cell: Cell) -> Path:
     directory = out / "acidtest-states"
     directory.mkdir(exist_ok=True)
-    name = directory / re.sub(r"[^A-Za-z0-9.#=-]+", "-", cell.id)
+    name = directory / _file_name(cell.id)
     for number in range(1, 1000):
         description = name.with_name(f"{name.name}-{number}.json")
         if not description.exists():
             break
     description.with_suffix(".log").unlink(missing_ok=True)
     return description
+
+
+def _file_name(cell_id: str) -> str:
+    """The id as a file may be called; of a long one the beginning, and what tells it from others."""
+    whole = re.sub(r"[^A-Za-z0-9.#=-]+", "-", cell_id)
+    if len(whole) <= NAME_MAX:
+        return whole
+    return f"{whole[: NAME_MAX - 9]}-{hashlib.sha256(cell_id.encode()).hexdigest()[:8]}"
 
 
 def _describe(
@@ -92,7 +102,7 @@ def _describe(
         "acknowledged": [dataclasses.astuple(line) for line in acknowledged],
         "reasons": reasons,
     }
-    description.write_text(json.dumps(fields, indent=1) + "\n")
+    description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
     return str(description)
 
 
@@ -124,7 +134,7 @@ def read(file: Path) -> KeptState:
 
 def _fields(file: Path) -> dict[str, Any]:
     try:
-        fields = json.loads(file.read_text())
+        fields = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{file}: cannot be read: {error}") from None
     if not isinstance(fields, dict) or fields.get("format") != FORMAT:

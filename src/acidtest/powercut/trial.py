@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import random
 import threading
 import time
@@ -12,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from acidtest.analysis import disk_log
+from acidtest.conductor.failing import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
-from acidtest.errors import CellFailed
-from acidtest.journal.models import Cut, Recording
+from acidtest.errors import CellFailed, told
+from acidtest.journal.models import Cut, Recording, Warning
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
@@ -24,8 +24,10 @@ from acidtest.place.facts import unseen
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
+from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement, judge
 from acidtest.powercut.crash_states import State
+from acidtest.powercut.drives import drive_name
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.inspector import Inspector
@@ -104,8 +106,12 @@ class Trial:
         finally:
             instance.lose_power()
             self.place.end()
-        judgement = judge(evidence)
+        judgement = self.judged(evidence)
         self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+
+    @property
+    def engine(self) -> Engine:
+        return self._engine
 
     @property
     def instance(self) -> Instance:
@@ -144,12 +150,8 @@ class Trial:
             finally:
                 self.instance.lose_power()
                 self.place.abandon()
-        except CellFailed as error:
-            reason = error.message
-        except OSError as error:
-            if error.errno == errno.EBUSY:  # it is still mounted: nothing can begin on it
-                raise
-            reason = f"{error.filename or self.place.path}: {error.strerror}"  # the disk has ended under us
+        except (CellFailed, OSError) as error:
+            reason = why_failed(error, self._engine)  # of the latter the disk has ended under us
         cut, cycle_s = None, time.monotonic() - began
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
@@ -166,17 +168,23 @@ class Trial:
             database_bytes=evidence.database_bytes,
             checks_after=evidence.checked,
             cut=cut,
+            warnings=_unkept(evidence.unkept),
             engine_log=self.instance.log(),
         )
         return builder.build(outcome, status, reason)
 
     def _kept(self, cell: Cell, evidence: CutEvidence, judgement: Judgement, keep: KeepSurvivors | None) -> str | None:
-        """The file of what a cut that lost has left; None without one."""
-        if judgement.verdict != "lost" or keep is None or evidence.acknowledged is None:
+        """The file of what a cut has left that lost what was not announced; None without one."""
+        if keep is None or evidence.acknowledged is None:
             return None
-        with contextlib.suppress(CellFailed, OSError):  # no room for it: the seed is told instead
+        # What was announced needs no second look, and every state takes as much room as its database.
+        if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
+            return None
+        try:
             return keep(self, cell, evidence.acknowledged, judgement.reasons)
-        return None
+        except (CellFailed, OSError) as error:  # no room for it: the seed is told instead
+            evidence.unkept = told(error)
+            return None
 
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
         """One cut, from the load to what the engine gives back."""
@@ -197,13 +205,20 @@ class Trial:
         except CellFailed as error:
             evidence.mount_error = error.message
             self.place.abandon()
-            return judge(evidence)
+            return self.judged(evidence)
         evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         self.instance.lose_power()
         evidence.filesystem_check, evidence.filesystem_message = self.place.end()
-        return judge(evidence)
+        return self.judged(evidence)
+
+    def judged(self, evidence: CutEvidence) -> Judgement:
+        """The verdict. Raises CellFailed where the engine is gone: whatever is not found then is no loss."""
+        judgement = judge(evidence)
+        if judgement.verdict != "survived" and (gone := self._engine.gone()):
+            raise CellFailed(gone)
+        return judgement
 
     def begin(self, evidence: CutEvidence) -> None:
         """From the kept state, the engine started."""
@@ -264,6 +279,11 @@ class Trial:
             self.place.release()
 
 
+def _unkept(why: str) -> list[Warning]:
+    text = f"What was lost could not be kept in a state file: {why}; the seed makes the cut again."
+    return [Warning(code="state-not-kept", about="verdict", text=text)] if why else []
+
+
 def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float, state: str | None) -> Cut | None:
     """The cut as it is recorded; None where none was made."""
     if evidence.cut is None:
@@ -272,6 +292,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         checks=judgement.checks,
+        damage=judgement.damage,
         failure=cell.place.disk_failure,
         after_failed_flush=evidence.after_failed_flush,
         failed_flush_said=evidence.failed_flush_error,
@@ -292,9 +313,3 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         state=state,
         states=evidence.states,
     )
-
-
-def drive_name(cell: Cell) -> str:
-    """What the disk does wrong, and what of its cache outlives a cut."""
-    keeps = [] if cell.place.disk_keeps == "none" else [f"cut keeps {cell.place.disk_keeps}"]
-    return ", ".join([*faults(cell.place), *keeps]) or "honest"

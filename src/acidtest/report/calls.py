@@ -13,6 +13,7 @@ from acidtest.analysis.calls import FileUse, role, uses
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import ObservedCalls, ObservedLine, Spread, TypicalCommit
 from acidtest.report.numbers import number
+from acidtest.words import counted
 
 TIED = {
     "thread": "a commit's calls are those of its own thread",
@@ -32,9 +33,12 @@ def print_calls(recording: Recording, console: Console) -> None:
     if calls is None:
         console.print(Text(recording.reason or "its calls were not watched", style="red"), soft_wrap=True)
         return
-    lost = f"{calls.dropped:,} events lost: every count is a lower bound" if calls.dropped else "no event lost"
+    lost = f"{counted(calls.dropped, 'event')} lost: every count is a lower bound" if calls.dropped else "no event lost"
     means = {"kernel": "the kernel's tracing", "strace": "strace"}[calls.means]
-    console.print(f"{calls.commits:,} commits, {calls.calls:,} calls seen by {means}, {lost}; {TIED[calls.tied_by]}.")
+    console.print(
+        f"{counted(calls.commits, 'commit')}, {counted(calls.calls, 'call')} seen by {means}, {lost}; "
+        f"{TIED[calls.tied_by]}."
+    )
     if calls.commits == 0:
         return
     files = uses(calls, recording.engine.id if recording.engine else "")
@@ -86,7 +90,7 @@ def _print_others(files: Sequence[FileUse], console: Console) -> None:
     if not files:
         return
     named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in files[:OTHERS_MAX]]
-    more = f" and {len(files) - OTHERS_MAX} more" if len(files) > OTHERS_MAX else ""
+    more = f" and {len(files) - OTHERS_MAX:,} more" if len(files) > OTHERS_MAX else ""
     console.print(Text(f"Open or read only: {'; '.join(named)}{more}.", style="dim"))
 
 
@@ -114,14 +118,15 @@ def _print_commit(calls: ObservedCalls, console: Console) -> None:
     if not (each := calls.per_commit):
         return
 
-    def shown(spread: Spread) -> str:
+    def shown(spread: Spread, noun: str, plural: str = "") -> str:
         if spread.min == spread.max:
-            return f"{spread.median:,}"
-        return f"{spread.median:,} ({spread.min:,} to {spread.max:,})"
+            return counted(spread.median, noun, plural)
+        return f"{spread.median:,} ({spread.min:,} to {spread.max:,}) {plural or f'{noun}s'}"
 
     console.print(
-        f"A commit: {shown(each.writes)} writes of {shown(each.bytes)} bytes together, {shown(each.flushes)} flushes, "
-        f"{shown(each.flush_us)} µs in flushes of {shown(each.whole_us)} µs in all; median and range."
+        f"A commit: {shown(each.writes, 'write')} of {shown(each.bytes, 'byte')} together, "
+        f"{shown(each.flushes, 'flush', 'flushes')}, {shown(each.flush_us, 'µs', 'µs')} in flushes of "
+        f"{shown(each.whole_us, 'µs', 'µs')} in all; median and range."
     )
 
 
@@ -136,13 +141,13 @@ def _print_typical(typical: TypicalCommit, console: Console) -> None:
         table.add_row(*line_row(line), style="" if line.layer == "call" else "dim")
     console.print(table)
     if typical.left_out:
-        console.print(f"{typical.left_out:,} more lines are left out.")
+        console.print(f"{counted(typical.left_out, 'more line is', 'more lines are')} left out.")
 
 
 def heading(typical: TypicalCommit) -> str:
     asked = f", the commit asked for at {number(typical.commit_at_us)} µs" if typical.commit_at_us else ""
     return (
-        f"One commit like most ({typical.alike:,} have as many writes and flushes), terminal {typical.terminal}, "
+        f"One commit like most ({typical.alike:,} with as many writes and flushes), terminal {typical.terminal}, "
         f"{number(typical.lasted_us)} µs{asked}:"
     )
 

@@ -1,319 +1,255 @@
-"""The page's plots, as Vega-Lite specifications made with Altair. Colours of text and grid come from the page's CSS."""
+"""The plots of a run and of power cuts. Colours of text and grid come from the page's CSS."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import Any
 
-import altair as alt
-
-from acidtest.analysis.latency import curve_ms
+from acidtest.analysis.latency import curve_ms, values_needed
 from acidtest.analysis.memory import curve
 from acidtest.analysis.survival import Survival
+from acidtest.report import vega
+from acidtest.report.looks import GREEN, ORANGE, RED, Key, Keys, Look, Looks
 from acidtest.report.numbers import number
 from acidtest.report.pivot import Grid, short
-from acidtest.report.results import Line, Table
+from acidtest.report.results import Line, Load, Table
+from acidtest.report.vega import COLOUR, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
+from acidtest.words import counted
 
-# Okabe and Ito's palette: distinct in every kind of colour vision, on light and on dark.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8E8E2E", "#7F7F7F")
-DASHES = ([1, 0], [6, 3], [2, 3], [8, 3, 2, 3])
-VERDICTS = {"survived": "#009E73", "lost": "#D55E00", "unknown": "#E69F00"}
-Spec = dict[str, Any]
+VERDICTS = {"survived": Look(GREEN, "circle"), "lost": Look(RED, "diamond"), "unknown": Look(ORANGE, "square")}
+BARS_MAX = 60
+PANELS_MAX = 24
+POINTS_MIN = 5  # of a curve over time: with fewer it would show the ends of its lines, and no course
+LATENCY_SHARE_MIN = 0.9  # the percentile to which a curve of latencies reaches at least
+NAMED_MAX = 6
+SPAN = 20  # times between the least and the most, above which an axis is logarithmic
 
 
-def bars(table: Table, engines: list[str]) -> Spec | None:
+def bars(table: Table, looks: Looks) -> Chart | None:
     """Median commits a second with intervals, and each repetition as a dot."""
     lines = [line for line in table.lines if line.row.done]
     if not lines:
         return None
-    order = [line.label for line in lines]
-    rows: list[dict[str, Any]] = [
-        {
-            "level": line.label,
-            "engine": line.levels["engine"],
-            "commits a second": line.goodput.median,
-            "low": line.goodput.interval.low if line.goodput.interval else None,
-            "high": line.goodput.interval.high if line.goodput.interval else None,
-            "text": number(line.goodput.median),
-            "end": max([*line.row.goodput_per_s(), line.goodput.interval.high if line.goodput.interval else 0]),
-        }
-        for line in lines
+    if len(lines) > BARS_MAX:
+        rows_all = counted(len(lines), "row")
+        return Chart((), notes=(f"No bars of {rows_all}: at most {BARS_MAX} are drawn, the table has all.",))
+    at, left, right, step = vega.places([line.label for line in lines], [number(line.goodput.median) for line in lines])
+    rows = [
+        _who(line, looks) | {"place": value, "rate": line.goodput.median, **_bounds(line)}
+        for value, line in zip(at, lines, strict=True)
     ]
     dots = [
-        {"level": line.label, "engine": line.levels["engine"], "commits a second": value, "repetition": n}
-        for line in lines
-        for n, value in enumerate(line.row.goodput_per_s(), start=1)
+        _who(line, looks) | {"place": value, "rate": rate, "repetition": n}
+        for value, line in zip(at, lines, strict=True)
+        for n, rate in enumerate(line.row.goodput_per_s(), start=1)
     ]
-    y = alt.Y("level:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
-    colour = _colour(engines)
-    base = alt.Chart(alt.InlineData(values=rows))
-    bar = base.mark_bar(opacity=0.75, height={"band": 0.62}).encode(
-        x=alt.X(
-            "commits a second:Q",
-            title=f"{table.counted} a second (median; dots are repetitions)",
-            scale=alt.Scale(domain=[0, 1.1 * max(row["end"] for row in rows)]),  # room for the figures
-        ),
-        y=y,
-        color=colour,
-        tooltip=["level:N", alt.Tooltip("commits a second:Q", format=",.3r")],
-    )
-    interval = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y).transform_filter("isValid(datum.low)")
-    dot = (
-        alt.Chart(alt.InlineData(values=dots))
-        .mark_circle(size=26, opacity=0.9, stroke="white", strokeWidth=0.5)
-        .encode(
-            x="commits a second:Q",
-            y=y,
-            color=colour,
-            tooltip=["level:N", "repetition:Q", alt.Tooltip("commits a second:Q", format=",.3r")],
-        )
-    )
-    label = base.mark_text(align="left", dx=6).encode(x="end:Q", y=y, text="text:N", opacity=alt.value(0.85))
-    return spec(alt.layer(bar, interval, dot, label), height=max(60, 30 * len(lines)))
+    y, tip = vega.place(at, left), vega.tooltip("row", rate=",.3r")
+    most = max(row[of] for row in (*rows, *dots) for of in ("rate", "high") if of in row)
+    x = quantity("rate", f"{table.counted} a second", scale={"domain": [0, 1.03 * most or 1], "nice": False},
+                 axis={"tickCount": vega.FEW})  # fmt: skip
+    aside, bare = vega.place(at, right), vega.place(at, None)
+    layers = [
+        layer("bar", rows, {"x": x, "y": y, "color": COLOUR, "tooltip": tip}, height=15),
+        layer("rule", _bounded(rows), {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": bare}, strokeWidth=2),
+        layer("circle", dots, {"x": x, "y": aside, "color": COLOUR, "tooltip": tip}, size=26, opacity=0.9,
+              stroke="white", strokeWidth=0.5),
+    ]  # fmt: skip
+    drawn = plot(layers, height=step * len(lines), resolve={"axis": {"y": "independent"}})
+    return Chart((Panel("", drawn),), _legend(looks, lines, table.lines, dashes=False))
 
 
-def percentiles(table: Table, engines: list[str]) -> Spec | None:
+def percentiles(table: Table, looks: Looks) -> Chart | None:
     """Latency by percentile, as far as the number of transactions bears it; both axes logarithmic."""
-    rows: list[dict[str, Any]] = [
-        {**_who(line), "nines": 1 / (1 - part), "latency (ms)": ms}
-        for line in table.lines
-        for part, ms in curve_ms(line.latency)
-    ]
-    if not rows:
-        return None
+    needed = values_needed(LATENCY_SHARE_MIN)
+    lines, short = _parted(table, lambda line: line.latency.count >= needed)
+    few = not_drawn("Without a curve", short, f"fewer than {counted(needed, 'transaction')}")
     # 1 / (1 - part): 2 is the median, 10 the 90th, 100 the 99th percentile.
     words = "{2:'p50', 10:'p90', 100:'p99', 1000:'p99.9', 10000:'p99.99', 100000:'p99.999', 1000000:'p99.9999'}"
-    last = max(row["nines"] for row in rows)
-    ticks = [2] + [10**n for n in range(1, 8) if 10**n <= last * 1.05]
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="monotone")
-        .encode(
-            x=alt.X(
-                "nines:Q",
-                scale=alt.Scale(type="log"),
-                title="percentile of transactions",
-                axis=alt.Axis(values=ticks, labelExpr=f"({words})[datum.value]"),
-            ),
-            y=alt.Y("latency (ms):Q", scale=alt.Scale(type="log"), title="latency, ms"),
-            color=_colour(engines),
-            strokeDash=_dash(table),
-            detail="label:N",
-            tooltip=["label:N", alt.Tooltip("latency (ms):Q", format=".3r")],
-        )
-    )
-    return spec(chart, height=260)
+    curves = {id(line): [(1 / (1 - part), ms) for part, ms in curve_ms(line.latency)] for line in lines}
+    last = max((points[-1][0] for points in curves.values()), default=2.0)
+    marks = [2.0, *(10.0**n for n in range(1, 8) if 10**n <= last * 1.05)]
+    scale = {"type": "log", "domain": [2, last * 1.05], "nice": False}
+    axis = {"values": marks, "labelExpr": f"({words})[datum.value]"}
+    x = quantity("nines", "percentile of transactions", scale=scale, axis=axis)
+
+    def drawn(line: Line | Load) -> list[Curve]:
+        points = curves[id(line)]
+        nearest = [
+            min(points, key=lambda point: abs(math.log(point[0] / mark)))
+            for mark in marks
+            if mark <= points[-1][0] * 1.05
+        ]
+        marked = {points.index(point) for point in nearest}
+        return [Curve(_who(line, looks), points, marked)]
+
+    return _curves(lines, table.lines, looks, drawn, x=x, y=("ms", "latency, ms"), log=True, height=260, notes=few)
 
 
-def series(table: Table, engines: list[str]) -> Spec | None:
+def series(table: Table, looks: Looks) -> Chart | None:
     """Commits a second over time: the median of the repetitions in each second; warm-up is negative."""
-    rows = []
+    found: dict[int, list[tuple[float, float]]] = {}
     for line in table.lines:
-        seconds: dict[float, list[float]] = {}
+        at: dict[float, list[float]] = {}
         for result in line.row.results():
             for second in result.series:
                 if second.length_s > 0.2:
-                    seconds.setdefault(second.at_s, []).append(second.committed / second.length_s)
-        if len(seconds) > 1:
-            rows += [{**_who(line), "second": at, "rate": median(rates)} for at, rates in seconds.items()]
-    if not rows:
-        return None
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(point=alt.OverlayMarkDef(size=18))
-        .encode(
-            x=alt.X("second:Q", title="seconds from the start of the measurement (negative: warm-up)"),
-            y=alt.Y("rate:Q", title=f"{table.counted} a second", scale=alt.Scale(zero=True)),
-            color=_colour(engines),
-            strokeDash=_dash(table),
-            detail="label:N",
-            tooltip=["label:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
-        )
-    )
-    return spec(chart, height=240)
+                    at.setdefault(second.at_s, []).append(second.committed / second.length_s)
+        found[id(line)] = sorted((second, median(rates)) for second, rates in at.items())
+    lines, short = _parted(table, lambda line: sum(second >= 0 for second, _ in found[id(line)]) >= POINTS_MIN)
+    few = not_drawn("Without a curve", short, f"measured for fewer than {POINTS_MIN} seconds")
+
+    def drawn(line: Line | Load) -> list[Curve]:
+        return [Curve(_who(line, looks), found[id(line)])]
+
+    x = vega.seconds("seconds from the start of the measurement (negative: warm-up)")
+    y = ("rate", f"{table.counted} a second")
+    return _curves(lines, table.lines, looks, drawn, x=x, y=y, height=240, notes=few)
 
 
-def residency(table: Table) -> Spec | None:
+def residency(table: Table, looks: Looks) -> Chart | None:
     """How much of the database the file cache held over time, a line a repetition."""
-    return _memory(table, "resident", alt.Y("value:Q", title="of the database in the file cache",
-                                            scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")))  # fmt: skip
+    return _memory(table, looks, "resident", "of the database in the file cache", [0, 1], "%")
 
 
-def refaults(table: Table) -> Spec | None:
+def refaults(table: Table, looks: Looks) -> Chart | None:
     """Pages a second that were pushed out of memory and had to be read again, a line a repetition."""
-    return _memory(table, "refaults_per_s", alt.Y("value:Q", title="pages read again a second"))
+    return _memory(table, looks, "refaults_per_s", "pages read again a second", None, ",~r")
 
 
-def _memory(table: Table, field: str, y: alt.Y) -> Spec | None:
-    rows = [
-        {"row": line.label, "repetition": recording.repetition, "second": point.at_s, "value": getattr(point, field)}
-        for line in table.lines
-        for recording in line.row.done
-        if recording.memory
-        for point in curve(recording.memory)
-        if getattr(point, field) is not None
-    ]
-    if not rows:
-        return None
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(opacity=0.8)
-        .encode(
-            x=alt.X("second:Q", title="seconds from the start of the measurement (negative: before it)"),
-            y=y,
-            color=alt.Color(
-                "row:N",
-                scale=alt.Scale(range=list(COLOURS)),
-                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=260),
-            ),
-            detail="repetition:N",
-            tooltip=["row:N", "repetition:N", "second:Q", alt.Tooltip("value:Q", format=".3r")],
-        )
-    )
-    return spec(chart, height=200)
+def _memory(table: Table, looks: Looks, field: str, title: str, domain: list[float] | None, form: str) -> Chart | None:
+    curves: dict[int, list[Curve]] = {}
+    for line in table.lines:
+        for recording in line.row.done:
+            points = curve(recording.memory) if recording.memory else []
+            known = [(one.at_s, value) for one in points if (value := getattr(one, field)) is not None]
+            if known:
+                curves.setdefault(id(line), []).append(Curve(_who(line, looks), known))
+    long = {of: [one for one in drawn if len(one.points) >= POINTS_MIN] for of, drawn in curves.items()}
+    lines, short = _parted(table, lambda line: bool(long.get(id(line))), among=lambda line: id(line) in curves)
+    few = not_drawn("Without a curve", short, f"fewer than {POINTS_MIN} samples")
+    x = vega.seconds("seconds from the start of the measurement (negative: before it)")
+    return _curves(lines, table.lines, looks, lambda line: long[id(line)], x=x, y=("value", title), height=200,
+                   domain=domain, axis={"format": form}, notes=few)  # fmt: skip
 
 
-def load(table: Table) -> Spec | None:
-    """Rows a second over the time of each load, as far as it took more than a second."""
-    rows = [
-        {"load": label, "second": second.at_s, "rate": second.rows / second.length_s}
-        for label, loaded in table.loads
-        if len(loaded.series) > 1
-        for second in loaded.series
-        if second.length_s > 0.2
-    ]
-    if not rows:
-        return None
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(point=alt.OverlayMarkDef(size=18))
-        .encode(
-            x=alt.X("second:Q", title="seconds from the start of the load"),
-            y=alt.Y("rate:Q", title="rows a second", scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "load:N",
-                scale=alt.Scale(range=list(COLOURS)),
-                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=260),
-            ),
-            tooltip=["load:N", "second:Q", alt.Tooltip("rate:Q", format=",.3r")],
-        )
-    )
-    return spec(chart, height=200)
+def load(table: Table, looks: Looks) -> Chart | None:
+    """Rows a second over the time of each load, as far as it took some seconds."""
+    points = {
+        id(one): [(at.at_s, at.rows / at.length_s) for at in one.loaded.series if at.length_s > 0.2]
+        for one in table.loads
+    }
+    lasted = [one for one in table.loads if len(points[id(one)]) >= POINTS_MIN]
+    short = [one.label for one in table.loads if len(points[id(one)]) < POINTS_MIN]
+    few = not_drawn("Without a curve", short, f"loaded in fewer than {POINTS_MIN} seconds")
+
+    def drawn(one: Line | Load) -> list[Curve]:
+        return [Curve(_who(one, looks), points[id(one)])]
+
+    x = vega.seconds("seconds from the start of the load")
+    return _curves(lasted, table.loads, looks, drawn, x=x, y=("rate", "rows a second"), height=200, notes=few)
 
 
-def survival(
-    named: Sequence[tuple[str, Survival]], engines: list[str], title: str = "commits/s before the cut"
-) -> Spec | None:
+def survival(named: Sequence[tuple[str, Survival]], title: str = "commits/s before the cut") -> Chart | None:
     """How fast each combination was, and what became of it; each of its speeds as a tick. The fastest first."""
     placed = sorted((one for one in named if one[1].commits_per_s), key=lambda one: -(one[1].commits_per_s or 0))
     if not placed:
         return None
-    # The axis is logarithmic.
-    cuts = [(name, verdict, rate) for name, row in placed for verdict, rate in row.speeds if rate > 0]
-    least, most = min(rate for *_, rate in cuts), max(rate for *_, rate in cuts)
-    ticks = [{"combination": name, "verdict": verdict, "speed": rate} for name, verdict, rate in cuts]
+    beside = [f"{row.survived:,} of {row.cuts:,}" for _, row in placed]
+    at, left, right, step = vega.places([name for name, _ in placed], beside)
     rows = [
-        {
-            "combination": name,
-            "engine": row.levels["engine"],
-            "verdict": row.verdict,
-            "speed": row.commits_per_s,
-            "survived": f"{row.survived} of {row.cuts}",
-            "end": max(rate for _, rate in row.speeds),
-        }
-        for name, row in placed
+        VERDICTS[row.verdict].fields
+        | {"row": name, "verdict": row.verdict, "speed": row.commits_per_s, "survived": text, "place": value}
+        for value, text, (name, row) in zip(at, beside, placed, strict=True)
     ]
-    room = max(2.0, (most / least) ** 0.35)  # for the words at the right
-    x = alt.X(
-        "speed:Q",
-        title=title,
-        scale=alt.Scale(type="log", domain=[least / 1.3, most * room], nice=False),
-        axis=alt.Axis(
-            format=",~r", values=[n * 10.0**tens for tens in range(-3, 7) for n in (1, 3)], labelOverlap=True
-        ),
-    )
-    y = alt.Y("combination:N", sort=[name for name, _ in placed], title=None, axis=alt.Axis(labelLimit=230))
-    verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
-    colour = alt.Color("verdict:N", scale=verdicts, legend=alt.Legend(title=None, orient="top"))
-    grey = alt.Legend(title=None, orient="bottom", columns=3, symbolFillColor="#7F7F7F", symbolStrokeColor="#7F7F7F")
-    shape = alt.Shape("engine:N", scale=alt.Scale(domain=engines), legend=grey)
-    speed = alt.Tooltip("speed:Q", format=",.3r")
-    tooltip = ["combination:N", "verdict:N", "survived:N", speed]
-    chart = alt.Chart(alt.InlineData(values=rows))
-    tick = alt.Chart(alt.InlineData(values=ticks)).mark_tick(thickness=2, size=11, opacity=1)
-    tick = tick.encode(x=x, y=y, color=colour, tooltip=["combination:N", "verdict:N", speed])
-    encoded = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": tooltip}
-    known = chart.mark_point(filled=True, size=130, opacity=1).encode(**encoded)
-    unknown = chart.mark_point(filled=False, size=130, opacity=1, strokeWidth=2).encode(**encoded)
-    label = chart.mark_text(align="left", dx=12).encode(x="end:Q", y=y, text="survived:N")
-    layers = (
-        tick,
-        known.transform_filter("datum.verdict != 'unknown'"),
-        unknown.transform_filter("datum.verdict == 'unknown'"),
-        label,
-    )
-    return spec(alt.layer(*layers), height=max(80, 26 * len(placed)))
+    for row in rows:  # what is not known is hollow
+        row["fill"] = "transparent" if row["verdict"] == "unknown" else row["colour"]
+    cuts = [
+        {"colour": VERDICTS[verdict].colour, "row": name, "verdict": verdict, "speed": rate, "place": value}
+        for value, (name, row) in zip(at, placed, strict=True)
+        for verdict, rate in row.speeds
+        if rate > 0
+    ]
+    x = vega.logarithmic("speed", title, [row["speed"] for row in (*rows, *cuts)])
+    speed = vega.tooltip("row", "verdict", speed=",.3r")
+    whole = [*speed, *vega.tooltip("survived")]
+    layers = [
+        layer("tick", cuts, {"x": x, "y": vega.place(at, left), "color": COLOUR, "tooltip": speed},
+              thickness=2, size=11, opacity=1),
+        layer("point", rows, {"x": x, "y": vega.place(at, right), **POINT, "tooltip": whole},
+              size=110, opacity=1, strokeWidth=2),
+    ]  # fmt: skip
+    drawn = plot(layers, height=step * len(placed), resolve={"axis": {"y": "independent"}})
+    found = {row.verdict for _, row in placed} | {verdict for _, row in placed for verdict, _ in row.speeds}
+    keys = [
+        Key(verdict, look.colour, look.shape, None, hollow=verdict == "unknown")
+        for verdict, look in VERDICTS.items()
+        if verdict in found
+    ]
+    return Chart((Panel("", drawn),), (Keys("verdict", tuple(keys)),))
 
 
-def grid(grid: Grid, relative: bool, unit: str) -> Spec:
-    """A table of two factors as dots with their intervals: down one factor, in colours the other."""
-    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
+def grid(grid: Grid, relative: bool, unit: str, looks: Looks) -> Chart:
+    """A table of two factors as dots with their intervals: down one factor, in colours and shapes the other."""
+    at, left, _, step = vega.places(grid.rows)
+    where = dict(zip(grid.rows, at, strict=True))
+    rows = [
+        looks.of_level(grid.across, row["across"]).fields | row | {"place": where[row["down"]]}
+        for row in _in_grid(grid, relative)
+        if row["value"] is not None
+    ]
+    for row in rows:
+        row["fill"] = row["colour"]
+    y, offset = vega.place(at, left), {"field": "across", "type": "nominal", "sort": list(grid.columns)}
+    values = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound] is not None]
     title = "base = 100" if relative else f"{unit} a second"
-    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
-    offset = alt.YOffset("across:N", sort=list(grid.columns))
-    colour = alt.Color(
-        "across:N",
-        scale=alt.Scale(domain=list(grid.columns), range=[COLOURS[n % len(COLOURS)] for n in range(len(grid.columns))]),
-        legend=alt.Legend(title=short(grid.across), orient="top", columns=4),
+    wide = bool(values) and max(values) > SPAN * min(values) > 0
+    even = [100.0] if relative else []
+    x = (
+        vega.logarithmic("value", title, [*values, *even])
+        if wide
+        else quantity("value", title, scale={"zero": False}, axis={"tickCount": vega.FEW})
     )
-    chart = alt.Chart(alt.InlineData(values=rows))
-    values = [row[bound] for row in rows for bound in ("value", "low", "high") if row[bound]]
-    wide = bool(values) and max(values) > 20 * min(values)
-    x = alt.X("value:Q", title=f"{title} (median, 95 %)", scale=alt.Scale(type="log" if wide else "linear", zero=False))
-    tooltip = ["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r")]
-    dot = chart.mark_circle(size=70, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
-    interval = (
-        chart.mark_rule(strokeWidth=2)
-        .encode(x="low:Q", x2="high:Q", y=y, yOffset=offset, color=colour)
-        .transform_filter("isValid(datum.low)")
-    )
-    layers = [interval, dot]
+    tip = vega.tooltip("down", "across", value=",.3r")
+    encoded = {"y": y, "yOffset": offset}
+    layers = [
+        layer("rule", [{"base": one} for one in even], {"x": {"field": "base", "type": "quantitative"}},
+              strokeDash=[4, 3], opacity=0.6),
+        layer("rule", _bounded(rows), {**encoded, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": COLOUR},
+              strokeWidth=2),
+        layer("point", rows, {**encoded, "x": x, **POINT, "tooltip": tip}, size=60, opacity=1),
+    ]  # fmt: skip
+    drawn = plot(layers, height=max(80, len(grid.rows) * max(step, 12 * len(grid.columns) + 12)))
+    keys = []
+    for level in grid.columns:
+        look = looks.of_level(grid.across, level)
+        keys.append(Key(level, look.colour, look.shape, None))
+    return Chart((Panel("", drawn),), (Keys(short(grid.across), tuple(keys)),))
+
+
+def tints(grid: Grid, relative: bool) -> Mapping[tuple[str, str], str]:
+    """A background for each place of the table, in CSS: with a base blue above it and orange below, by even steps of
+    the ratio, as far to one side as to the other; without one the bluer the higher."""
+    values = {(row["down"], row["across"]): row["value"] for row in _in_grid(grid, relative) if row["value"]}
+    if not values:
+        return {}
     if relative:
-        base = alt.Chart(alt.InlineData(values=[{"base": 100}]))
-        layers.insert(0, base.mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x="base:Q"))
-    height = max(80, len(grid.rows) * (12 * len(grid.columns) + 12))
-    return spec(alt.layer(*layers), height=height)
+        # Noise of a percent is not to shine.
+        reach = max(*(abs(math.log(value / 100)) for value in values.values()), math.log(1.2))
+        parts = {at: math.log(value / 100) / reach for at, value in values.items()}
+    else:
+        least, most = min(values.values()), max(values.values())
+        parts = {at: (value - least) / ((most - least) or 1) for at, value in values.items()}
+    return {at: _tint(part) for at, part in parts.items()}
 
 
-def heat(grid: Grid, relative: bool, unit: str) -> Spec:
-    """The same as a heat map; with a base, blue is above it and orange below."""
-    rows = [row for row in _in_grid(grid, relative) if row["value"] is not None]
-    far = max((abs(math.log(row["value"] / 100)) for row in rows if row["value"] > 0), default=0.0)
-    # Even steps of the ratio, as far to one side as to the other; noise of a percent is not to shine.
-    reach = math.exp(max(far, math.log(1.2)))
-    scale = (
-        alt.Scale(type="log", scheme="blueorange", reverse=True, domain=[100 / reach, 100 * reach])
-        if relative
-        else alt.Scale(scheme="blues")
-    )
-    x = alt.X(
-        "across:N", sort=list(grid.columns), title=short(grid.across), axis=alt.Axis(labelAngle=0, labelLimit=180)
-    )
-    y = alt.Y("down:N", sort=list(grid.rows), title=None, axis=alt.Axis(labelLimit=260))
-    title = "base = 100" if relative else f"{unit}/s"
-    chart = alt.Chart(alt.InlineData(values=rows))
-    field = chart.mark_rect().encode(
-        x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=None), opacity=alt.value(0.35),
-        tooltip=["down:N", "across:N", alt.Tooltip("value:Q", format=",.3r", title=title)],
-    )  # fmt: skip
-    return spec(
-        alt.layer(field, chart.mark_text().encode(x=x, y=y, text="text:N")), height=max(60, 34 * len(grid.rows))
-    )
+def _tint(part: float) -> str:
+    """-1 to 1 as a colour over that of the page, faint enough for the text."""
+    blue, orange = "0 114 178", "200 112 0"
+    return f"rgb({blue if part >= 0 else orange} / {abs(part) * 0.32:.2f})"
 
 
-def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
+def _in_grid(grid: Grid, relative: bool) -> list[Row]:
     rows = []
     for (row, column), line in grid.cells.items():
         summary, scale = (line.relative, 100.0) if relative else (line.goodput, 1.0)
@@ -326,41 +262,77 @@ def _in_grid(grid: Grid, relative: bool) -> list[dict[str, Any]]:
                 "value": value,
                 "low": scale * bounds.low if bounds else None,
                 "high": scale * bounds.high if bounds else None,
-                "text": number(value),
             }
         )
     return rows
 
 
-def _who(line: Line) -> dict[str, str]:
-    return {
-        "label": line.label,
-        "engine": line.levels["engine"],
-        "durability": line.levels["durability"],
-    }
+def _curves(
+    drawn: Sequence[Line | Load],
+    among: Sequence[Line | Load],
+    looks: Looks,
+    curves: Callable[[Line | Load], list[Curve]],
+    *,
+    x: Spec,
+    y: tuple[str, str],
+    height: int,
+    log: bool = False,
+    domain: list[float] | None = None,
+    axis: Spec | None = None,
+    notes: tuple[str, ...] = (),
+) -> Chart | None:
+    """Lines with marks for each of those ``drawn``, in as many panels as tell them apart, all with the same axes."""
+    if not drawn:
+        return Chart((), notes=notes) if notes else None
+    panels = looks.panels(drawn, lambda one: one.levels)
+    if len(panels) > PANELS_MAX:
+        rows = counted(len(drawn), "row")
+        return Chart((), notes=(f"No curves of {rows}: they would need {counted(len(panels), 'plot')}.", *notes))
+    found = {id(one): curves(one) for one in drawn}
+    field, title = y
+    values = [value for of in found.values() for one in of for _, value in one.points]
+    if log and min(values) > 0:
+        vertical = vega.logarithmic(field, title, values, room=1.1)
+    else:
+        vertical = quantity(field, title, scale={"domain": domain or [0, 1.05 * max(values) or 1], "nice": False},
+                            axis=axis or {})  # fmt: skip
+    plots = [
+        Panel(name, vega.curves([one for line in of for one in found[id(line)]], x, vertical, height=height))
+        for name, of in panels
+    ]
+    return Chart(tuple(plots), _legend(looks, drawn, among), notes)
 
 
-def _colour(engines: list[str]) -> alt.Color:
-    scale = alt.Scale(domain=engines, range=[COLOURS[n % len(COLOURS)] for n in range(len(engines))])
-    return alt.Color("engine:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+def _parted(
+    table: Table, borne: Callable[[Line], bool], *, among: Callable[[Line], bool] = lambda line: bool(line.row.done)
+) -> tuple[list[Line], list[str]]:
+    """The measured lines of which a curve is ``borne``, and the names of the others."""
+    lines = [line for line in table.lines if among(line)]
+    return [line for line in lines if borne(line)], [line.label for line in lines if not borne(line)]
 
 
-def _dash(table: Table) -> alt.StrokeDash:
-    levels = list(dict.fromkeys(line.levels["durability"] for line in table.lines))
-    # The strongest level is drawn solid.
-    scale = alt.Scale(domain=levels, range=[DASHES[n % len(DASHES)] for n in reversed(range(len(levels)))])
-    return alt.StrokeDash("durability:N", scale=scale, legend=alt.Legend(title=None, orient="top"))
+def _who(line: Line | Load, looks: Looks) -> Row:
+    return looks.of(line.levels).fields | {"row": line.label}
 
 
-def spec(chart: Any, *, height: int) -> Spec:
-    """A plot as wide as its place on the page."""
-    font = "system-ui, sans-serif"
-    drawn: Spec = (
-        chart.properties(width="container", height=height)
-        .configure(background="transparent", font=font)
-        .configure_view(stroke=None)
-        .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", domain=False, ticks=False)
-        .configure_legend(labelFontSize=12, symbolStrokeWidth=2)
-        .to_dict()
-    )
-    return drawn
+def _bounds(line: Line) -> Row:
+    bounds = line.goodput.interval
+    return {"low": bounds.low, "high": bounds.high} if bounds else {}
+
+
+def _bounded(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("low") is not None]
+
+
+def _legend(
+    looks: Looks, drawn: Sequence[Line | Load], among: Sequence[Line | Load], *, dashes: bool = True
+) -> tuple[Keys, ...]:
+    return looks.legend([one.levels for one in drawn], [one.levels for one in among], dashes=dashes)
+
+
+def not_drawn(what: str, names: Sequence[str], why: str) -> tuple[str, ...]:
+    """One sentence, or none."""
+    if not names:
+        return ()
+    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
+    return (f"{what}: {'; '.join(names[:NAMED_MAX])}{more} ({why}).",)

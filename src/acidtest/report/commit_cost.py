@@ -12,6 +12,7 @@ from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.survival_table import worst_text
+from acidtest.report.vega import Chart
 from acidtest.workload import transactions
 
 
@@ -46,7 +47,9 @@ def columns(costs: Sequence[CommitCost]) -> list[Column]:
         ]
     if any(cost.survival for cost in costs):
         shown += [
-            Column("survived", lambda p: f"{p.survival.survived} of {p.survival.cuts}" if p.survival else "not cut"),
+            Column(
+                "survived", lambda p: f"{p.survival.survived:,} of {p.survival.cuts:,}" if p.survival else "not cut"
+            ),
             Column("worst loss", lambda p: worst_text(p.survival) if p.survival else "–", drop=1),
         ]
     return shown
@@ -65,7 +68,7 @@ def _of(calls: CommitCalls | None, text: Callable[[CommitCalls], str]) -> str:
     return f"{'≥ ' if calls.dropped else ''}{text(calls)}"
 
 
-def picture(costs: Sequence[CommitCost], engines: list[str]) -> charts.Spec | None:
+def picture(costs: Sequence[CommitCost]) -> Chart | None:
     """Of those that were both timed and cut, each repetition in the colour of the verdict."""
     factors = varied(costs)
     named = [
@@ -73,4 +76,4 @@ def picture(costs: Sequence[CommitCost], engines: list[str]) -> charts.Spec | No
         for cost in costs
         if (cut := cost.survival) is not None
     ]
-    return charts.survival(named, engines, "commits/s")
+    return charts.survival(named, "commits/s")

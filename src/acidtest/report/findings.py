@@ -13,6 +13,9 @@ from rich.text import Text
 from acidtest import __version__
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import Evidence, Finding, Rule, Severity
+from acidtest.audit.unchecked import Unchecked
+from acidtest.report.unchecked import print_unchecked
+from acidtest.words import counted
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
 LEVELS: dict[Severity, str] = {"invalid": "error", "doubtful": "warning", "note": "note"}
@@ -20,10 +23,10 @@ EVIDENCE_MAX = 6
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def print_findings(bench: Bench, findings: Sequence[Finding], console: Console) -> None:
-    """The findings by severity, then what could not be read."""
-    counted = [finding for finding in findings if not finding.waiver]
-    for severity, of in groupby(counted, key=lambda finding: finding.severity):
+def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked], console: Console) -> None:
+    """The findings by severity, then what could not be read and what was not checked."""
+    not_waived = [finding for finding in findings if not finding.waiver]
+    for severity, of in groupby(not_waived, key=lambda finding: finding.severity):
         for finding in of:
             console.print(Text.assemble((severity, STYLES[severity]), "  ", (finding.rule.name, "bold")))
             _indented(console, finding.text)
@@ -31,7 +34,7 @@ def print_findings(bench: Bench, findings: Sequence[Finding], console: Console) 
                 _indented(console, f"{place(one)}: {one.text}" if one.file else one.text, by=4, style="dim")
             if len(finding.evidence) > EVIDENCE_MAX:
                 _indented(
-                    console, f"and {len(finding.evidence) - EVIDENCE_MAX} more (--json has all)", by=4, style="dim"
+                    console, f"and {len(finding.evidence) - EVIDENCE_MAX:,} more (--json has all)", by=4, style="dim"
                 )
             _indented(console, finding.rule.remedy, first="→ ")
             _indented(console, f"Source: {finding.rule.source}", style="dim")
@@ -42,35 +45,41 @@ def print_findings(bench: Bench, findings: Sequence[Finding], console: Console) 
     for one in bench.broken:
         console.print(Text(f"could not be read: {place(one)}: {one.text}", style="dim"))
     if bench.unread:
-        names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8} more" if len(bench.unread) > 8 else "")
+        names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
         console.print(Text(f"not read, of an unknown kind: {names}", style="dim"))
+    print_unchecked(unchecked, console)
     console.print(summary(bench, findings))
 
 
 def summary(bench: Bench, findings: Sequence[Finding]) -> str:
     """One line: how many of each severity, over how many files."""
     counts = [
-        f"{sum(1 for f in findings if f.severity == severity and not f.waiver)} {severity}" for severity in LEVELS
+        f"{sum(1 for f in findings if f.severity == severity and not f.waiver):,} {severity}" for severity in LEVELS
     ]
-    return f"{', '.join(counts)}; {len(bench.sides)} sides, {len(bench.read)} files read"
+    sides = f"{counted(len(bench.sides), 'side')}, " if bench.sides else ""
+    return f"{', '.join(counts)}; {sides}{counted(len(bench.read), 'file')} read"
 
 
 def place(evidence: Evidence) -> str:
     return evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"
 
 
-def as_json(bench: Bench, findings: Sequence[Finding]) -> dict[str, Any]:
+def as_json(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked]) -> dict[str, Any]:
     return {
         "findings": [finding.as_json() for finding in findings],
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
         "read": [{"file": file, "as": kind} for file, kind in bench.read],
         "not_read": list(bench.unread),
         "broken": [vars(one) for one in bench.broken],
+        "not_checked": [one.as_json() for one in unchecked],
     }
 
 
-def as_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
-    """See the OASIS standard; a waived finding is suppressed with its reason."""
+def as_sarif(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked]) -> dict[str, Any]:
+    """See the OASIS standard; a waived finding is suppressed with its reason.
+
+    What was not checked is no result: it stands among the tool's notifications (clause 3.20.21).
+    """
     rules = {finding.rule.name: finding.rule for finding in findings}
     return {
         "$schema": SARIF,
@@ -80,9 +89,18 @@ def as_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
                 "tool": {"driver": {"name": "acidtest", "version": __version__,
                                     "rules": [_sarif_rule(rule) for rule in rules.values()]}},
                 "results": [_sarif_result(finding) for finding in findings],
+                "invocations": [{"executionSuccessful": True,
+                                 "toolExecutionNotifications": _notifications(bench, unchecked)}],
             }
         ],
     }  # fmt: skip
+
+
+def _notifications(bench: Bench, unchecked: Sequence[Unchecked]) -> list[dict[str, Any]]:
+    said = [f"{place(one)} could not be read: {one.text}" for one in bench.broken]
+    said += [f"{name} was not read: it is of an unknown kind" for name in bench.unread]
+    said += [f"Not checked: {one}" for one in unchecked]
+    return [{"level": "note", "message": {"text": text}} for text in said]
 
 
 def _sarif_rule(rule: Rule[Any]) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
+
+GAP = 2  # between columns
+FOLDED = 8  # characters to which a column of words may be narrowed
 
 
 @dataclass(frozen=True)
@@ -18,27 +21,46 @@ class Column:
     cell: Callable[[Any], Text | str]  # of a line, or of a line and a kind of its transactions
     right: bool = True
     drop: int = 0  # where the terminal is too narrow, the highest goes first; 0 stays
+    typed: bool = False  # a name that a user has to type
+
+    @property
+    def unbroken(self) -> bool:
+        """Whether what it shows stays on one line."""
+        return self.right or self.typed
 
 
-def print_fitted(columns: list[Column], rows: Iterable[Any], console: Console, whole: str = "the page has all") -> None:
-    """A table with as many columns as fit; those left out are named, and ``whole`` says where they are."""
+def print_fitted(columns: list[Column], rows: Sequence[Any], console: Console, whole: str = "the page has all") -> None:
+    """A table with as many columns as fit; those left out are named, and ``whole`` says where they are.
+
+    Figures and names that have to be typed are never cut: a terminal that is too narrow for those alone breaks lines.
+    """
     left_out: list[str] = []
-    unbounded = console.options.update_width(10_000)
-    while Measurement.get(console, unbounded, _grid(rows, columns)).maximum > console.width:
+    while (widest := _width(rows, columns, console)) > console.width:
         least = max(columns, key=lambda column: column.drop)
         if not least.drop:
             break
         columns.remove(least)
         left_out.append(least.head)
-    console.print(_grid(rows, columns))
+    shown = _grid(rows, columns)
+    folded = _width(rows, [one for one in columns if one.unbroken], console) + sum(
+        GAP + FOLDED for one in columns if not one.unbroken
+    )
+    if widest > console.width < folded:
+        shown.width = folded
+    console.print(shown, crop=False)
     if left_out:
         console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; {whole}.", style="dim")
 
 
-def _grid(rows: Iterable[Any], columns: list[Column]) -> Grid:
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+def _width(rows: Sequence[Any], columns: list[Column], console: Console) -> int:
+    return Measurement.get(console, console.options.update_width(10_000), _grid(rows, columns)).maximum
+
+
+def _grid(rows: Sequence[Any], columns: list[Column]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for column in columns:
-        grid.add_column(column.head, justify="right" if column.right else "left", no_wrap=column.right, overflow="fold")
+        justify: JustifyMethod = "right" if column.right else "left"
+        grid.add_column(column.head, justify=justify, no_wrap=column.unbroken, overflow="fold")
     for row in rows:
         grid.add_row(*(column.cell(row) for column in columns))
     return grid

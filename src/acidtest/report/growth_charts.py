@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import altair as alt
 
 from acidtest.analysis.growth import Pair, load_curve, size_text
-from acidtest.report.charts import COLOURS, DASHES, Spec, spec
+from acidtest.report import vega
+from acidtest.report.charts import PANELS_MAX, POINTS_MIN, not_drawn
 from acidtest.report.growth import Concluded, Growth
 from acidtest.report.growth_tables import KINDS
+from acidtest.report.looks import BLUE, LINES_MAX, ORANGE, PINK, UNDASHED, Key, Keys, Look, Looks, by_order
+from acidtest.report.vega import COLOUR, LINE, POINT, Chart, Curve, Panel, Row, Spec, layer, plot, quantity
+from acidtest.words import counted
 
-KIND_COLOURS = dict(zip(KINDS, ("#0072B2", "#E69F00", "#CC79A7"), strict=True))
+KIND_COLOURS = dict(zip(KINDS, (BLUE, ORANGE, PINK), strict=True))
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SPANS = ((86_400, "days"), (3600, "hours"), (60, "minutes"))
 SPAN = 100  # times below the smallest rate measured: further down an axis of rates does not go
 CURVE = 60  # steps of a curve that is drawn
 NEAR = 1.03  # landmarks nearer to each other have one line
-
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -50,55 +48,39 @@ def marks(growth: Growth) -> list[Mark]:
     return [Mark(LETTERS[n % len(LETTERS)], bytes_, "; ".join(words)) for n, (bytes_, words) in enumerate(grouped)]
 
 
-def plots(growth: Growth) -> dict[str, Spec]:
-    """Every plot that the series bear, by its name."""
+def plots(growth: Growth, looks: Looks) -> dict[str, Chart]:
+    """Every chart that the series bear, by its name."""
+    if (panels := len(_panels(growth, looks, dashes=False))) > PANELS_MAX:
+        series = counted(len(growth.series), "series", "series")
+        return {"speed": Chart((), notes=(f"No plots of {series}: they would need {panels:,}.",))}
     drawn = {
-        "sizes": _sizes(growth),
-        "load": _load(growth),
-        "load-time": _load_time(growth),
-        "speed": _speed(growth, logarithmic=False),
-        "speed-log": _speed(growth, logarithmic=True),
+        "sizes": _sizes(growth, looks),
+        "load": _load(growth, looks),
+        "load-time": _load_time(growth, looks),
+        "speed": _speed(growth, looks, logarithmic=False),
+        "speed-log": _speed(growth, looks, logarithmic=True),
         "ratio": _ratio(growth.pairs),
         **{f"device-{n}": _device(one) for n, one in enumerate(growth.series)},
     }
     return {name: one for name, one in drawn.items() if one is not None}
 
 
-class _Who:
-    """How lines are told apart: colour is the engine, dash and shape the rest; of one engine, colour is the rest."""
-
-    def __init__(self, series: Sequence[Concluded]) -> None:
-        self._engines = list(dict.fromkeys(one.levels["engine"] for one in series))
-        self._rest = list(dict.fromkeys(map(self._other, series)))
-
-    def _other(self, one: Concluded) -> str:
-        engine = one.levels["engine"]
-        return ", ".join(part for part in one.name.split(", ") if part != engine)
-
-    def row(self, one: Concluded) -> dict[str, str]:
-        return {"series": one.name, "engine": one.levels["engine"], "rest": self._other(one)}
-
-    def encoding(self) -> dict[str, Any]:
-        """Of marks that have a colour and, where two things vary, a dash."""
-        one_engine = len(self._engines) == 1
-        field, names = ("rest", self._rest) if one_engine and len(self._rest) > 1 else ("engine", self._engines)
-        colours = alt.Scale(domain=names, range=[COLOURS[n % len(COLOURS)] for n in range(len(names))])
-        channels: dict[str, Any] = {
-            "color": alt.Color(f"{field}:N", scale=colours, legend=_legend()),
-            "detail": "series:N",
-        }
-        if not one_engine and len(self._rest) > 1:
-            dashes = alt.Scale(domain=self._rest, range=[DASHES[n % len(DASHES)] for n in range(len(self._rest))])
-            # As strokes: a legend of circles would not show what the dashes stand for.
-            strokes = alt.Legend(
-                title=None, orient="bottom", symbolType="stroke", symbolSize=500, symbolStrokeColor="#7F7F7F"
-            )
-            channels["strokeDash"] = alt.StrokeDash("rest:N", scale=dashes, legend=strokes)
-        return channels
+def _who(one: Concluded, looks: Looks) -> Row:
+    return looks.of(one.levels).fields | {"row": one.name}
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="top", columns=3, labelLimit=220, symbolOpacity=1)
+def _panels(growth: Growth, looks: Looks, *, dashes: bool = True) -> list[tuple[str, list[Concluded]]]:
+    return looks.panels(growth.series, lambda one: one.levels, dashes=dashes)
+
+
+def _legend(growth: Growth, looks: Looks, *, dashes: bool = True) -> tuple[Keys, ...]:
+    levels = [one.levels for one in growth.series]
+    return looks.legend(levels, levels, dashes=dashes)
+
+
+def _of(series: Sequence[Concluded], rows: Sequence[Row]) -> list[Row]:
+    names = {one.name for one in series}
+    return [row for row in rows if row["row"] in names]
 
 
 def _unit_of(bytes_: float) -> tuple[float, str]:
@@ -110,30 +92,41 @@ def _unit(growth: Growth) -> tuple[float, str]:
     return _unit_of(max((at.bytes or 0 for one in growth.series for at in one.sizes), default=0))
 
 
-def _x(unit: tuple[float, str], rows: Sequence[Row], logarithmic: bool, room: float = 1.0) -> alt.X:
-    least, most = min(row["size"] for row in rows), max(row["size"] for row in rows)
-    axis = alt.Axis(format=",~r", tickCount=6, labelOverlap=True, grid=not logarithmic)
-    if not logarithmic:
-        return alt.X("size:Q", title=f"database, {unit[1]}", axis=axis, scale=alt.Scale(domain=[0, most * 1.03]))
-    ticks = [n * 10.0**tens for tens in range(-3, 7) for n in (1, 2, 5)]
-    within = [tick for tick in ticks if least / 1.3 <= tick <= most * 1.3 * room]
-    axis = alt.Axis(format=",~r", values=within, labelOverlap=True)
-    scale = alt.Scale(type="log", domain=[least / 1.15, most * 1.15 * room], nice=False)
-    return alt.X("size:Q", title=f"database, {unit[1]} (logarithmic)", axis=axis, scale=scale)
+def _x(unit: tuple[float, str], rows: Sequence[Row], logarithmic: bool) -> Spec:
+    sizes = [row["size"] for row in rows]
+    if logarithmic:
+        return vega.logarithmic("size", f"database, {unit[1]} (logarithmic)", sizes, room=1.15)
+    scale = {"domain": [0, max(sizes) * 1.03], "nice": False}
+    return quantity("size", f"database, {unit[1]}", scale=scale, axis={"format": ",~r", "tickCount": vega.FEW})
 
 
-def _lined(rows: Sequence[Row], **encoding: Any) -> list[Any]:
-    """Lines, and a dot at each figure; the dots have no dash, which would hide it from the legend."""
-    base = alt.Chart(alt.InlineData(values=rows))
-    dot = {name: one for name, one in encoding.items() if name not in ("strokeDash", "detail")}
-    return [base.mark_line().encode(**encoding), base.mark_circle(size=44, opacity=1).encode(**dot)]
+def _from_nothing(field: str, title: str, rows: Sequence[Row]) -> Spec:
+    """The same axis for all panels of a chart."""
+    most = max(row[of] for row in rows for of in (field, "high") if row.get(of) is not None)
+    return quantity(field, title, scale={"domain": [0, 1.05 * most or 1], "nice": False})
 
 
-def _sizes(growth: Growth) -> Spec | None:
+def _lined(rows: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
+    """A line for each series, and a mark at each of its figures."""
+    tip = vega.tooltip("row", "asked", **{str(y["field"]): ",.3r"})
+    each = {"detail": [{"field": "row", "type": "nominal"}], "tooltip": tip}
+    return [
+        layer("line", rows, {"x": x, "y": y, **LINE, **each}),
+        layer("point", rows, {"x": x, "y": y, **POINT, "tooltip": tip}, size=44, opacity=1, strokeWidth=1.5),
+    ]
+
+
+def _intervals(rows: Sequence[Row], x: Spec, y: Spec, **properties: object) -> Spec:
+    bounded = [row for row in rows if row.get("low") is not None]
+    channels = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": COLOUR}
+    return layer("rule", bounded, channels, **properties)
+
+
+def _sizes(growth: Growth, looks: Looks) -> Chart | None:
     """The text's first figure: how large each database became."""
-    unit, who = _unit(growth), _Who(growth.series)
+    unit = _unit(growth)
     rows: list[Row] = [
-        {**who.row(one), "asked": at.asked, "size": at.bytes / unit[0], "said": size_text(at.bytes)}
+        _who(one, looks) | {"asked": at.asked, "size": at.bytes / unit[0], "said": size_text(at.bytes)}
         for one in growth.series
         for at in one.sizes
         if at.bytes
@@ -141,116 +134,107 @@ def _sizes(growth: Growth) -> Spec | None:
     if not rows:
         return None
     asked = list(dict.fromkeys(row["asked"] for row in rows))
-    chart = alt.Chart(alt.InlineData(values=rows))
-    many = len(growth.series)
-    encoding = who.encoding()
-    encoding.pop("detail")
-    encoding.pop("strokeDash", None)
-    bar = chart.mark_bar(opacity=0.75).encode(
-        x=alt.X("size:Q", title=f"database, {unit[1]}", axis=alt.Axis(tickCount=5, labelOverlap=True)),
-        y=alt.Y("asked:N", sort=asked, title=None, axis=alt.Axis(labelLimit=140)),
-        yOffset=alt.YOffset("series:N", sort=[one.name for one in growth.series]),
-        tooltip=["series:N", "asked:N", "said:N"],
-        **encoding,
-    )
-    return spec(bar, height=max(100, len(asked) * max(22, 8 * many + 8)))
+    at, left, _, _ = vega.places(asked)
+    where = dict(zip(asked, at, strict=True))
+    x = _from_nothing("size", f"database, {unit[1]}", rows) | {"axis": {**vega.AXIS, "tickCount": vega.FEW}}
+    panels = []
+    for title, of in _panels(growth, looks, dashes=False):
+        mine = [row | {"place": where[row["asked"]]} for row in _of(of, rows)]
+        offset = {"field": "row", "type": "nominal", "sort": [one.name for one in of]}
+        channels = {"x": x, "y": vega.place(at, left), "yOffset": offset, "color": COLOUR,
+                    "tooltip": vega.tooltip("row", "asked", "said")}  # fmt: skip
+        height = max(100, len(asked) * max(22, 8 * len(of) + 8))
+        panels.append(Panel(title, plot([layer("bar", mine, channels)], height=height)))
+    return Chart(tuple(panels), _legend(growth, looks, dashes=False))
 
 
-def _load(growth: Growth) -> Spec | None:
-    unit, who = _unit(growth), _Who(growth.series)
+def _load(growth: Growth, looks: Looks) -> Chart | None:
+    unit = _unit(growth)
     rows: list[Row] = [
-        {**who.row(one), "asked": at.asked, "size": at.bytes / unit[0], "rate": at.load_mb_per_s}
+        _who(one, looks) | {"asked": at.asked, "size": at.bytes / unit[0], "rate": at.load_mb_per_s}
         for one in growth.series
         for at in one.sizes
         if at.bytes and at.load_mb_per_s is not None
     ]
     if not rows:
         return None
-    lined = _lined(
-        rows,
-        x=_x(unit, rows, logarithmic=False),
-        y=alt.Y("rate:Q", title="load speed, MB/s", scale=alt.Scale(zero=True)),
-        tooltip=["series:N", "asked:N", alt.Tooltip("rate:Q", format=",.3r", title="MB/s")],
-        **who.encoding(),
-    )
-    return spec(alt.layer(*lined), height=220)
+    x, y = _x(unit, rows, logarithmic=False), _from_nothing("rate", "load speed, MB/s", rows)
+    panels = [Panel(title, plot(_lined(_of(of, rows), x, y), height=220)) for title, of in _panels(growth, looks)]
+    return Chart(tuple(panels), _legend(growth, looks))
 
 
-def _load_time(growth: Growth) -> Spec | None:
-    who = _Who(growth.series)
-    curves = [(one, load) for one in growth.series for load in load_curve(one.sizes)]
-    if not curves:
-        return None
-    last_s = max(points[-1].at_s for _, points in curves)
+def _load_time(growth: Growth, looks: Looks) -> Chart | None:
+    curves = {one.name: load_curve(one.sizes) for one in growth.series}
+    long = {name: [points for points in of if len(points) >= POINTS_MIN] for name, of in curves.items()}
+    drawn = [points for of in long.values() for points in of]
+    short = [f"{len(of) - len(long[name]):,} of {name}" for name, of in curves.items() if len(of) > len(long[name])]
+    notes = not_drawn("Loads without a curve", short, f"fewer than {POINTS_MIN} samples")
+    if not drawn:
+        return Chart((), notes=notes) if notes else None
+    last_s = max(points[-1].at_s for points in drawn)
     unit_s, unit = next(((s, name) for s, name in SPANS if last_s > 3 * s), (1, "seconds"))
-    rows: list[Row] = [
-        {**who.row(one), "load": n, "at": point.at_s / unit_s, "rate": point.mb_per_s, "held": size_text(point.bytes)}
-        for n, (one, points) in enumerate(curves)
-        for point in points
-    ]
-    encoding = who.encoding() | {"detail": "load:N"}
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=1.6)
-        .encode(
-            x=alt.X("at:Q", title=f"{unit} of loading", axis=alt.Axis(tickCount=8, labelOverlap=True)),
-            y=alt.Y("rate:Q", title="load speed, MB/s", scale=alt.Scale(zero=True)),
-            tooltip=["series:N", "held:N", alt.Tooltip("rate:Q", format=",.3r", title="MB/s")],
-            **encoding,
+    x = quantity("at", f"{unit} of loading", axis={"tickCount": vega.FEW},
+                 scale={"domain": [0, last_s / unit_s], "nice": False})  # fmt: skip
+    y = _from_nothing("rate", "load speed, MB/s", [{"rate": point.mb_per_s} for points in drawn for point in points])
+    panels = [
+        Panel(
+            title,
+            vega.curves(
+                [
+                    Curve(
+                        _who(one, looks),
+                        [(point.at_s / unit_s, point.mb_per_s) for point in points],
+                        {0, len(points) // 2, len(points) - 1},
+                    )
+                    for one in of
+                    for points in long[one.name]
+                ],
+                x, y, height=220,
+            ),
         )
-    )
-    return spec(chart, height=220)
+        for title, of in _panels(growth, looks)
+    ]  # fmt: skip
+    return Chart(tuple(panels), _legend(growth, looks), notes)
 
 
-def _speed(growth: Growth, *, logarithmic: bool) -> Spec | None:
+def _speed(growth: Growth, looks: Looks, *, logarithmic: bool) -> Chart | None:
     """Median with interval, and each repetition as a dot; landmarks as lines with a letter."""
-    unit, who = _unit(growth), _Who(growth.series)
+    unit = _unit(growth)
     rows: list[Row] = []
     dots: list[Row] = []
     for one in growth.series:
         for at in one.measured:
-            placed = {**who.row(one), "asked": at.asked, "size": (at.bytes or 0) / unit[0]}
+            placed = _who(one, looks) | {"asked": at.asked, "size": (at.bytes or 0) / unit[0]}
             bounds = at.rate.interval
             rows.append(
-                placed
-                | {
-                    "rate": at.rate.median,
-                    "low": bounds.low if bounds else None,
-                    "high": bounds.high if bounds else None,
-                }
+                placed | {"rate": at.rate.median} | ({"low": bounds.low, "high": bounds.high} if bounds else {})
             )
             dots += [{**placed, "rate": rate} for rate in at.row.goodput_per_s()]
     on_one_place = len({row["size"] for row in rows}) < 2  # a logarithmic axis takes two
     if not rows or (logarithmic and (on_one_place or min(row["rate"] for row in (*rows, *dots)) <= 0)):
         return None
     floor = min(row["rate"] for row in dots) / SPAN
-    curves, expected = _expected(growth, who, unit[0], floor) if logarithmic else ([], [])
+    curves, expected = _expected(growth, looks, unit[0], floor) if logarithmic else ([], [])
     x = _x(unit, [*rows, *expected], logarithmic)
     reached = [*(row["rate"] for row in dots), *(row[end] for row in expected for end in ("low", "high"))]
-    least, most = min(reached), max(reached)
     if logarithmic:
-        ticks = [n * 10.0**tens for tens in range(-3, 7) for n in (1, 2, 5)]
-        scale = alt.Scale(type="log", domain=[least / 1.25, most * 1.25], nice=False)
-        axis = alt.Axis(format=",~r", values=[t for t in ticks if least / 1.25 <= t <= most * 1.25], labelOverlap=True)
-        y = alt.Y("rate:Q", title="commits a second (logarithmic)", scale=scale, axis=axis)
+        y = vega.logarithmic("rate", "commits a second (logarithmic)", reached)
     else:
-        y = alt.Y("rate:Q", title="commits a second", scale=alt.Scale(zero=True))
-    encoding = who.encoding()
-    tooltip = ["series:N", "asked:N", alt.Tooltip("rate:Q", format=",.3r", title="commits/s")]
-    base = alt.Chart(alt.InlineData(values=rows))
-    plain = {name: one for name, one in encoding.items() if name != "strokeDash"}
-    bounds_ = (
-        base.mark_rule(strokeWidth=2)
-        .encode(x=x, y="low:Q", y2="high:Q", **plain)
-        .transform_filter("isValid(datum.low)")
-    )
-    dot = alt.Chart(alt.InlineData(values=dots)).mark_circle(size=14, opacity=0.7).encode(x=x, y=y, **plain)
-    layers = [*_landmarks(growth, unit, x), *([bounds_] if any(row["low"] for row in rows) else []), dot]
-    lined = _lined(rows, x=x, y=y, tooltip=tooltip, **encoding)
-    return spec(alt.layer(*layers, *lined, *_foreseen(curves, expected, x, y, plain)), height=300)
+        y = _from_nothing("rate", "commits a second", [*rows, *dots])
+    panels = []
+    for title, of in _panels(growth, looks):
+        layers = [
+            *_landmarks(growth, unit, x),
+            _intervals(_of(of, rows), x, y, strokeWidth=2),
+            layer("circle", _of(of, dots), {"x": x, "y": y, "color": COLOUR}, size=14, opacity=0.7),
+            *_lined(_of(of, rows), x, y),
+            *_foreseen(_of(of, curves), _of(of, expected), x, y),
+        ]
+        panels.append(Panel(title, plot(layers, height=300)))
+    return Chart(tuple(panels), _legend(growth, looks))
 
 
-def _expected(growth: Growth, who: _Who, unit: float, floor: float) -> tuple[list[Row], list[Row]]:
+def _expected(growth: Growth, looks: Looks, unit: float, floor: float) -> tuple[list[Row], list[Row]]:
     """The curve of each series up to the largest size that was asked for, and what is expected at those sizes.
 
     Both end at ``floor``, for a rate near nothing would make the axis endless.
@@ -262,7 +246,7 @@ def _expected(growth: Growth, who: _Who, unit: float, floor: float) -> tuple[lis
         if not one.answer or not ahead:
             continue
         expected += [
-            who.row(one)
+            _who(one, looks)
             | {
                 "size": at.bytes / unit,
                 "rate": at.rate,
@@ -277,113 +261,101 @@ def _expected(growth: Growth, who: _Who, unit: float, floor: float) -> tuple[lis
         first = answer.sizes[0].bytes
         steps = [first * (furthest.bytes / first) ** (n / CURVE) for n in range(CURVE + 1)]
         drawn = [(step, rate) for step in steps if (rate := answer.by(model, step)) >= floor]
-        curves += [who.row(one) | {"size": step / unit, "rate": rate} for step, rate in drawn]
+        curves += [_who(one, looks) | {"size": step / unit, "rate": rate} for step, rate in drawn]
     return curves, expected
 
 
-def _foreseen(
-    curves: Sequence[Row], expected: Sequence[Row], x: alt.X, y: alt.Y, encoding: dict[str, Any]
-) -> list[Any]:
-    """Thin curves, and hollow points with their intervals."""
-    if not expected:
-        return []
-    curve = alt.Chart(alt.InlineData(values=curves)).mark_line(strokeWidth=1, strokeDash=[1, 3])
-    base = alt.Chart(alt.InlineData(values=expected))
-    tooltip = ["series:N", *(alt.Tooltip(f"{name}:Q", format=",.3r") for name in ("size", "rate", "low", "high"))]
+def _foreseen(curves: Sequence[Row], expected: Sequence[Row], x: Spec, y: Spec) -> list[Spec]:
+    """Thin dotted curves, and hollow points with their intervals."""
+    tip = vega.tooltip("row", size=",.3r", rate=",.3r", low=",.3r", high=",.3r")
+    each = {"color": COLOUR, "detail": [{"field": "row", "type": "nominal"}]}
+    point = {"x": x, "y": y, "stroke": COLOUR, "shape": vega.SHAPE, "tooltip": tip}
     return [
-        curve.encode(x=x, y=y, **encoding),
-        base.mark_rule(strokeWidth=1.5, strokeDash=[2, 2]).encode(x=x, y="low:Q", y2="high:Q", **encoding),
-        base.mark_point(size=60, filled=False, opacity=1).encode(x=x, y=y, tooltip=tooltip, **encoding),
+        layer("line", curves, {"x": x, "y": y, **each}, strokeWidth=1, strokeDash=[1, 3]),
+        _intervals(expected, x, y, strokeWidth=1.5, strokeDash=[2, 2]),
+        layer("point", expected, point, size=110, filled=False, fill="transparent", opacity=1),
     ]
 
 
-def _landmarks(growth: Growth, unit: tuple[float, str], x: alt.X) -> list[Any]:
+def _landmarks(growth: Growth, unit: tuple[float, str], x: Spec) -> list[Spec]:
     """Those within the axis. Neighbours' letters stand at different heights, or they would cover each other."""
-    drawn: Any = x.to_dict()
-    low, high = drawn["scale"]["domain"]
+    low, high = x["scale"]["domain"]
     placed: list[Row] = [
-        {"size": mark.bytes / unit[0], "letter": mark.letter, "words": mark.words, "row": n % 3}
+        {"size": mark.bytes / unit[0], "letter": mark.letter, "words": mark.words, "height": 6 + 13 * (n % 3)}
         for n, mark in enumerate(one for one in marks(growth) if low <= one.bytes / unit[0] <= high)
     ]
-    if not placed:
-        return []
-    base = alt.Chart(alt.InlineData(values=placed))
-    rule = base.mark_rule(strokeDash=[4, 3], opacity=0.55, strokeWidth=1.2).encode(x=x, tooltip=["words:N"])
-    letters = [
-        base.mark_text(align="left", dx=4, dy=6 + 13 * row, fontWeight="bold")
-        .encode(x=x, y=alt.value(0), text="letter:N", tooltip=["words:N"])
-        .transform_filter(f"datum.row == {row}")
-        for row in sorted({one["row"] for one in placed})
-    ]
-    return [rule, *letters]
+    tip = vega.tooltip("words")
+    height = {"field": "height", "type": "quantitative", "scale": None}
+    return [
+        layer("rule", placed, {"x": x, "tooltip": tip}, strokeDash=[4, 3], opacity=0.55, strokeWidth=1.2),
+        layer("text", placed, {"x": x, "y": height, "text": {"field": "letter"}, "tooltip": tip},
+              align="left", dx=4, fontWeight="bold"),
+    ]  # fmt: skip
 
 
-def _ratio(pairs: Sequence[Pair]) -> Spec | None:
+def _ratio(pairs: Sequence[Pair]) -> Chart | None:
     """One series' rate over another's, size by size; both axes logarithmic."""
     unit = _unit_of(max((at.bytes for pair in pairs for at in pair.at), default=0))
+    looks = by_order([pair.name for pair in pairs])
     rows: list[Row] = [
-        {
-            "pair": pair.name,
-            "asked": at.asked,
-            "size": at.bytes / unit[0],
-            "ratio": at.ratio.median,
-            "low": at.ratio.interval.low if at.ratio.interval else None,
-            "high": at.ratio.interval.high if at.ratio.interval else None,
-        }
+        looks[pair.name].fields
+        | {"row": pair.name, "asked": at.asked, "size": at.bytes / unit[0], "ratio": at.ratio.median}
+        | ({"low": at.ratio.interval.low, "high": at.ratio.interval.high} if at.ratio.interval else {})
         for pair in pairs
         for at in pair.at
         if at.ratio.median
     ]
     if not rows:
         return None
-    names = list(dict.fromkeys(row["pair"] for row in rows))
-    colour = alt.Color(
-        "pair:N",
-        scale=alt.Scale(domain=names, range=[COLOURS[n % len(COLOURS)] for n in range(len(names))]),
-        legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=340),
-    )
-    least, most = min(1, *(row["ratio"] for row in rows)), max(1, *(row["ratio"] for row in rows))
-    ticks = [t for t in (n * 10.0**tens for tens in range(-4, 5) for n in (1, 2, 5)) if least / 1.2 <= t <= most * 1.2]
-    y = alt.Y(
-        "ratio:Q", title="times as fast", scale=alt.Scale(type="log", domain=[least / 1.2, most * 1.2], nice=False),
-        axis=alt.Axis(format="~r", values=ticks, labelOverlap=True),
-    )  # fmt: skip
+    y = vega.logarithmic("ratio", "times as fast", [1.0, *(row["ratio"] for row in rows)], room=1.2)
     x = _x(unit, rows, logarithmic=True)
-    base = alt.Chart(alt.InlineData(values=rows))
-    tooltip = ["pair:N", "asked:N", alt.Tooltip("ratio:Q", format=".3r", title="times as fast")]
-    bounds = (
-        base.mark_rule(strokeWidth=2)
-        .encode(x=x, y="low:Q", y2="high:Q", color=colour)
-        .transform_filter("isValid(datum.low)")
+    even = layer(
+        "rule", [{"even": 1}], {"y": {"field": "even", "type": "quantitative"}}, strokeDash=[4, 3], opacity=0.6
     )
-    even = alt.Chart(alt.InlineData(values=[{"even": 1}])).mark_rule(strokeDash=[4, 3], opacity=0.6).encode(y="even:Q")
-    layers = [even, *([bounds] if any(row["low"] for row in rows) else [])]
-    return spec(alt.layer(*layers, *_lined(rows, x=x, y=y, color=colour, tooltip=tooltip)), height=240)
+    panels = []
+    for title, names in _together(pairs):
+        mine = [row for row in rows if row["row"] in names]
+        if mine:
+            layers = [even, _intervals(mine, x, y, strokeWidth=2), *_lined(mine, x, y)]
+            panels.append(Panel(title, plot(layers, height=240)))
+    return Chart(tuple(panels), (Keys("", tuple(_key(name, look) for name, look in looks.items())),))
 
 
-def _device(one: Concluded) -> Spec | None:
+def _together(pairs: Sequence[Pair]) -> list[tuple[str, set[str]]]:
+    """All in one panel, or where they are many those of each factor."""
+    if len(pairs) <= LINES_MAX:
+        return [("", {pair.name for pair in pairs})]
+    by_factor: dict[str, set[str]] = {}
+    for pair in pairs:
+        by_factor.setdefault(pair.factor, set()).add(pair.name)
+    return list(by_factor.items())
+
+
+def _key(name: str, look: Look) -> Key:
+    return Key(name, look.colour, look.shape, UNDASHED)
+
+
+def _device(one: Concluded) -> Chart | None:
     """Where the time of the device's requests went, a bar a size."""
     rows: list[Row] = [
-        {"size": at.asked, "kind": kind, "order": n, "part": waits.share}
+        {"size": at.asked, "kind": kind, "order": n, "part": waits.share, "colour": KIND_COLOURS[kind]}
         for at in one.sizes
         for n, kind in enumerate(KINDS)
         if (waits := getattr(at.device, kind, None)) and waits.share is not None
     ]
     if not rows:
         return None
-    sizes: list[str] = list(dict.fromkeys(row["size"] for row in rows))
-    part = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
-    chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(opacity=0.8, height={"band": 0.78})
-        .encode(
-            x=alt.X("part:Q", title="of the time of all requests", axis=part, scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("size:N", sort=sizes, title=None, axis=alt.Axis(labelLimit=140)),
-            color=alt.Color(
-                "kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KIND_COLOURS.values())), legend=_legend()
-            ),
-            order="order:Q",
-            tooltip=["size:N", "kind:N", alt.Tooltip("part:Q", format=".0%")],
-        )
-    )
-    return spec(chart, height=max(60, 22 * len(sizes)))
+    sizes = list(dict.fromkeys(row["size"] for row in rows))
+    at_, left, _, step = vega.places(sizes)
+    where = dict(zip(sizes, at_, strict=True))
+    for row in rows:
+        row["place"] = where[row["size"]]
+    x = quantity("part", "of the time of all requests", axis={"format": "%", "tickCount": vega.FEW}, stack="zero",
+                 scale={"domain": [0, 1]})  # fmt: skip
+    order = {"field": "order", "type": "quantitative"}
+    tip = vega.tooltip("size", "kind", part=".0%")
+    channels = {"x": x, "y": vega.place(at_, left), "color": COLOUR, "order": order, "tooltip": tip}
+    drawn = plot([layer("bar", rows, channels, height={"band": 0.78})], height=max(60, step * len(sizes)))
+    present = {row["kind"] for row in rows}
+    keys = tuple(Key(kind, colour, "bar", None) for kind, colour in KIND_COLOURS.items() if kind in present)
+    return Chart((Panel("", drawn),), (Keys("", keys),))

@@ -11,6 +11,7 @@ from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
 
 NOTHING = "–"
+SERIES = "series"
 KINDS = ("reads", "writes", "flushes")  # of a device's requests
 
 
@@ -18,7 +19,7 @@ def shown(columns: Sequence[Column], rows: Sequence[Any]) -> list[Column]:
     """Those that some row has a figure for, and the name of the series where there are several."""
     several = len({getattr(row, "series", "") for row in rows}) > 1
     known = [column for column in columns if any(column.cell(row) != NOTHING for row in rows)]
-    return [column for column in known if column.head or several]
+    return [column for column in known if column.head != SERIES or several]
 
 
 def count(value: float | None) -> str:
@@ -65,7 +66,7 @@ def _grew(at: RecordedSize) -> str:
 
 
 SIZES = (
-    Column("", lambda at: at.series, right=False),
+    Column(SERIES, lambda at: at.series, right=False),
     Column("size", lambda at: at.asked, right=False),
     Column("warehouses", attribute("warehouses", count), drop=4),
     Column("database", attribute("bytes", _size)),
@@ -85,7 +86,7 @@ PAIRS = (
     Column("95 %", lambda of: interval(of[1].ratio)),
 )
 DEVICE = (
-    Column("", lambda at: at.series, right=False),
+    Column(SERIES, lambda at: at.series, right=False),
     Column("size", lambda at: at.asked, right=False),
     *(Column(kind, _requests(kind, "share", share)) for kind in KINDS),
     *(Column(f"ms a {kind[:-1] if kind != 'flushes' else 'flush'}", _requests(kind, "mean_ms")) for kind in KINDS),

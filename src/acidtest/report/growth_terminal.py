@@ -46,7 +46,7 @@ def _ratio_columns() -> list[Column]:
         Column("size", lambda one: size_text(one.bytes)),
         Column("times as fast", lambda one: "–" if one.ratio.median is None else f"{one.ratio.median:.3g}"),
         Column("95 %", lambda one: interval(one.ratio)),
-        Column("", lambda one: "interpolated" if one.interpolated else "", right=False),
+        Column("interpolated", lambda one: "yes" if one.interpolated else "no", right=False),
     ]
 
 

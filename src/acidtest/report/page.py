@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -14,93 +14,124 @@ from typing import Any
 
 import jinja2
 import vl_convert
+from markupsafe import Markup
 
 from acidtest.analysis.effects import conclusion
 from acidtest.analysis.growth import size_text
 from acidtest.analysis.summary import median
 from acidtest.files import fsync_path, state_directory
-from acidtest.journal.models import Journal, Recording, SettingInForce
-from acidtest.report import calls, charts, commit_cost, growth_charts, growth_scale, growth_tables, statistics_tables
+from acidtest.journal.models import Journal, PlaceFacts, Recording, SettingInForce
+from acidtest.report import (
+    calls,
+    charts,
+    commit_cost,
+    growth_charts,
+    growth_scale,
+    growth_tables,
+    risks,
+    statistics_tables,
+)
+from acidtest.report.looks import OUTLINES, Looks
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import short
-from acidtest.report.results import COUNTED, Results, name_of
+from acidtest.report.results import COUNTED, Results, name_of, not_run
 from acidtest.report.survival_table import ms, page_tables
+from acidtest.report.vega import CONFIG, Chart
+from acidtest.words import counted
 
 
 def write_page(results: Results, path: Path) -> None:
     """Write the page to ``path``, whole or not at all."""
-    missing = f"{results.missing} of {results.journal.header.cells} cells have not run yet." if results.missing else ""
+    missing = not_run(results)
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
-         bad=results.bad, missing=missing, results=results, commit_cost=commit_cost, calls=calls,
-         growth_tables=growth_tables, growth_scale=growth_scale, statistics_tables=statistics_tables,
-         landmarks=growth_charts.marks, **cuts)  # fmt: skip
+         bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
+         calls=calls, risks=risks, growth_tables=growth_tables, growth_scale=growth_scale,
+         statistics_tables=statistics_tables, landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip
 
 
 def fill(
     template: str,
     journal: Journal,
     path: Path,
-    plots: dict[str, Any],
+    plots: Mapping[str, Chart],
     answers: list[str],
     *,
     settings: list[tuple[str, list[SettingInForce]]],
     bad: Sequence[Recording],
     missing: str,
+    place_notes: Callable[[PlaceFacts], Sequence[int]] = lambda place: (),
     **findings: Any,
 ) -> None:
-    """Write a page around ``findings``, whole or not at all. Plots go where the template has their names as ids."""
+    """Write a page around ``findings``, whole or not at all. Charts go where the template has their names.
+
+    ``place_notes`` are the numbers of the findings that concern a place.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
-    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text}
-    environment.globals |= {"name_of": name_of, "counted": COUNTED}
+    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
+    environment.filters |= {"name": _name}
+    environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
     header, recordings = journal.header, journal.recordings
     html = environment.get_template(template).render(
         title=str(header.experiment.get("title") or header.experiment["name"]),
         header=header,
         plots=plots,
-        # "</script>" inside a level's name must not end the script.
-        plots_json=json.dumps(plots).replace("<", "\\u003c"),
+        plots_json=_script({name: [panel.spec for panel in one.panels] for name, one in plots.items() if one.panels}),
+        plots_config=_script(CONFIG),
         library=_library(),
-        storage=_storage([r for r in recordings if r.status != "failed"]),
+        storage=_storage([r for r in recordings if r.status != "failed"], place_notes),
         machines=_distinct([r.machine.model_dump() for r in recordings]),
         engines=_engines(recordings),
         durabilities=_durabilities(recordings),
         settings=settings,
         bad=bad,
         missing=missing,
+        damaged=journal.damaged,
         experiment=json.dumps(header.experiment, indent=2, ensure_ascii=False),
         answers=answers,
         **findings,
     )
     unfinished = path.with_name(f"acidtest-{path.name}.unfinished")
-    unfinished.write_text(html)
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(html, encoding="utf-8", errors="backslashreplace")  # a directory may have any name
+        unfinished.replace(path)
+    except OSError:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
 
 
-def _plots(results: Results) -> dict[str, Any]:
-    engines = list(results.journal.header.factors["engine"])
-    plots: dict[str, Any] = {}
-    if spec := commit_cost.picture(results.commit_costs, engines):
-        plots["commit-cost"] = spec
+def _name(text: str) -> Markup:
+    """A name in a table: it stays on one line up to a width, and has several beyond."""
+    return Markup('<span class="name">{}</span>').format(text)
+
+
+def _script(value: Any) -> str:
+    """As JSON inside a script: "</script>" in a level's name must not end it."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _plots(results: Results) -> dict[str, Chart]:
+    looks = Looks(results.journal.header.factors)
+    plots: dict[str, Chart | None] = {"commit-cost": commit_cost.picture(results.commit_costs)}
     for position, table in enumerate(results.tables):
         if table.growth:
-            plots |= {f"growth-{name}-{position}": one for name, one in growth_charts.plots(table.growth).items()}
-        for kind, draw in (("bars", charts.bars), ("percentiles", charts.percentiles), ("series", charts.series)):
-            if not (table.growth and kind == "bars") and (spec := draw(table, engines)):
-                plots[f"{kind}-{position}"] = spec
-        for number_, grid in enumerate(table.grids):
-            plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted)
-            plots[f"heat-{position}-{number_}"] = charts.heat(grid, bool(results.base), table.counted)
-        for kind, draw_all in (
-            ("load", charts.load), ("residency", charts.residency), ("refaults", charts.refaults)
+            drawn = growth_charts.plots(table.growth, looks)
+            plots |= {f"growth-{name}-{position}": one for name, one in drawn.items()}
+        else:
+            plots[f"bars-{position}"] = charts.bars(table, looks)
+        for kind, draw in (
+            ("percentiles", charts.percentiles), ("series", charts.series), ("load", charts.load),
+            ("residency", charts.residency), ("refaults", charts.refaults),
         ):  # fmt: skip
-            if spec := draw_all(table):
-                plots[f"{kind}-{position}"] = spec
-    return plots
+            plots[f"{kind}-{position}"] = draw(table, looks)
+        for number_, grid in enumerate(table.grids):
+            plots[f"grid-{position}-{number_}"] = charts.grid(grid, bool(results.base), table.counted, looks)
+    return {name: one for name, one in plots.items() if one is not None}
 
 
 @cache
@@ -130,9 +161,11 @@ def _distinct(descriptions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({json.dumps(one, sort_keys=True): one for one in descriptions}.values())
 
 
-def _storage(recordings: list[Recording]) -> dict[str, Any]:
-    """What all places share, and a row for each of those that differ, of the facts in which they do."""
-    places = _distinct([r.place.alike() for r in recordings])
+def _storage(recordings: list[Recording], notes_of: Callable[[PlaceFacts], Sequence[int]]) -> dict[str, Any]:
+    """What all places share, and a row for each of those that differ, of the facts in which they do; each with the
+    numbers of the findings that concern it."""
+    notes = {json.dumps(r.place.alike(), sort_keys=True): notes_of(r.place) for r in recordings}
+    places = [json.loads(place) for place in notes]
     shared = (
         {name: value for name, value in places[0].items() if all(p[name] == value for p in places)} if places else {}
     )
@@ -141,7 +174,12 @@ def _storage(recordings: list[Recording]) -> dict[str, Any]:
     return {
         "shared": {name: value for name, value in shared.items() if value not in nothing},
         "columns": columns,
-        "rows": [[place[name] for name in columns] for place in places] if columns else [],
+        "rows": [
+            {"cells": [place[name] for name in columns], "notes": of}
+            for place, of in zip(places, notes.values(), strict=True)
+            if columns
+        ],
+        "notes": [] if columns else [n for of in notes.values() for n in of],
     }
 
 

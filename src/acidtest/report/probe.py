@@ -148,12 +148,12 @@ def _columns() -> list[Column]:
         return Column(name, lambda line: _us(next(p for p in line.percentiles if p.share == share)), drop=drop)
 
     return [
-        Column("", lambda line: line.name, right=False),
+        Column("method", lambda line: line.name, right=False),
         Column("blocks/s", lambda line: number(line.rate.median)),
         Column("95 %", lambda line: interval(line.rate), drop=5),
         *(latency(share) for share in (*SHOWN, 1.0)),
         Column("× plain", lambda line: number(line.times_plain.median if line.times_plain else None), drop=1),
-        Column("", lambda line: Text(line.outcome, STYLES.get(line.outcome, "dim")), right=False),
+        Column("verdict", lambda line: Text(line.outcome, STYLES.get(line.outcome, "dim")), right=False),
     ]
 
 
@@ -178,7 +178,7 @@ def _print_writers(results: Report, console: Console) -> None:
         return Column(f"{width}", lambda row: number(row[1][width].rate.median) if width in row[1] else "–")
 
     columns = [
-        Column("", lambda row: f"{row[0][1]}, {row[0][0]}", right=False),
+        Column("writers", lambda row: f"{row[0][1]}, {row[0][0]}", right=False),
         *(column(width) for width in widths),
     ]
     print_fitted(columns, list(by.items()), console, "--json has all")

@@ -18,16 +18,20 @@ from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.reads import Reads
+from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.survival import survivals
 from acidtest.audit import judge, ours
-from acidtest.audit.finding import Finding
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
+from acidtest.audit.finding import Finding, together, wording
+from acidtest.audit.unchecked import Unchecked
+from acidtest.audit.unchecked.run import unchecked
+from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import pivot
+from acidtest.report import pivot, risks
 from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import summary_json
+from acidtest.words import counted
 from acidtest.workload import unit
 
 COUNTED = ("committed", "rolled_back", "conflicts", "retries", "given_up", "errors")
@@ -71,6 +75,15 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Load:
+    """How one database was filled that some rows began with."""
+
+    label: str  # of the levels that those rows share
+    levels: Mapping[str, str]
+    loaded: Loaded
+
+
+@dataclass(frozen=True)
 class Table:
     """The rows of one workload; those that ran in a guest apart."""
 
@@ -78,7 +91,7 @@ class Table:
     factors: tuple[str, ...]  # that vary, without the workload
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]  # of rows that differ in one factor, and with the base
-    loads: tuple[tuple[str, Loaded], ...]  # how each database was filled that its rows began with, and whose it was
+    loads: tuple[Load, ...]  # of each database that its rows began with
     grids: tuple[pivot.Grid, ...]  # two factors against each other
     effects: tuple[Effect, ...]  # of the factors, the largest first
     growth: Growth | None  # None where sizes are no factor
@@ -97,11 +110,14 @@ class Results:
     tables: tuple[Table, ...]
     findings: tuple[Finding, ...]  # numbered from 1 in this order
     overall: tuple[Finding, ...]  # that concern no single row, but what is compared with what
-    place_notes: tuple[int, ...]
+    place_notes: Mapping[str, tuple[int, ...]]  # by what places that were made alike have in common
     bad: tuple[Recording, ...]  # invalid and failed cells
     base: Mapping[str, str] = field(default_factory=dict)
     commit_costs: tuple[CommitCost, ...] = ()  # speed beside calls and survival; none where there are but speeds
     cuts: Journal | None = None  # of the same experiment
+    risks: tuple[LevelRisk, ...] = ()  # what each level may lose; none where nothing may be lost
+    unchecked: tuple[Unchecked, ...] = ()  # what these rates do not show
+    faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what levels do not say, and of which engines
 
     @property
     def title(self) -> str:
@@ -117,6 +133,10 @@ class Results:
     def severe(self) -> list[Finding]:
         """Findings that say that numbers here must not be believed."""
         return [finding for finding in (*self.findings, *self.overall) if finding.severe]
+
+    def notes_of(self, place: PlaceFacts) -> tuple[int, ...]:
+        """Numbers of the findings that concern this storage."""
+        return self.place_notes.get(_alike(place), ())
 
     def note(self, number: int) -> Finding:
         return self.findings[number - 1]
@@ -136,9 +156,13 @@ class Results:
             ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
+            "risks": [risks.as_json(one) for one in self.risks],
+            "known_faults": [{"text": fault, "engines": list(of)} for fault, of in self.faults.items()],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
+            "not_checked": [one.as_json() for one in self.unchecked],
             "growth": [table.growth.recorded_json() for table in self.tables if table.growth],
             "missing_cells": self.missing,
+            "damaged": [one.model_dump() for one in self.journal.damaged],
         }
 
 
@@ -258,12 +282,36 @@ def results(
         grids = () if grows and not (down or across) else pivot.grids(lines, factors, base, down, across)
         loads = () if grows else _loads(rows, factors)
         tables.append(Table(workload, factors, lines, mine, loads, grids, tuple(effects(rows)), grows))
-    places = {json.dumps(r.place.alike()): r.place for r in journal.recordings if r.result}
-    place_notes = tuple(dict.fromkeys(notes.number(w) for place in places.values() for w in judge.of_place(place)))
+    places = {_alike(r.place): r.place for r in journal.recordings if r.result}
+    place_notes = {alike: tuple(map(notes.number, judge.of_place(place))) for alike, place in places.items()}
     bad = tuple(r for r in journal.recordings if r.status != "done")
     overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, all_rows)), waivers))
-    both = tuple(commit_costs(all_rows, survivals(cuts.recordings) if cuts else []))
-    return Results(journal, tuple(tables), tuple(notes.findings), overall, place_notes, bad, base, both, cuts)
+    cut = cuts.recordings if cuts else []
+    return Results(
+        journal=journal,
+        tables=tuple(tables),
+        findings=notes.findings,
+        overall=overall,
+        place_notes=place_notes,
+        bad=bad,
+        base=base,
+        commit_costs=tuple(commit_costs(all_rows, survivals(cut))),
+        cuts=cuts,
+        risks=tuple(level_risks(all_rows, cut)),
+        faults=known_faults(all_rows),
+        unchecked=tuple(unchecked(all_rows, cut)),
+    )
+
+
+def not_run(results: Results) -> str:
+    """Of the planned cells, those that have not run; "" where all have."""
+    cells = counted(results.journal.header.cells, "cell")
+    has = "has" if results.missing == 1 else "have"
+    return f"{results.missing:,} of {cells} {has} not run yet." if results.missing else ""
+
+
+def _alike(place: PlaceFacts) -> str:
+    return json.dumps(place.alike())
 
 
 def name_of(row: Row, factors: Sequence[str]) -> str:
@@ -271,7 +319,7 @@ def name_of(row: Row, factors: Sequence[str]) -> str:
     return ", ".join(row.levels[f] for f in factors if row.levels[f] != NOT_APPLICABLE) or "all"
 
 
-def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Loaded], ...]:
+def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[Load, ...]:
     """Each load once, named by what its rows have in common. One of the schema alone is no load."""
     by_load: dict[str, tuple[Loaded, list[Row]]] = {}
     for row in rows:
@@ -281,24 +329,26 @@ def _loads(rows: Sequence[Row], factors: Sequence[str]) -> tuple[tuple[str, Load
                 of.extend([] if row in of else [row])
     loads = []
     for load, of in by_load.values():
-        common = [f for f in factors if f != "engine" and len({row.levels[f] for row in of}) == 1]
-        loads.append((name_of(of[0], ["engine", *common]), load))
+        common = ["engine", *(f for f in factors if f != "engine" and len({row.levels[f] for row in of}) == 1)]
+        loads.append(Load(name_of(of[0], common), {f: of[0].levels[f] for f in common}, load))
     return tuple(loads)
 
 
 class _Notes:
-    """Findings numbered as they first appear; the same words have one number."""
+    """Findings numbered as they first appear; those that differ in figures only have one number."""
 
     def __init__(self, waivers: Mapping[str, str]) -> None:
         self._waivers = waivers
-        self.findings: list[Finding] = []
+        self._alike: dict[tuple[str, str], list[Finding]] = {}
 
     def number(self, finding: Finding) -> int:
-        for position, known in enumerate(self.findings, start=1):
-            if (known.rule.name, known.text) == (finding.rule.name, finding.text):
-                return position
-        self.findings += judge.waived([finding], self._waivers)
-        return len(self.findings)
+        of = wording(finding)
+        self._alike.setdefault(of, []).extend(judge.waived([finding], self._waivers))
+        return list(self._alike).index(of) + 1
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(map(together, self._alike.values()))
 
 
 def _line(
@@ -344,5 +394,5 @@ def _line(
         memory=memory.of_row(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),
-        notes=tuple(sorted(notes.number(finding) for finding in judge.of_row(row))),
+        notes=tuple(sorted({notes.number(finding) for finding in judge.of_row(row)})),
     )

@@ -8,15 +8,17 @@ from functools import cached_property
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from acidtest.analysis import samples
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.samples import Row
-from acidtest.analysis.summary import Summary, median, ratio
-from acidtest.journal.models import Journal
+from acidtest.analysis.summary import Summary, median
+from acidtest.analysis.summary import ratio as ratio_of
+from acidtest.journal.models import DamagedLine, Journal
+from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import name_of
+from acidtest.words import counted
 from acidtest.workload import unit as unit_of
 
 
@@ -27,24 +29,29 @@ class SideBySide:
     pairs: Sequence[Pair]
     unpaired: int  # rows in one of the two only
     different: Sequence[dict[str, str]]  # what, a, b: machine, storage, versions, settings in force
+    damaged: Sequence[DamagedLine]  # of both journals
 
     def as_json(self) -> dict[str, Any]:
         return {
             "rows": [pair.as_json() for pair in self.pairs],
             "unpaired": self.unpaired,
             "different": list(self.different),
+            "damaged": [one.model_dump() for one in self.damaged],
         }
 
     def show(self, console: Console) -> None:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        counted = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
-        for head in ("levels", f"A {counted}/s", f"B {counted}/s", "B (A = 100)", "95 %", "B is"):
-            table.add_column(head, justify="left" if head in ("levels", "B is") else "right")
-        for pair in self.pairs:
-            table.add_row(*pair.shown())
-        console.print(table)
+        unit = "/".join(dict.fromkeys(unit_of(str(pair.one.first.workload["kind"])) for pair in self.pairs))
+        columns = [
+            Column("levels", lambda pair: name_of(pair.one, list(pair.one.levels)), right=False),
+            Column(f"A {unit}/s", lambda pair: number(median(pair.one.goodput_per_s()))),
+            Column(f"B {unit}/s", lambda pair: number(median(pair.two.goodput_per_s()))),
+            Column("B (A = 100)", lambda pair: percent(pair.ratio)),
+            Column("95 %", lambda pair: interval(pair.ratio, 100), drop=1),
+            Column("B is", lambda pair: pair.judged.verdict, right=False),
+        ]
+        print_fitted(columns, self.pairs, console, "--json has all")
         if self.unpaired:
-            console.print(f"{self.unpaired} rows are in one of the two only.", style="dim")
+            console.print(f"{counted(self.unpaired, 'row is', 'rows are')} in one of the two only.", style="dim")
         for line in self.different:
             console.print(f"differs: {line['what']}: A {line['a']}, B {line['b']}", style="yellow", soft_wrap=True)
         console.print("Mann-Whitney at 5 %, corrected over all rows (Holm); intervals are 95 %.", style="dim")
@@ -59,24 +66,15 @@ class Pair:
     judged: Judged
 
     @cached_property
-    def _ratio(self) -> Summary:
-        return ratio(self.two.goodput_per_s(), self.one.goodput_per_s())
-
-    def shown(self) -> tuple[str, ...]:
-        return (
-            name_of(self.one, list(self.one.levels)),
-            *(number(median(row.goodput_per_s())) for row in (self.one, self.two)),
-            percent(self._ratio),
-            interval(self._ratio, 100),
-            self.judged.verdict,
-        )
+    def ratio(self) -> Summary:
+        return ratio_of(self.two.goodput_per_s(), self.one.goodput_per_s())
 
     def as_json(self) -> dict[str, Any]:
         return {
             "levels": dict(self.one.levels),
             "a_per_s": median(self.one.goodput_per_s()),
             "b_per_s": median(self.two.goodput_per_s()),
-            "ratio": asdict(self._ratio),
+            "ratio": asdict(self.ratio),
             **asdict(self.judged),
         }
 
@@ -89,7 +87,8 @@ def side_by_side(one: Journal, two: Journal) -> SideBySide:
     before, after = _by_levels(one), _by_levels(two)
     shared = [levels for levels in before if levels in after]
     pairs = _compared([(before[levels], after[levels]) for levels in shared])
-    return SideBySide(pairs, len(before) + len(after) - 2 * len(shared), _differences(one, two))
+    unpaired = len(before) + len(after) - 2 * len(shared)
+    return SideBySide(pairs, unpaired, _differences(one, two), [*one.damaged, *two.damaged])
 
 
 def _by_levels(journal: Journal) -> dict[tuple[tuple[str, str], ...], Row]:

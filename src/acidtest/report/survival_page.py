@@ -11,6 +11,7 @@ from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
 from acidtest.report.survival_table import not_run, page_tables, varied_of
+from acidtest.words import counted
 
 
 def write_survival_page(journal: Journal, path: Path) -> None:
@@ -18,7 +19,7 @@ def write_survival_page(journal: Journal, path: Path) -> None:
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     named = [(_name(row, varied), row) for row in rows]
-    picture = charts.survival(named, journal.header.factors["engine"])
+    picture = charts.survival(named)
     fill(
         "survival.html.j2",
         journal,
@@ -49,10 +50,13 @@ def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tu
 def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:
     of = {verdict: [one for one in named if one[1].verdict == verdict] for verdict in ("survived", "lost", "unknown")}
     answers = [
-        f"{len(of['survived'])} of {len(named)} combinations survived every cut, {len(of['lost'])} lost something."
+        f"{len(of['survived']):,} of {counted(len(named), 'combination')} survived every cut, {len(of['lost']):,} lost "
+        "something."
     ]
     if of["unknown"]:
-        answers.append(f"{len(of['unknown'])} are unknown: some check could not run, or the trial was not sound.")
+        answers.append(
+            f"{counted(len(of['unknown']), 'is', 'are')} unknown: some check could not run, or the trial was not sound."
+        )
     if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
         speed, name = max(fast)
         answers.append(f"The fastest that survived: {name}, {number(speed)} commits a second while cutting.")

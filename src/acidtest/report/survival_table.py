@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,21 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from acidtest.analysis.announced import announcement, is_unannounced
 from acidtest.analysis.survival import Survival, survivals
+from acidtest.audit.unchecked.cuts import unchecked
 from acidtest.journal.models import Header, Journal, Recording
+from acidtest.report.headings import headings
 from acidtest.report.numbers import number
+from acidtest.report.unchecked import print_unchecked
+from acidtest.words import counted
+from acidtest.workload import BY_KIND
 
-STYLES = {"survived": "green", "lost": "bold red", "unknown": "yellow"}
+STYLES = {"survived": "green", "lost": "bold red", "lost, as announced": "red", "unknown": "yellow"}
 REASONS_MAX = 2
-SOMETIMES = ("after failed flush", "states", "torn", "repaired")  # columns that most pages have no use for
+SOMETIMES = ("unannounced", "after failed flush", "states", "torn", "repaired")  # columns that few pages have use for
 WITNESSES_MAX = 6
+PAGE_COLUMNS = ("cuts", "survived", "lost", "unknown", "worst loss", "commits", "commits/s", "mount ms", "recovery ms")
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ def flush_text(row: Survival) -> str:
 
 
 COLUMNS = (
-    Column("survived", lambda row: f"{row.survived} of {row.cuts}"),
+    Column("survived", lambda row: f"{row.survived:,} of {row.cuts:,}"),
+    Column("unannounced", lambda row: f"{row.losses_unannounced:,}", always=False),
     Column("unknown", lambda row: f"{row.unknown:,}", always=False),
     Column("after failed flush", flush_text, always=False),
     Column("states", lambda row: f"{row.states:,}", always=False),
@@ -84,13 +92,48 @@ def print_survival(journal: Journal, console: Console) -> None:
         style="dim",
         soft_wrap=True,
     )
+    if note := uncounted(journal.recordings):
+        console.print(note, style="dim", markup=False, soft_wrap=True)
+    console.print()
+    print_unchecked(unchecked(journal.recordings), console)
     if missing := not_run(journal):
         console.print(f"\n{missing}", style="yellow", markup=False, soft_wrap=True)
     witnesses = witnessed(rows)
     for row in witnesses[:WITNESSES_MAX]:
         _print_witness(row, console, journal)
     if len(witnesses) > WITNESSES_MAX:
-        console.print(f"\n{len(witnesses) - WITNESSES_MAX} more did not survive: --json has each.", style="dim")
+        console.print(f"\n{len(witnesses) - WITNESSES_MAX:,} more did not survive: --json has each.", style="dim")
+    console.print(f"\n{tally(rows)}", soft_wrap=True)
+
+
+def tally(rows: Sequence[Survival]) -> str:
+    """How many losses the level or the drive announces, and how many nobody does: the last line."""
+    announced, unannounced = sum(row.losses_announced for row in rows), sum(row.losses_unannounced for row in rows)
+    unknown = sum(row.unknown for row in rows)
+    doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
+    if not announced and not unannounced:
+        return f"No loss was found.{doubt}"
+    expected = counted(announced, "loss", "losses") if announced else "No loss"
+    others = f"{unannounced:,}" if unannounced else "none"
+    return f"{expected} announced by the level or the drive, {others} unannounced.{doubt}"
+
+
+def uncounted(recordings: Iterable[Recording]) -> str:
+    """Of workloads whose lost commits cannot be counted: why, and what to write; "" where all can."""
+    kinds = {str(one.workload["name"]): str(one.workload["kind"]) for one in recordings}
+    names = [name for name, kind in kinds.items() if kind not in BY_KIND or not BY_KIND[kind].CAN_BE_SURVEYED]
+    return not_numbered(names)
+
+
+def not_numbered(names: Sequence[str]) -> str:
+    """What cannot be told of power cuts under workloads of these names, and what to write."""
+    if not names:
+        return ""
+    who = f"workload {names[0]} does" if len(names) == 1 else f"workloads {', '.join(names)} do"
+    return (
+        f"uncounted: {who} not number transactions, so that only conditions are checked, and no commit is looked for; "
+        "write [workload.numbered] to have those counted that are lost."
+    )
 
 
 def page_tables(journal: Journal) -> dict[str, Any]:
@@ -104,25 +147,36 @@ def page_tables(journal: Journal) -> dict[str, Any]:
     return {
         "rows": rows,
         "varied": varied_of(journal.header),
+        "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
         "extra": extra,
         "witnessed": witnessed(rows),
         "reasons_of": reasons_of,
         "agreeing": agreeing_checkers,
+        "announced_by": announced_text,
+        "notes": [note for note in (tally(rows), uncounted(journal.recordings)) if note],
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
+        "unchecked_cuts": unchecked(journal.recordings),
     }
 
 
 def witnessed(rows: Sequence[Survival]) -> list[Survival]:
-    """Those that did not survive. A level that promises nothing may lose all: what is not expected comes first."""
-    return sorted((row for row in rows if row.witness), key=lambda row: row.levels.get("durability") != "drive")
+    """Those that did not survive; first those that lost what nobody announces."""
+    return sorted((row for row in rows if row.witness), key=lambda row: not row.losses_unannounced)
+
+
+def announced_text(recording: Recording) -> str:
+    """Who announces what a cut has lost, and what; "" where it lost nothing, or nobody does."""
+    lost = recording.cut is not None and recording.status == "done" and recording.cut.verdict == "lost"
+    return announcement(recording).reason if lost and not is_unannounced(recording) else ""
 
 
 def reasons_of(recording: Recording) -> list[str]:
-    """Why its verdict is not survived."""
+    """Why its verdict is not survived; behind the first reason, what a reader must know of it."""
     cut = recording.cut
-    return cut.reasons if cut and recording.status == "done" else [recording.reason or "no reason was kept"]
+    reasons = cut.reasons if cut and recording.status == "done" else [recording.reason or "no reason was kept"]
+    return [*reasons[:1], *(warning.text for warning in recording.warnings), *reasons[1:]]
 
 
 def agreeing_checkers(recording: Recording) -> str:
@@ -150,20 +204,21 @@ def not_run(journal: Journal) -> str:
     if missing <= 0:
         return ""
     asked = f" ({shlex.join(['acidtest', 'powercut', *journal.header.asked])})" if journal.header.asked else ""
-    return f"{missing:,} of {journal.header.cells:,} cuts that were asked for{asked} have not been made yet."
+    cuts = counted(journal.header.cells, "cut that was asked for", "cuts that were asked for")
+    return f"{missing:,} of {cuts}{asked} {'has' if missing == 1 else 'have'} not been made yet."
 
 
 def _grid(rows: Sequence[Survival], varied: Sequence[str], shown: Sequence[Column]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for factor in varied:
-        table.add_column(factor.rpartition(".")[2], overflow="fold")
+    for heading in headings(varied, ["verdict", *(column.heading for column in shown)]):
+        table.add_column(heading, overflow="fold")
     table.add_column("verdict", no_wrap=True)
     for column in shown:
         table.add_column(column.heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             *(row.levels.get(factor, "") for factor in varied),
-            Text(row.verdict, style=STYLES[row.verdict]),
+            Text(row.said, style=STYLES[row.said]),
             *(column.text(row) for column in shown),
         )
     return table
@@ -176,12 +231,16 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
     cut = recording.cut
     verdict = cut.verdict if cut and recording.status == "done" else "unknown"
     console.print()
-    console.print(Text(f"{verdict}: ", style=STYLES[verdict]).append(recording.cell, style="bold"))
+    announced = announced_text(recording)
+    said = "lost, as announced" if announced else verdict
+    console.print(Text(f"{said}: ", style=STYLES[said]).append(recording.cell, style="bold"))
     reasons = reasons_of(recording)
     for reason in reasons[:REASONS_MAX]:
         console.print(f"  {reason}", markup=False, soft_wrap=True)
     if len(reasons) > REASONS_MAX:
-        console.print(f"  and {len(reasons) - REASONS_MAX} more", style="dim")
+        console.print(f"  and {len(reasons) - REASONS_MAX:,} more", style="dim")
+    if announced:
+        console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
     if checkers := agreeing_checkers(recording):
         console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
     console.print(f"  again: {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
@@ -189,8 +248,13 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
 
 def as_json(journal: Journal) -> dict[str, Any]:
     """The same for programs: a row a combination, and every cut."""
+    rows = survivals(journal.recordings)
     return {
         "experiment": journal.header.experiment["name"],
+        "losses": {
+            "announced": sum(row.losses_announced for row in rows),
+            "unannounced": sum(row.losses_unannounced for row in rows),
+        },
         "combinations": [
             {
                 "levels": row.levels,
@@ -198,6 +262,8 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "cuts": row.cuts,
                 "survived": row.survived,
                 "lost": row.lost,
+                "losses_announced": row.losses_announced,
+                "losses_unannounced": row.losses_unannounced,
                 "unknown": row.unknown,
                 "after_failed_flush": row.after_failed_flush,
                 "commits_per_s": row.commits_per_s,
@@ -212,18 +278,22 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "crash_states": row.states,
                 "crash_states_per_s": row.states_per_s,
             }
-            for row in survivals(journal.recordings)
+            for row in rows
         ],
+        "not_checked": [one.as_json() for one in unchecked(journal.recordings)],
         "cuts": [
             {
                 "cell": recording.cell,
                 "seed": recording.seed,
                 "status": recording.status,
                 "reason": recording.reason,
+                "announced_by": announced_text(recording) or None,
+                "unannounced": is_unannounced(recording),
                 "cut": recording.cut.model_dump() if recording.cut else None,
             }
             for recording in journal.recordings
         ],
+        "damaged": [one.model_dump() for one in journal.damaged],
     }
 
 

@@ -19,8 +19,11 @@ from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
-from acidtest.report.results import Line, Results, Table
+from acidtest.report.results import Line, Results, Table, not_run
+from acidtest.report.risks import print_risks
 from acidtest.report.survival_table import STYLES as SURVIVAL_STYLES
+from acidtest.report.unchecked import print_unchecked
+from acidtest.words import counted
 
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}
@@ -39,7 +42,9 @@ def print_results(results: Results, console: Console) -> None:
         if table.growth:
             _print_growth(results, table, table.growth, console)
         elif _only_grids(table):
-            console.print(f"{len(table.lines)} rows, each in a grid below; the page has every figure.", style="dim")
+            console.print(
+                f"{counted(len(table.lines), 'row')}, each in a grid below; the page has every figure.", style="dim"
+            )
         else:
             _print_lines(results, table, console)
         if table.grids:
@@ -47,6 +52,7 @@ def print_results(results: Results, console: Console) -> None:
             _print_effects(table.effects, console)
     if results.commit_costs:
         print_commit_costs(results.commit_costs, console)
+    print_risks(results.risks, results.faults, console)
     console.print()
     if results.base:
         console.print(f"Base (= 100): {', '.join(results.base.values())}.", style="dim", soft_wrap=True)
@@ -55,6 +61,7 @@ def print_results(results: Results, console: Console) -> None:
         console.print(_note(position, finding.advice))
     for finding in results.overall:
         console.print(Text(f"{finding.rule.name}: {finding.advice}", style="yellow" if finding.severe else ""))
+    print_unchecked(results.unchecked, console)
     _print_bad(results, console)
 
 
@@ -111,7 +118,7 @@ def print_commit_costs(costs: Sequence[CommitCost], console: Console) -> None:
 
 
 def _fate(cost: CommitCost) -> Text:
-    verdict = cost.survival.verdict if cost.survival else ""
+    verdict = cost.survival.said if cost.survival else ""
     return Text(verdict, style=SURVIVAL_STYLES.get(verdict, ""))
 
 
@@ -203,7 +210,7 @@ def _print_effects(effects: tuple[Effect, ...], console: Console) -> None:
         _Column("95 %", lambda e: interval(e.ratio)),
         _Column("from – to", lambda e: f"{number(e.least)} – {number(e.most)}", drop=1),
         _Column("pairs", lambda e: str(e.contexts), drop=2),
-        _Column("", lambda e: Text(e.verdict, style="bold" if e.verdict == "matters" else "dim"), right=False),
+        _Column("verdict", lambda e: Text(e.verdict, style="bold" if e.verdict == "matters" else "dim"), right=False),
     ]
     _print_fitted(columns, effects, console)
     for sentence in conclusion(effects):
@@ -216,9 +223,9 @@ def _columns(results: Results, table: Table) -> list[_Column]:
         return Text(number(value)).append(_marks(notes), style="yellow")
 
     def factor(name: str) -> _Column:
-        return _Column(short(name), lambda line: Text(line.levels[name]), right=False)
+        return _Column(short(name), lambda line: Text(line.levels[name]), right=False, typed=name == "engine")
 
-    columns = [factor(name) for name in table.factors] or [_Column("", lambda _: "all", right=False)]
+    columns = [factor(name) for name in table.factors] or [_Column("row", lambda _: "all", right=False)]
     columns.append(_Column(f"{table.counted}/s", lambda line: marked(line, line.goodput.median, False)))
     if any(line.goodput.interval for line in table.lines):
         columns.append(_Column("95 %", lambda line: interval(line.goodput), drop=5))
@@ -252,7 +259,7 @@ def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
         return Text(number(of[1].p90.value_ms), style="red" if of[1].limit_kept is False else "")
 
     columns = [
-        _Column("", label, right=False),
+        _Column("row", label, right=False),
         _Column("transaction", lambda of: of[1].name.replace("_", "-"), right=False),
         _Column("committed", count("committed")),
         _Column("rolled back", count("rolled_back"), drop=3),
@@ -269,7 +276,7 @@ def _kind_columns(kinds: list[tuple[Line, KindSummary]]) -> list[_Column]:
 def _memory_columns() -> list[_Column]:
     """Limits and sizes are MiB; what is not known is a dash."""
     return [
-        _Column("", lambda line: line.label, right=False),
+        _Column("row", lambda line: line.label, right=False),
         _Column("Memory limit MiB", lambda line: mib(line.memory.limit_bytes)),
         _Column("database MiB", lambda line: mib(line.memory.database_bytes)),
         _Column("× limit", lambda line: number(line.memory.times_limit)),
@@ -290,8 +297,9 @@ def _verdict(line: Line) -> Text:
 def _counts(lines: list[Line]) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", style="dim")
     shown = ("conflicts", "retries", "given_up", "errors")
-    for head in ("", *(name.replace("_", " ") for name in shown)):
-        grid.add_column(head, justify="left" if not head else "right")
+    grid.add_column("row", overflow="fold")
+    for name in shown:
+        grid.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     grid.add_column("refused or failed as", overflow="fold")
     for line in lines:
         classes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in line.classes.items())
@@ -311,7 +319,7 @@ def _note(position: int, text: str) -> Grid:
 
 
 def _print_place(results: Results, console: Console) -> None:
-    printed: set[str] = set()
+    printed: dict[str, dict[int, None]] = {}
     for recording in results.journal.recordings:
         place = recording.place
         if recording.status == "failed":
@@ -330,13 +338,13 @@ def _print_place(results: Results, console: Console) -> None:
                 f"Storage: {place.filesystem} on {place.device} ({place.mount_options}), "
                 f"write cache {place.write_cache}, scheduler {place.scheduler}"
             )
-        if storage not in printed:
-            printed.add(storage)
-            console.print(Text(storage, style="dim").append(_marks(results.place_notes), style="yellow"))
+        printed.setdefault(storage, {}).update(dict.fromkeys(results.notes_of(place)))
+    for storage, notes in printed.items():
+        console.print(Text(storage, style="dim").append(_marks(notes), style="yellow"))
 
 
 def _print_bad(results: Results, console: Console) -> None:
     for recording in results.bad:
         console.print(Text(f"{recording.status}: {recording.cell}: {recording.reason}", style="red"))
     if results.missing:
-        console.print(f"{results.missing} of {results.journal.header.cells} cells have not run yet.", style="yellow")
+        console.print(not_run(results), style="yellow")

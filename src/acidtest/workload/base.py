@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -18,6 +18,7 @@ from acidtest.journal.protocol import (
     RunPhase,
     WorkloadMessage,
 )
+from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Unset
 
 ASSUMED_RATE_MAX_PER_S = 20_000  # of a run that is timed, for the room that its rows take: on the generous side
 ROW_OVERHEAD_BYTES = 100  # beside the text of a row: its key, its header, its part of an index
@@ -42,18 +43,58 @@ class WorkloadSpec(BaseModel, ABC):
     # What a drive must keep at each commit: each of its transactions changes rows, or each of these kinds of them.
     ALWAYS_WRITES: ClassVar[bool] = False
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ()
+    # What every check of its database reports, by name, and what is wrong where it does not hold. Workloads that have
+    # a name in common have its words in common.
+    CONDITIONS: ClassVar[Mapping[str, str]]
 
-    kind: str
-    terminals: int = Field(default=1, ge=1, le=10_000)
-    threads: int | None = Field(default=None, ge=1, le=1_024, description="of the rig that drive a server's terminals")
-    warmup_s: float = Field(default=0.0, ge=0, le=86_400)
-    duration_s: float | None = Field(default=None, gt=0, le=604_800)
-    count: int | None = Field(default=None, ge=1, le=1_000_000_000)
-    think_ms: float = Field(default=0.0, ge=0, le=3_600_000)
-    rate_per_s: float | None = Field(default=None, gt=0, le=10_000_000)
-    arrivals: Literal["fixed", "poisson"] = "poisson"
-    retries: int = Field(default=10, ge=0, le=1_000_000)
-    observe: bool = Field(default=False, description="the engine's system calls are watched, which costs time")
+    kind: Annotated[str, Unset("the table's name")] = Field(
+        description="The workload is of this kind; without the key its table's name is the kind."
+    )
+    terminals: int = Field(
+        default=1, ge=1, le=10_000, description="This many terminals submit transactions at the same time."
+    )
+    threads: Annotated[int | None, Unset("half as many as there are processors")] = Field(
+        default=None, ge=1, le=1_024, description="This many threads of the rig drive a server's terminals."
+    )
+    warmup_s: Annotated[float, SECONDS] = Field(
+        default=0.0,
+        ge=0,
+        le=86_400,
+        description="The terminals are at work for this long before the measurement begins.",
+    )
+    duration_s: Annotated[float | None, SECONDS, Unset("count says how much")] = Field(
+        default=None, gt=0, le=604_800, description="The measurement takes this long."
+    )
+    count: Annotated[int | None, Unset("duration_s says how long")] = Field(
+        default=None,
+        ge=1,
+        le=1_000_000_000,
+        description="All terminals together are measured for this many transactions.",
+    )
+    think_ms: Annotated[float, MILLISECONDS] = Field(
+        default=0.0,
+        ge=0,
+        le=3_600_000,
+        description="A terminal waits this long between two transactions; with rate_per_s there is no such wait.",
+    )
+    rate_per_s: Annotated[
+        float | None, TRANSACTIONS_PER_SECOND, Unset("each terminal goes on when it is done: a closed loop")
+    ] = Field(
+        default=None,
+        gt=0,
+        le=10_000_000,
+        description="This many transactions arrive, whether those before them are done or not: an open loop.",
+    )
+    arrivals: Literal["fixed", "poisson"] = Field(
+        default="poisson", description="Transactions arrive at fixed distances, or at random ones (Poisson)."
+    )
+    retries: int = Field(
+        default=10,
+        ge=0,
+        le=1_000_000,
+        description="A transaction that the engine refuses for another one's sake is tried again this often.",
+    )
+    observe: bool = Field(default=False, description="The engine's system calls are watched, which costs time.")
 
     @model_validator(mode="after")
     def _one_extent(self) -> Self:
@@ -134,9 +175,9 @@ class WorkloadSpec(BaseModel, ABC):
         """What a reader of its results on this engine must know."""
         return []
 
-    @abstractmethod
     def conditions(self) -> tuple[str, ...]:
-        """The consistency conditions that every check of its database must report."""
+        """The consistency conditions that every check of its database must report, by name."""
+        return tuple(self.CONDITIONS)
 
     def transaction_read_mb(self) -> float | None:
         """The values that one transaction reads, 10^6 bytes; None where its rate is not one of reading."""

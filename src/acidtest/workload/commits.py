@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from acidtest.journal.protocol import WorkloadMessage
+from acidtest.keys import BYTES
 from acidtest.workload.base import ROW_OVERHEAD_BYTES, WorkloadSpec
 
 
@@ -21,8 +23,15 @@ class Commits(WorkloadSpec):
     TRANSACTION: ClassVar[str] = "pairs"  # of insert and commit
     ALWAYS_WRITES: ClassVar[bool] = True
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        "rows_match_acknowledged": "there are not as many rows as commits that were acknowledged",
+        "payloads_are_whole": "the text of a row is not whole",
+    }
+
     kind: Literal["commits"] = "commits"
-    row_bytes: int = Field(default=100, ge=0, le=8_000, description="text in each row")
+    row_bytes: Annotated[int, BYTES] = Field(
+        default=100, ge=0, le=8_000, description="Each row holds a text of this length."
+    )
 
     def message(self) -> CommitsWorkload:
         return CommitsWorkload(row_bytes=self.row_bytes)
@@ -32,6 +41,3 @@ class Commits(WorkloadSpec):
 
     def transaction_bytes(self) -> int:
         return self.row_bytes + ROW_OVERHEAD_BYTES
-
-    def conditions(self) -> tuple[str, ...]:
-        return ("rows_match_acknowledged", "payloads_are_whole")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -20,21 +21,25 @@ class Iud(WorkloadSpec):
 
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ("insert", "update", "delete")
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        "inserts_and_deletes_match_acknowledged": "there are other rows than acknowledged inserts and deletes leave",
+        "updates_match_acknowledged": "there are not as many updated rows as were acknowledged",
+        "each_terminals_rows_are_all_there": "a terminal has a part of its rows",
+        "each_update_is_of_all_rows": "an update reached a part of a terminal's rows",
+        "no_row_is_there_twice": "a row is there twice",
+        "payloads_are_whole": "the text of a row is not whole",
+    }
+
     kind: Literal["iud"] = "iud"
-    rows: int = Field(default=5_000, ge=1, le=10_000_000, description="inserted, read, updated, deleted")
+    rows: int = Field(
+        default=5_000,
+        ge=1,
+        le=10_000_000,
+        description="Each terminal inserts, reads, updates and deletes this many rows.",
+    )
 
     def message(self) -> IudWorkload:
         return IudWorkload(rows=self.rows)
 
     def loaded_bytes(self) -> int:
         return self.rows * 400
-
-    def conditions(self) -> tuple[str, ...]:
-        return (
-            "inserts_and_deletes_match_acknowledged",
-            "updates_match_acknowledged",
-            "each_terminals_rows_are_all_there",
-            "each_update_is_of_all_rows",
-            "no_row_is_there_twice",
-            "payloads_are_whole",
-        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from acidtest.journal.protocol import WorkloadMessage
+from acidtest.keys import BYTES
 from acidtest.workload.base import ROW_OVERHEAD_BYTES, WorkloadSpec
 
 TABLES = ("numbered_left", "numbered_right")
@@ -25,9 +27,24 @@ class Numbered(WorkloadSpec):
     CAN_BE_SURVEYED: ClassVar[bool] = True
     ALWAYS_WRITES: ClassVar[bool] = True
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        **{
+            f"{table}_matches_acknowledged": f"table {table} does not have as many transactions as were acknowledged"
+            for table in TABLES
+        },
+        **{
+            f"counters_match_{table}": f"a terminal's counter is not at its last transaction in table {table}"
+            for table in TABLES
+        },
+    }
+
     kind: Literal["numbered"] = "numbered"
-    parts: int = Field(default=3, ge=1, le=256, description="rows of a transaction in each of two tables")
-    row_bytes: int = Field(default=100, ge=0, le=8_000, description="text in each row")
+    parts: int = Field(
+        default=3, ge=1, le=256, description="A transaction inserts this many rows in each of two tables."
+    )
+    row_bytes: Annotated[int, BYTES] = Field(
+        default=100, ge=0, le=8_000, description="Each row holds a text of this length."
+    )
 
     def message(self) -> NumberedWorkload:
         return NumberedWorkload(terminals=self.terminals, parts=self.parts, row_bytes=self.row_bytes)
@@ -37,7 +54,3 @@ class Numbered(WorkloadSpec):
 
     def transaction_bytes(self) -> int:
         return len(TABLES) * self.parts * (self.row_bytes + ROW_OVERHEAD_BYTES)
-
-    def conditions(self) -> tuple[str, ...]:
-        matches = (f"{table}_matches_acknowledged" for table in TABLES)
-        return (*matches, *(f"counters_match_{table}" for table in TABLES))

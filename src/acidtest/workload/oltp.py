@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -23,15 +24,19 @@ class Oltp(WorkloadSpec):
     LOAD_S: ClassVar[float] = 2.0
     ALWAYS_WRITES: ClassVar[bool] = True
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        "rows_are_unchanged_in_number": "there are more or fewer rows than were loaded",
+        "ids_are_those_loaded": "a row has a number that was not loaded",
+        "k_never_falls": "a counter has fallen",
+        "texts_are_whole": "the text of a row is not whole",
+    }
+
     kind: Literal["oltp"] = "oltp"
-    tables: int = Field(default=1, ge=1, le=1_000, description="all alike")
-    table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="rows in each table")
+    tables: int = Field(default=1, ge=1, le=1_000, description="There are this many tables, all alike.")
+    table_rows: int = Field(default=100_000, ge=1, le=1_000_000_000, description="Each table has this many rows.")
 
     def message(self) -> OltpWorkload:
         return OltpWorkload(tables=self.tables, table_rows=self.table_rows)
 
     def loaded_bytes(self) -> int:
         return self.tables * self.table_rows * 400
-
-    def conditions(self) -> tuple[str, ...]:
-        return ("rows_are_unchanged_in_number", "ids_are_those_loaded", "k_never_falls", "texts_are_whole")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, ValidationError
 
+from acidtest.journal.protocol import Condition
+from acidtest.words import agreeing
 from acidtest.workload import commits, iud, numbered, oltp, orders, scan, tpcb, tpcc
 from acidtest.workload.base import GrowingWorkload, WorkloadSpec
 
@@ -57,6 +59,18 @@ def recorded(workload: Mapping[str, Any]) -> WorkloadSpec | None:
         return spec.model_validate(own_keys(workload)) if spec else None
     except ValidationError:
         return None
+
+
+def broken(condition: Condition) -> str:
+    """What is wrong where a condition does not hold: in words, with what the rig found, and the condition's name."""
+    words = next((spec.CONDITIONS[condition.name] for spec in WORKLOADS if condition.name in spec.CONDITIONS), None)
+    found = agreeing(condition.detail)
+    return f"{words}: {found} ({condition.name})" if words else f"{condition.name} does not hold: {found}"
+
+
+def counts_commits(condition: str) -> bool:
+    """Whether the condition of this name only compares how much is there with how many commits were acknowledged."""
+    return condition.endswith(("match_acknowledged", "matches_acknowledged"))
 
 
 def unit(kind: str) -> str:

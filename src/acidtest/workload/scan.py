@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from acidtest.journal.protocol import WorkloadMessage
+from acidtest.keys import MEGABYTES
 from acidtest.workload.base import WorkloadSpec
 
 READS = 3  # a read of a whole table is long: so many, unless the experiment says otherwise
@@ -14,6 +16,7 @@ ASSUMED_MB_PER_S = {"natural": 300.0, "sorted": 60.0, "indexed": 40.0}
 ASSUMED_COPY_MB_PER_S = 300.0
 
 Read = Literal["natural", "sorted", "indexed"]
+READINGS: tuple[Read, ...] = get_args(Read)
 
 
 class ScanWorkload(WorkloadMessage):
@@ -31,9 +34,16 @@ class Scan(WorkloadSpec):
     LOAD_S: ClassVar[float] = 0.02
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"read"})  # in whichever way it will be read
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        **{f"plan_is_{name}": f"the engine's plan reads the table in another way than {name}" for name in READINGS},
+        "each_read_finds_what_was_loaded": "a read found other rows than were loaded",
+    }
+
     kind: Literal["scan"] = "scan"
-    size_mb: int = Field(default=100, ge=1, le=10_000_000, description="values of the table, 10^6 bytes")
-    read: Read = Field(default="natural", description="the way it is read")
+    size_mb: Annotated[int, MEGABYTES] = Field(
+        default=100, ge=1, le=10_000_000, description="The values of the table take this much."
+    )
+    read: Read = Field(default="natural", description="The table is read as it lies there, sorted, or along an index.")
 
     @model_validator(mode="before")
     @classmethod
@@ -66,4 +76,5 @@ class Scan(WorkloadSpec):
         return self.size_mb if self.read == "sorted" else None
 
     def conditions(self) -> tuple[str, ...]:
-        return (f"plan_is_{self.read}", "each_read_finds_what_was_loaded")
+        plans = {f"plan_is_{read}" for read in READINGS}
+        return tuple(name for name in self.CONDITIONS if name not in plans or name == f"plan_is_{self.read}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -22,25 +23,26 @@ class Tpcb(WorkloadSpec):
     LOAD_S: ClassVar[float] = 2.0
     ALWAYS_WRITES: ClassVar[bool] = True
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        "branches_cardinality": "there are more or fewer branches than were loaded",
+        "tellers_cardinality": "there are more or fewer tellers than were loaded",
+        "accounts_cardinality": "there are more or fewer accounts than were loaded",
+        "history_matches_acknowledged": "the history does not have as many transactions as were acknowledged",
+        "each_branch_equals_its_tellers": "the balance of a branch is not the sum of its tellers'",
+        "each_branch_equals_its_history": "the balance of a branch is not the sum of its history",
+        "each_account_equals_its_history": "the balance of an account is not the sum of its history",
+        "branches_sum_equals_history": "the balances of all branches are not the sum of the history",
+        "tellers_sum_equals_history": "the balances of all tellers are not the sum of the history",
+        "accounts_sum_equals_history": "the balances of all accounts are not the sum of the history",
+    }
+
     kind: Literal["tpcb"] = "tpcb"
-    scale: int = Field(default=1, ge=1, le=20_000, description="branches, each with 100,000 accounts")
+    scale: int = Field(
+        default=1, ge=1, le=20_000, description="There are this many branches, each with 100,000 accounts."
+    )
 
     def message(self) -> TpcbWorkload:
         return TpcbWorkload(scale=self.scale)
 
     def loaded_bytes(self) -> int:
         return self.scale * 20_000_000
-
-    def conditions(self) -> tuple[str, ...]:
-        return (
-            "branches_cardinality",
-            "tellers_cardinality",
-            "accounts_cardinality",
-            "history_matches_acknowledged",
-            "each_branch_equals_its_tellers",
-            "each_branch_equals_its_history",
-            "each_account_equals_its_history",
-            "branches_sum_equals_history",
-            "tellers_sum_equals_history",
-            "accounts_sum_equals_history",
-        )

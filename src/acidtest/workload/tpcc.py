@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from acidtest.journal.protocol import WorkloadMessage
+from acidtest.keys import PERCENT
 from acidtest.workload.base import GrowingWorkload
 
 # Measured with pages of 4 kB on SQLite and the engines' own elsewhere: a hundredth of a whole warehouse, its indexes
@@ -36,12 +37,37 @@ class Tpcc(GrowingWorkload):
     GROWN_DEFAULTS: ClassVar[Mapping[str, Any]] = {"roaming": True}
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment")  # a delivery may find nothing to deliver
 
+    CONDITIONS: ClassVar[Mapping[str, str]] = {
+        "warehouse_cardinality": "there are more or fewer warehouses than were loaded",
+        "district_cardinality": "there are more or fewer districts than were loaded",
+        "customer_cardinality": "there are more or fewer customers than were loaded",
+        "item_cardinality": "there are more or fewer items than were loaded",
+        "stock_cardinality": "there are more or fewer rows of stock than were loaded",
+        "new_orders_match_acknowledged": "there are not as many new orders as were acknowledged",
+        "payments_match_acknowledged": "there are not as many payments as were acknowledged",
+        "condition_1_warehouse_ytd": "what a warehouse was paid is not the sum of its districts (TPC-C's condition 1)",
+        "condition_2_next_order": "the next number of an order does not follow the last one (TPC-C's condition 2)",
+        "condition_3_new_orders_without_gaps": "the numbers of new orders have gaps (TPC-C's condition 3)",
+        "condition_4_district_lines": "a district has other order lines than its orders count (TPC-C's condition 4)",
+        "condition_5_carrier_or_new_order": "an order has a carrier and is still new, or neither (TPC-C's condition 5)",
+        "condition_6_order_lines": "an order has other lines than it counts (TPC-C's condition 6)",
+        "condition_7_delivery_dates": "an order and its lines are not delivered alike (TPC-C's condition 7)",
+        "condition_8_warehouse_history": "what a warehouse was paid is not in the history (TPC-C's condition 8)",
+        "condition_9_district_history": "what a district was paid is not in the history (TPC-C's condition 9)",
+        "condition_10_customer_balance": "a customer's balance is not orders less payments (TPC-C's condition 10)",
+        "condition_11_orders_delivered": "orders that are not new were not all delivered (TPC-C's condition 11)",
+        "condition_12_customer_payments": "a customer's balance and payments are not the orders (TPC-C's condition 12)",
+        "deliveries_seldom_skipped": "too many deliveries found no order to deliver",
+    }
+
     kind: Literal["tpcc"] = "tpcc"
-    warehouses: int = Field(default=1, ge=1, le=100_000, description="the scale")
-    warehouse_percent: int = Field(default=100, ge=1, le=100, description="rows of a warehouse; 100: as TPC-C")
-    procedures: bool = Field(default=False, description="one stored procedure a transaction")
-    keying: bool = Field(default=False, description="keying and think times of clause 5.2.5")
-    roaming: bool = Field(default=False, description="terminals go to another warehouse for each transaction")
+    warehouses: int = Field(default=1, ge=1, le=100_000, description="There are this many warehouses.")
+    warehouse_percent: Annotated[int, PERCENT] = Field(
+        default=100, ge=1, le=100, description="A warehouse has this share of the rows that TPC-C gives it."
+    )
+    procedures: bool = Field(default=False, description="Each transaction is one call of a stored procedure.")
+    keying: bool = Field(default=False, description="Terminals key and think as long as clause 5.2.5 of TPC-C says.")
+    roaming: bool = Field(default=False, description="Terminals go to another warehouse for each transaction.")
 
     def message(self) -> TpccWorkload:
         return TpccWorkload(
@@ -69,27 +95,3 @@ class Tpcc(GrowingWorkload):
 
     def shape(self) -> str:
         return str(self.warehouse_percent)
-
-    def conditions(self) -> tuple[str, ...]:
-        return (
-            "warehouse_cardinality",
-            "district_cardinality",
-            "customer_cardinality",
-            "item_cardinality",
-            "stock_cardinality",
-            "new_orders_match_acknowledged",
-            "payments_match_acknowledged",
-            "condition_1_warehouse_ytd",
-            "condition_2_next_order",
-            "condition_3_new_orders_without_gaps",
-            "condition_4_district_lines",
-            "condition_5_carrier_or_new_order",
-            "condition_6_order_lines",
-            "condition_7_delivery_dates",
-            "condition_8_warehouse_history",
-            "condition_9_district_history",
-            "condition_10_customer_balance",
-            "condition_11_orders_delivered",
-            "condition_12_customer_payments",
-            "deliveries_seldom_skipped",
-        )

@@ -22,6 +22,7 @@ from acidtest.analysis.summary import (
     median,
     ratio,
 )
+from acidtest.words import counted
 
 SIZES_FOR_PREDICTION = 4
 DOUBLINGS_FOR_PREDICTION = 1.0
@@ -161,7 +162,7 @@ class GrowthAnswer:
         first, last = self.sizes[0].bytes, self.sizes[-1].bytes
         span = self._doublings(last)
         if len(self.sizes) < SIZES_FOR_PREDICTION:
-            return f"no prediction: {SIZES_FOR_PREDICTION} sizes are needed, {len(self.sizes)} were measured"
+            return f"no prediction: {SIZES_FOR_PREDICTION} sizes are needed, {_measured(len(self.sizes))}"
         if span < DOUBLINGS_FOR_PREDICTION:
             return f"no prediction: sizes must span a doubling at least, they span {span:.2g}"
         if not self.models:
@@ -170,9 +171,10 @@ class GrowthAnswer:
             return f"no prediction below {size_text(first)}, the smallest size measured: measure it"
         if self._doublings(size) > span * (1 + SPANS_AHEAD):
             most = first * 2 ** (span * (1 + SPANS_AHEAD))
+            spanned = counted(span, "doubling", spec=".3g")
             return (
-                f"no prediction beyond {size_text(most)}: the sizes span {span:.3g} doublings, and no more than "
-                f"{SPANS_AHEAD} times that is looked ahead"
+                f"no prediction beyond {size_text(most)}: the sizes span {spanned}, and no more than {SPANS_AHEAD} "
+                "times that is looked ahead"
             )
         for landmark in self.series.landmarks:
             beyond = sum(1 for one in self.sizes if one.bytes > landmark.bytes)
@@ -314,7 +316,7 @@ def _per_doubling(x: Floats, z: Floats, straight: Fit | None) -> Estimate:
 
 def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, knee: knees.Found | None) -> Knee:
     if knee is None:
-        reason = f"a knee takes {knees.SIZES_FOR_KNEE} sizes to show, {len(points)} were measured"
+        reason = f"a knee takes {knees.SIZES_FOR_KNEE} sizes to show, {_measured(len(points))}"
         return Knee("cannot tell", None, None, None, None, None, None, None, reason)
 
     def at(doublings: float) -> float:
@@ -341,4 +343,8 @@ def _memory(landmark: Landmark) -> str:
 
 
 def _sizes(count: int) -> str:
-    return "no size" if not count else "one size" if count == 1 else f"{count} sizes"
+    return "no size" if not count else "one size" if count == 1 else counted(count, "size")
+
+
+def _measured(count: int) -> str:
+    return counted(count, "was measured", "were measured")

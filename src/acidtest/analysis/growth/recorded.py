@@ -93,7 +93,7 @@ def _deeper(sizes: Sequence[RecordedSize]) -> list[Landmark]:
     for (bytes_before, before), (bytes_after, after) in itertools.pairwise(sorted(known, key=lambda one: one[0])):
         if deeper := [index for index, _ in levels_gained(before, after)]:
             first, *others = deeper
-            more = f" and {len(others)} more" if others else ""
+            more = f" and {len(others):,} more" if others else ""
             name = f"depth {first.depth} of {first.table}'s {first.name}{more}"
             landmarks.append(Landmark(name, float(np.sqrt(bytes_before * bytes_after))))
     return landmarks

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, Prediction, size_text
 from acidtest.analysis.growth.series import MEMORY
+from acidtest.words import counted
+
+WIDEST = 100  # of an interval that is worth a figure: percent
 
 
 def sentences(answer: GrowthAnswer, predictions: Sequence[Prediction] = ()) -> list[str]:
@@ -29,10 +32,12 @@ def expected(prediction: Prediction) -> str:
 
 
 def share(estimate: Estimate) -> str:
-    """``17.5 % (14.1 to 20.7)``; a gain is negative."""
+    """``17.5 % (14.1 to 20.7)``; a gain is negative. Three sizes may bear no interval that says anything."""
     if estimate.interval is None:
         return f"{estimate.value:.1%}".replace("%", " %")
     low, high = 100 * estimate.interval.low, 100 * estimate.interval.high
+    if high - low > WIDEST:
+        return f"{100 * estimate.value:.3g} % (too few sizes to say how surely)"
     return f"{100 * estimate.value:.3g} % ({low:.3g} to {high:.3g})"
 
 
@@ -86,8 +91,8 @@ def _reads(answer: GrowthAnswer) -> list[str]:
     if first.reads is None or last.reads is None:
         return []
     return [
-        f"A transaction reads {first.reads:.3g} times from the device at {size_text(first.bytes)}, {last.reads:.3g} "
-        f"times at {size_text(last.bytes)}."
+        f"A transaction reads {counted(first.reads, 'time', spec='.3g')} from the device at {size_text(first.bytes)}, "
+        f"{counted(last.reads, 'time', spec='.3g')} at {size_text(last.bytes)}."
     ]
 
 

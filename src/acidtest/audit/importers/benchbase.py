@@ -22,6 +22,7 @@ from acidtest.audit.importers.numbers import (
     whole,
 )
 from acidtest.families import PRODUCTS
+from acidtest.words import counted
 
 ENGINES: dict[str, EngineName] = {
     word.upper(): product.name for product in PRODUCTS.values() for word in (product.name, *product.words)
@@ -100,7 +101,7 @@ def _series(file: File) -> Sequence[Published] | None:
     rates: list[float] = []
     for line, row in _rows(file):
         if len(row) < len(names) and row:
-            raise Broken(f"has {len(row)} columns of {len(names)}", line)
+            raise Broken(f"has {len(row):,} of {counted(len(names), 'column')}", line)
         if row:
             time, rate = number(row[0]), number(row[column])
             if time is None or rate is None:

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from acidtest.audit.importers.file import Broken, File
+from acidtest.words import counted
 
 NUMBER = r"(\d{1,15}(?:\.\d{1,15})?)"
 _NUMBER = re.compile(rf"\s*{NUMBER}\s*")
@@ -102,5 +103,5 @@ class PerSecond:
         if not self._counts:
             return ()
         if self.seconds > SERIES_MAX:
-            raise Broken(f"holds times that lie {self.seconds:,} seconds apart")
+            raise Broken(f"holds times that lie {counted(self.seconds, 'second')} apart")
         return tuple(float(self._counts[second]) for second in range(min(self._counts) + 1, max(self._counts)))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from acidtest.analysis.survival import Survival
 from acidtest.audit.finding import Found, rule
+from acidtest.words import counted
 
 STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"
 
@@ -14,19 +15,23 @@ STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"
     "commits-lost",
     severity="invalid",
     over=Survival,
-    says="At level drive, on an honest disk, acknowledged commits were lost in a power cut: rates at "
-    "this level are of commits that are not durable.",
-    remedy="Find what does not flush (acidtest trace), and call no rate of this combination durable.",
+    says="A power cut took what neither the durability level nor the drive announces that it may take: rates at this "
+    "level are of commits that are less durable than the level says.",
+    remedy="Find what does not flush (acidtest trace), and call no rate of this combination as durable as its level.",
     source=f"TPC-C 5.11, clause 3.5: durability; {STUDY}",
     about="place",
 )
 def commits_lost(row: Survival) -> Iterator[Found]:
     worst = row.witness
-    if not (row.lost and worst and worst.cut and worst.durability == "drive"):
+    if not (row.losses_unannounced and worst and worst.cut):
         return
-    if worst.cut.drive == "honest" and worst.cut.failure != "dropped-flush":
-        reason = worst.cut.reasons[0] if worst.cut.reasons else "commits are missing"
-        yield Found(f"{row.lost} of {row.cuts} power cuts lost acknowledged commits at level drive: {reason}.")
+    if worst.cut.failure != "dropped-flush":  # of a drive that fails no rate is told
+        reasons = worst.cut.damage if worst.durability != "drive" and worst.cut.damage else worst.cut.reasons
+        reason = reasons[0] if reasons else "commits are missing"
+        what = "lost acknowledged commits at level drive"
+        if worst.durability != "drive":
+            what = f"took more than is announced by level {worst.durability}"
+        yield Found(f"{row.lost:,} of {counted(row.cuts, 'power cut')} {what}: {reason}.")
 
 
 @rule(
@@ -40,7 +45,7 @@ def commits_lost(row: Survival) -> Iterator[Found]:
 )
 def cuts_unknown(row: Survival) -> Iterator[Found]:
     if row.unknown:
-        yield Found(f"It is not known of {row.unknown} of {row.cuts} power cuts what survived.")
+        yield Found(f"It is not known of {row.unknown:,} of {counted(row.cuts, 'power cut')} what survived.")
 
 
 @rule(
@@ -54,4 +59,4 @@ def cuts_unknown(row: Survival) -> Iterator[Found]:
 )
 def cuts_without_commits(row: Survival) -> Iterator[Found]:
     if row.survived and not row.acknowledged and row.speeds:
-        yield Found(f"No commit had been acknowledged before any of {row.cuts} power cuts.")
+        yield Found(f"No commit had been acknowledged before any of {counted(row.cuts, 'power cut')}.")

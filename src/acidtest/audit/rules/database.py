@@ -23,7 +23,7 @@ def _found(row: Row, ask: Callable[[DatabaseStatistics], list[Unusual]], says: s
 def _gathered(unusual: list[Unusual], says: str) -> Found:
     """One finding, which names the worst and has all as evidence."""
     first, *others = unusual
-    more = f", and {len(others)} more" if others else ""
+    more = f", and {len(others):,} more" if others else ""
     return Found(
         f"{says}: {first.where}, {first.text}{more}.", tuple(Evidence(f"{u.where}: {u.text}") for u in unusual)
     )

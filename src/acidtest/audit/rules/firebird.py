@@ -13,8 +13,10 @@ from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
+from acidtest.words import counted
 
 BUFFERS_MIN = 50  # the smallest that Firebird takes
+NAMED_MAX = 4
 BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
@@ -66,13 +68,14 @@ def _by_buffers(bench: Bench, wanted: Callable[[Known], bool]) -> Iterator[tuple
 
 
 def _listed(of: Iterable[Known]) -> str:
-    """Names of databases; those of our rows have commas in them."""
+    """Names of databases, of many the first: the evidence has each. Names of our rows have commas in them."""
     names = list(dict.fromkeys(one.name for one in of))
-    return ("; " if any("," in name for name in names) else ", ").join(names)
+    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
+    return ("; " if any("," in name for name in names) else ", ").join(names[:NAMED_MAX]) + more
 
 
 def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
-    return tuple(evidence for one in of for evidence in one.says(f"{one.buffers:,} buffers"))
+    return tuple(evidence for one in of for evidence in one.says(counted(one.buffers, "buffer")))
 
 
 @rule(
@@ -110,7 +113,7 @@ def buffers_in_header(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: bool(files(one.side)) or not one.side.configurations):
         asked = {one.side.name: setting for one in of for setting in one.side.settings("DefaultDbCachePages")}.values()
         over = "".join(f"; {one.value} in {one.where.file} does not hold" for one in asked)
-        text = f"{_listed(of)}: {buffers:,} buffers in the header{over}."
+        text = f"{_listed(of)}: {counted(buffers, 'buffer')} in the header{over}."
         yield Found(text, (*_says(of), *(one.says() for one in asked)))
 
 
@@ -126,11 +129,11 @@ def buffers_in_header(bench: Bench) -> Iterator[Found]:
 )
 def buffers_smallest(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
-        yield Found(f"{_listed(of)}: a page cache of {buffers} pages.", _says(of))
+        yield Found(f"{_listed(of)}: a page cache of {counted(buffers, 'page')}.", _says(of))
     for side in bench.sides:
         asked = next(side.settings("DefaultDbCachePages"), None) if side.engine == "firebird" else None
         if asked and 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
-            yield Found(f"{named(side)} has a page cache of {asked.value} pages.", (asked.says(),))
+            yield Found(f"{named(side)} has a page cache of {asked.value} (pages).", (asked.says(),))
 
 
 @rule(
@@ -146,7 +149,7 @@ def buffers_classic(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, _too_many_for_classic):
         sizes = dict.fromkeys(f"{buffers * one.page_bytes / 1e6:,.0f} MB" for one in of)
         each = f"({' or '.join(sizes)}) for each connection of Classic and SuperClassic"
-        text = f"{_listed(of)}: {buffers:,} buffers {each}."
+        text = f"{_listed(of)}: {counted(buffers, 'buffer')} {each}."
         yield Found(text, _says(of))
 
 
@@ -162,13 +165,13 @@ def _too_many_for_classic(one: Known) -> bool:
     severity="note",
     over=Bench,
     says="SuperServer has one cache for all connections, and this one is small for a benchmark.",
-    remedy="At least 8,192 buffers; a server of its own gets millions.",
+    remedy="Give SuperServer at least 8,192 buffers; where the machine serves nothing else, most of its memory.",
     source=INVESTIGATION,
     about="settings",
 )
 def buffers_super(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, _too_few_for_super):
-        yield Found(f"{_listed(of)}: {buffers:,} buffers under SuperServer.", _says(of))
+        yield Found(f"{_listed(of)}: {counted(buffers, 'buffer')} under SuperServer.", _says(of))
 
 
 def _too_few_for_super(one: Known) -> bool:
@@ -251,7 +254,7 @@ def restarts_in_log(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
         for entry in side.log:
             if entry.kind == "update-conflict":
-                text = f"{named(side)} gave up after all restarts, {entry.count:,} times."
+                text = f"{named(side)} gave up after all restarts, {counted(entry.count, 'time')}."
                 yield Found(text, (entry.where.says(entry.text),))
 
 
@@ -304,7 +307,7 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
             through.append(side)
             evidence.append(cached[1])
     if through:
-        evidence += [e for one in meant if one.buffers for e in one.says(f"{one.buffers:,} buffers")]
+        evidence += [e for one in meant if one.buffers for e in one.says(counted(one.buffers, "buffer"))]
         evidence += [claim.where.says(claim.text) for claim in claims[:3]]
         yield Found(
             f"The file cache is on in {all_named(through)}, and the drive is meant to be measured.", tuple(evidence)
@@ -343,7 +346,7 @@ def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
     for one in databases(bench):
         if one.buffers and one.page_bytes:
             size = one.buffers * one.page_bytes
-            for evidence in one.says(f"{one.buffers:,} buffers of {one.page_bytes:,} bytes"):
+            for evidence in one.says(f"{counted(one.buffers, 'buffer')} of {one.page_bytes:,} bytes"):
                 yield size, f"{one.side.name}'s page cache", evidence
     for side in bench.sides:
         for name in ("innodb_buffer_pool_size", "shared_buffers"):

@@ -8,6 +8,7 @@ from statistics import median
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.finding import Found, rule
+from acidtest.words import counted
 
 NEAR_CEILING = 0.99
 ORDER_TOLERANCE = 1.15  # tools' histograms are coarse: go-tpc's has one significant figure
@@ -100,7 +101,8 @@ def rate_not_kept(bench: Bench) -> Iterator[Found]:
 def late_ones_skipped(bench: Bench) -> Iterator[Found]:
     for one in bench.published:
         if one.skipped:
-            yield Found(f"{one.name}: {one.skipped:,} were skipped.", (one.where.says(f"{one.skipped:,} skipped"),))
+            skipped = counted(one.skipped, "transaction")
+            yield Found(f"{one.name}: {skipped} skipped.", (one.where.says(f"{one.skipped:,} skipped"),))
 
 
 @rule(
@@ -127,9 +129,10 @@ def closed_loop_stall(bench: Bench) -> Iterator[Found]:
                 and share >= 1 - int(name[1:]) / 100
                 and value < 500 * one.interval_s
             ):
+                intervals = f"{counted(len(one.series), 'interval')} of {one.interval_s:g} s"
                 text = (
-                    f"{one.name}: almost nothing was committed in {stalled:,} of {len(one.series):,} intervals of "
-                    f"{one.interval_s:g} s, and {name} is {value:,.1f} ms."
+                    f"{one.name}: almost nothing was committed in {stalled:,} of {intervals}, and {name} is "
+                    f"{value:,.1f} ms."
                 )
                 yield Found(text, (one.where.says(_latencies(one)),))
                 break

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import Found, rule
+from acidtest.words import counted
 
 
 def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
     for side in bench.sides:
         for one in side.log:
             if one.kind in kinds:
-                times = "once" if one.count == 1 else f"{one.count:,} times"
+                times = "once" if one.count == 1 else counted(one.count, "time")
                 yield Found(f"{side.name}: {times}: {one.text}", (one.where.says(f"{times}, the first one here"),))
 
 

@@ -14,6 +14,7 @@ from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.finding import Found, rule
 from acidtest.journal.protocol import Second
+from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
@@ -72,7 +73,7 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
                 f"{one.name}: {first:,.0f} a second in the first {third * one.interval_s:,.0f} s, "
                 f"then {rest:,.0f}, and steady."
             )
-            yield Found(text, (one.where.says(f"{len(one.series)} intervals of {one.interval_s:g} s"),))
+            yield Found(text, (one.where.says(_intervals(one)),))
 
 
 @rule(
@@ -90,7 +91,11 @@ def no_steady_state(bench: Bench) -> Iterator[Found]:
             whole = unsteady[0]
             at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
             text = f"{one.name}: the rate {whole.state}{at} by {whole.change:+.0%}."
-            yield Found(text, (one.where.says(f"{len(one.series)} intervals of {one.interval_s:g} s"),))
+            yield Found(text, (one.where.says(_intervals(one)),))
+
+
+def _intervals(one: Published) -> str:
+    return f"{counted(len(one.series), 'interval')} of {one.interval_s:g} s"
 
 
 @rule(
@@ -153,9 +158,9 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     most = max(map(len, groups), default=0)
     stated = any(one.kind == "spread" for one in bench.texts)
     if len(groups) > 1 and most < REPETITIONS_FOR_INTERVAL and not stated:
-        times = "once each" if most == 1 else f"{most} times at most"
-        evidence = tuple(of[0].where.says(f"{of[0].rate:,.1f} a second, {len(of)} of its kind") for of in groups)
-        yield Found(f"{len(groups)} rates are compared, each measured {times}.", evidence)
+        times = "once" if most == 1 else f"at most {counted(most, 'time')}"
+        evidence = tuple(of[0].where.says(f"{of[0].rate:,.1f} a second, {len(of):,} of its kind") for of in groups)
+        yield Found(f"{counted(len(groups), 'rate')} are compared, each measured {times}.", evidence)
 
 
 @rule(
@@ -172,7 +177,8 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     for of in _repetitions(bench).values():
         if len(of) > 2:
             rates = [one.rate or 0 for one in of]
-            text = f"{len(of)} runs lie between {min(rates):,.1f} and {max(rates):,.1f} a second, which no text states."
+            between = f"between {min(rates):,.1f} and {max(rates):,.1f} a second"
+            text = f"{counted(len(of), 'run')} lie {between}, which no text states."
             yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
 
 
@@ -206,7 +212,8 @@ def state_inherited(bench: Bench) -> Iterator[Found]:
         steps = [later - one for one, later in pairwise(rates)]
         one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
         if len(rates) >= REPETITIONS_FOR_INTERVAL and one_way and abs(rates[-1] - rates[0]) > DRIFT * median(rates):
-            text = f"{of[0].name}: {len(rates)} runs go one way, from {rates[0]:,.1f} to {rates[-1]:,.1f} a second."
+            way = f"from {rates[0]:,.1f} to {rates[-1]:,.1f} a second"
+            text = f"{of[0].name}: {counted(len(rates), 'run')} go one way, {way}."
             yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
 
 

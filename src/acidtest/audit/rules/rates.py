@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
+from acidtest.words import counted
 
 IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
 # TPC-C, clause 5.2.3: at least 43 % payments, and 4 % of each of three others; at least as many payments as new orders
@@ -163,7 +164,8 @@ def new_order_share_low(bench: Bench) -> Iterator[Found]:
 
 def _share(one: Published) -> Found:
     nopm, tpm = one.nopm or 0.0, one.tpm or 0.0
-    text = f"{one.name}: {nopm:,.0f} new orders of {tpm:,.0f} transactions a minute, {nopm / tpm:.0%}; the mix has 43%."
+    orders, transactions = counted(nopm, "new order", spec=",.0f"), counted(tpm, "transaction", spec=",.0f")
+    text = f"{one.name}: {orders} of {transactions} a minute, {nopm / tpm:.0%}; the mix has 43%."
     return Found(text, (one.where.says(f"{nopm:,.0f} NOPM, {tpm:,.0f} TPM"),))
 
 
@@ -213,9 +215,9 @@ def _above(one: Published) -> Found:
 def below_scale(bench: Bench) -> Iterator[Found]:
     for one in bench.published:
         if one.nopm and one.warehouses and one.nopm > TPMC_PER_WAREHOUSE * one.warehouses:
-            needed = one.nopm / TPMC_PER_WAREHOUSE
-            text = f"{one.name}: {one.nopm:,.0f} a minute on {one.warehouses:,} warehouses; {needed:,.0f} belong to it."
-            yield Found(text, (one.where.says(f"{one.nopm:,.0f} a minute, {one.warehouses:,} warehouses"),))
+            needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
+            text = f"{one.name}: {one.nopm:,.0f} a minute on {warehouses}; {needed:,.0f} belong to it."
+            yield Found(text, (one.where.says(f"{one.nopm:,.0f} a minute, {warehouses}"),))
 
 
 @rule(
@@ -229,9 +231,8 @@ def below_scale(bench: Bench) -> Iterator[Found]:
 def generator_threads(bench: Bench) -> Iterator[Found]:
     for one in bench.published:
         if one.terminals and one.threads and one.terminals > CLIENTS_A_THREAD_MOST * one.threads:
-            threads = "one thread" if one.threads == 1 else f"{one.threads:,} threads"
-            text = f"{one.name}: {one.terminals:,} clients on {threads}."
-            yield Found(text, (one.where.says(f"{one.terminals} clients, {one.threads} threads"),))
+            clients, threads = counted(one.terminals, "client"), counted(one.threads, "thread")
+            yield Found(f"{one.name}: {clients} on {threads}.", (one.where.says(f"{clients}, {threads}"),))
 
 
 @rule(
@@ -246,9 +247,9 @@ def many_failed(bench: Bench) -> Iterator[Found]:
     for one in bench.published:
         done = one.rate * one.measured_s if one.rate and one.measured_s else None
         if one.errors and one.tool == "hammerdb":
-            text = f"{one.name}: {one.errors:,} virtual users finished with a failure."
+            text = f"{one.name}: {counted(one.errors, 'virtual user')} finished with a failure."
         elif one.errors and done and one.errors > 0.01 * (done + one.errors):
-            text = f"{one.name}: {one.errors:,} failed beside {done:,.0f} that did not."
+            text = f"{one.name}: {counted(one.errors, 'transaction')} failed beside {done:,.0f} that did not."
         else:
             continue
         yield Found(text, (Evidence(f"{one.errors:,} failed", one.where.file, one.where.line),))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from acidtest.audit.bench import Bench, Draw, LogEntry, Routine, Write
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION
+from acidtest.words import counted
 
 LOOP_MAX = 20  # repetitions of work in one call; TPC-C's largest transactions have fifteen lines and ten districts
 
@@ -124,7 +125,8 @@ def restarts_not_repeatable(bench: Bench) -> Iterator[Found]:
     for choice in moved(bench):
         named = next((entry for entry in entries if _names_it(entry, choice.routine)), None)
         if named:
-            text = f"{_says(choice)}, and the log shows it restarted in vain ({named.count:,} such entries)."
+            entries_of_it = counted(named.count, "such entry", "such entries")
+            text = f"{_says(choice)}, and the log shows it restarted in vain ({entries_of_it})."
             yield Found(text, (named.where.says(named.text), *choice.steps))
 
 
@@ -165,9 +167,9 @@ def work_in_one_call(bench: Bench) -> Iterator[Found]:
             continue
         changed = _changed(actions, routine)
         if changed:
-            where = routine.loop_where or routine.where
-            evidence = (where.says(f"{routine.loop:,} times"), changed)
-            yield Found(f"{routine.name} repeats its work {routine.loop:,} times in one call.", evidence)
+            where, times = routine.loop_where or routine.where, counted(routine.loop or 0, "time")
+            evidence = (where.says(times), changed)
+            yield Found(f"{routine.name} repeats its work {times} in one call.", evidence)
 
 
 def _changed(actions: Actions, routine: Routine) -> Evidence | None:

@@ -11,6 +11,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
 from acidtest.audit.finding import Found, rule
+from acidtest.words import counted
 
 GENERATOR_SHARE_MAX = 0.20
 SPREAD_MAX = 0.30
@@ -27,13 +28,14 @@ SATURATED = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest
     "too-few-repetitions",
     severity="doubtful",
     over=Row,
-    says="There are too few repetitions for an interval: the median stands alone.",
+    says="There are too few repetitions to give the median an interval.",
     remedy=f"Repeat {REPETITIONS_MIN} times or more.",
     source=REPETITIONS,
 )
 def too_few_repetitions(row: Row) -> Iterator[Found]:
     if len(row.done) < REPETITIONS_MIN:
-        yield Found(f"An interval needs {REPETITIONS_MIN} repetitions; the median stands alone.")
+        done = counted(len(row.done), "repetition")
+        yield Found(f"The median of {done} has no interval: that takes {REPETITIONS_MIN}.")
 
 
 @rule(
@@ -62,10 +64,11 @@ def cells_missing(row: Row) -> Iterator[Found]:
 )
 def wide_spread(row: Row) -> Iterator[Found]:
     values = row.goodput_per_s()
-    if len(values) > 1 and max(values) - min(values) > SPREAD_MAX * median(values):
+    if len(values) > 1 and (apart := max(values) - min(values)) > SPREAD_MAX * (middle := median(values)):
+        far = f"{apart / middle:.0%} of their median apart" if middle else "far apart"
         yield Found(
-            f"The repetitions lie more than {SPREAD_MAX:.0%} of their median apart: something else was at work on "
-            "this machine or drive, or the runs are too short."
+            f"The repetitions lie {far}: something else was at work on this machine or drive, or the runs are too "
+            "short."
         )
 
 
@@ -131,7 +134,8 @@ def given_up(row: Row) -> Iterator[Found]:
     lost = sum(result.counts.given_up for result in row.results())
     if lost:
         yield Found(
-            f"{lost:,} transactions were given up after their last retry: they are missing from goodput and latency."
+            f"{counted(lost, 'transaction was', 'transactions were')} given up after the last retry, and missing from "
+            "goodput and latency."
         )
 
 
@@ -228,8 +232,8 @@ def unfinished_arrivals(row: Row) -> Iterator[Found]:
     left = sum(result.arrivals.unfinished for result in row.results() if result.arrivals)
     if left:
         yield Found(
-            f"{left:,} arrivals were still waiting when the measurement ended: the engine cannot keep this rate, and "
-            "the latencies shown are too low."
+            f"{counted(left, 'arrival was', 'arrivals were')} still waiting when the measurement ended: the engine "
+            "cannot keep this rate, and the latencies shown are too low."
         )
 
 

@@ -54,7 +54,7 @@ def in_memory(place: PlaceFacts) -> Iterator[Found]:
     about="place",
 )
 def write_cache_unknown(place: PlaceFacts) -> Iterator[Found]:
-    if place.write_cache == "unknown" and not place.in_memory:
+    if place.write_cache == "unknown" and not place.disk and not place.in_memory:
         yield Found(
             "What write cache the drive has could not be read: whether flushes are needed or honoured is not known."
         )

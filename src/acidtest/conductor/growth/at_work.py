@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 
 from acidtest.conductor.context import RunContext
@@ -27,7 +28,7 @@ class EngineAtWork:
     instance: Instance
     launcher: Launcher
 
-    def converse(self, phase: Phase, units: int, start: Start | None = None) -> Iterator[Event]:
+    def converse(self, phase: Phase, units: int, start: Start | None = None) -> Generator[Event]:
         """Run one rig over ``phase``, of a database with so many ``units`` of size. Raises CellFailed."""
         job = job_for(self.cell, self.instance, [phase], workload=growing(self.cell).with_units(units))
         environment = self.instance.environment()
@@ -36,11 +37,13 @@ class EngineAtWork:
     def check(self) -> Checked | None:
         """Whether the conditions hold, and at least as many commits are there as were acknowledged in all."""
         checked = None
-        for event in self.converse(CheckPhase(at_least=self.database.acknowledged), self.database.units):
-            if isinstance(event, Checked):
-                checked = event
-            elif isinstance(event, Progress):
-                self.context.watcher.progress(self.cell, event)
+        phase = CheckPhase(at_least=self.database.acknowledged)
+        with closing(self.converse(phase, self.database.units)) as events:
+            for event in events:
+                if isinstance(event, Checked):
+                    checked = event
+                elif isinstance(event, Progress):
+                    self.context.watcher.progress(self.cell, event)
         return checked
 
     def ask(self, standing: Standing, question: str) -> list[list[str | None]]:

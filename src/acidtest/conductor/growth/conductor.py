@@ -25,7 +25,7 @@ class Growth(Conductor):
     def __init__(self, plan: Plan) -> None:
         assert plan.experiment.growth is not None
         self._statistics = plan.experiment.growth.statistics
-        self._pace = GrowthPace({cell.engine: family_of(plan.experiment, cell.engine) for cell in plan.cells})
+        self._pace = GrowthPace({name: family_of(plan.experiment, name) for name in plan.engines})
         self._series: Series | None = None  # at work
 
     def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:

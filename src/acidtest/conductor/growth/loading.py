@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,13 +76,14 @@ class Loader:
                 if wanted <= database.units:
                     break
                 phase = load_phase(database.units)
-                for event in at_work.converse(phase, wanted):
-                    if isinstance(event, Loaded):
-                        rows += event.rows
-                    elif isinstance(event, Progress):
-                        now = bytes_of(instance)
-                        at_s = samples.add(now, rows + event.done)
-                        watcher.loading(cell, Loading(now, target, at_s, now - bytes_before))
+                with closing(at_work.converse(phase, wanted)) as events:
+                    for event in events:
+                        if isinstance(event, Loaded):
+                            rows += event.rows
+                        elif isinstance(event, Progress):
+                            now = bytes_of(instance)
+                            at_s = samples.add(now, rows + event.done)
+                            watcher.loading(cell, Loading(now, target, at_s, now - bytes_before))
                 database.place().settle()
                 database.units, database.bytes = wanted, bytes_of(instance)
                 self._learn(cell)

@@ -8,6 +8,7 @@ from typing import Any
 
 from acidtest.conductor.cell import measure, read_back
 from acidtest.conductor.context import RunContext
+from acidtest.conductor.failing import refuse_to_go_on, why_failed
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.conductor.growth.database import SeriesDatabase, growing
 from acidtest.conductor.growth.loading import Arrival, Loader
@@ -16,7 +17,7 @@ from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.validity import broken_in
 from acidtest.engine import Instance
 from acidtest.engine.base import Launcher
-from acidtest.errors import CellFailed
+from acidtest.errors import CellFailed, told
 from acidtest.journal.models import SIZE, DatabaseSize, Warning
 from acidtest.place import Place
 from acidtest.place.trees import is_full
@@ -69,9 +70,11 @@ class Series:
             self._measured(cell, place, outcome, check_after=check_after)
         except (CellFailed, OSError) as error:
             full = isinstance(error, DiskFull) or (isinstance(error, OSError) and is_full(error))
-            if isinstance(error, OSError) and not full:
-                raise
-            reason = f"{self._where(cell)} is full: {error}" if full else str(error)
+            if full:
+                reason = f"{self._where(cell)} is full: {told(error)}"
+            else:
+                refuse_to_go_on(self._context)
+                reason = why_failed(error, self._context.engine(cell))
             self._end(cell, reason)
             raise CellFailed(reason) from None
         broken = broken_in(outcome.checks_after) if outcome.checks_after else None

@@ -34,7 +34,7 @@ class FirebirdEmbedded(Firebird):
     def runtime(self) -> Path:
         return self.home / "firebird" / "embedded" / "runtime"
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         installed = self.runtime.is_dir()
         return Offer(
             self.id,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acidtest.engine.base import Durability, Engine, SettingSpec
+from acidtest.engine.base import Durability, Engine, SettingSpec, without
+from acidtest.engine.compare import promised
 from acidtest.engine.firebird.versions import Version, specs_of
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
@@ -33,19 +34,18 @@ class Firebird(Engine):
             raise BadInput(
                 f"{self.id}: has no durability level {level} (it has {', '.join(self.durability_levels())}): "
                 "Firebird hands its pages to the operating system at each commit",
-                f'leave it out with [[exclude]] engine = "{self.id}", durability = "{level}"',
+                f"ask for durability {' or '.join(self.durability_levels())}",
             )
         forced = level == "drive"
         asked = settings.get("forced_writes")
         if asked is not None and asked is not forced:
             raise BadInput(
                 f"{self.id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
-                "leave forced_writes out, or ask for the level that it means",
+                without("forced_writes", ["drive" if asked else "os"]),
             )
-        if forced:
-            return Durability(level, "Forced Writes on: each page is written through to the drive (O_DSYNC)")
-        return Durability(
-            level,
-            "Forced Writes off: handed to the OS at commit, never flushed; an OS crash or power cut may lose commits "
-            "and, since the order of writes is not kept, break the database",
+        does = (
+            "Forced Writes on: each page is written through to the drive (O_DSYNC)"
+            if forced
+            else "Forced Writes off: handed to the OS at commit, never flushed, and in no order kept"
         )
+        return Durability(level, promised(does, self.family, level, settings))

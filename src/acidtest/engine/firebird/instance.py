@@ -77,8 +77,10 @@ class FirebirdInstance(Instance):
             (self._root / part).mkdir(parents=True)
         self._furnish()
         conf = {**{CONF[name]: conf_value(name, value) for name, value in self._conf().items()}, **self._own_conf()}
-        (self._root / "firebird.conf").write_text("".join(f"{entry} = {value}\n" for entry, value in conf.items()))
-        (self._root / "databases.conf").write_text("")
+        (self._root / "firebird.conf").write_text(
+            "".join(f"{entry} = {value}\n" for entry, value in conf.items()), encoding="utf-8"
+        )
+        (self._root / "databases.conf").write_text("", encoding="utf-8")
 
     @abstractmethod
     def _furnish(self) -> None:

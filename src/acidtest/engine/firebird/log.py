@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acidtest.journal.models import Integrity
+from acidtest.words import counted
 
 KINDS_MAX = 5
 WIDTH = 200
@@ -95,9 +96,11 @@ def summary(entries: Iterable[str]) -> list[str]:
             counts[kind] += 1
     lines = [_sentence(first[kind], count) for kind, count in counts.most_common(KINDS_MAX)]
     if rest := counts.most_common()[KINDS_MAX:]:
-        lines.append(f"The engine logged {sum(count for _, count in rest):,} messages of {len(rest)} more kinds")
+        logged = counted(sum(count for _, count in rest), "message")
+        lines.append(f"The engine logged {logged} of {counted(len(rest), 'more kind')}")
     return lines
 
 
 def _sentence(message: str, count: int) -> str:
-    return f"The engine logged{f' {count:,} times' if count > 1 else ''}: {message[:WIDTH]}"
+    times = f" {counted(count, 'time')}" if count > 1 else ""
+    return f"The engine logged{times}: {message[:WIDTH]}"

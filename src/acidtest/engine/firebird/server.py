@@ -23,7 +23,7 @@ from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, 
 from acidtest.journal.protocol import Settings
 
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
-PORT = SettingSpec("port", "of the loopback address; a free one where none is named", None, 1, 65535)
+PORT = SettingSpec("port", "The server listens on this port of 127.0.0.1.", None, 1, 65_535, unset="a free one")
 
 # Providers: without Loopback, which would try the machine's own server when ours has no such database.
 # WireCrypt: sessions of other engines are not encrypted on the loopback address either.
@@ -49,7 +49,7 @@ class FirebirdServer(Firebird):
         self.library = self.runtime.parents[1] / LIBRARY
         self._specs[PORT.name] = PORT
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         installed = all(path.exists() for path in (self.program, self.library, self.runtime / "firebird.msg"))
         facts = self.facts() if installed else None
         return Offer(
@@ -64,7 +64,9 @@ class FirebirdServer(Firebird):
 
     def facts(self) -> EngineFacts:
         # "Firebird TCP/IP server version LI-V3.0.11.33637 Firebird 3.0"
-        output = subprocess.run([self.program, "-z"], capture_output=True, text=True, check=False).stdout
+        output = subprocess.run(
+            [self.program, "-z"], capture_output=True, encoding="utf-8", errors="replace", check=False
+        ).stdout
         return EngineFacts(
             id=self.id,
             version=output.partition("-V")[2].partition(" ")[0],
@@ -112,8 +114,10 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._port = port_for(self._engine.id, self._settings.get(PORT.name))
         # A port in the command line would make the server forget RemoteBindAddress.
         conf = self._root / "firebird.conf"
-        lines = [line for line in conf.read_text().splitlines() if not line.startswith("RemoteServicePort")]
-        conf.write_text("\n".join([*lines, f"RemoteServicePort = {self._port}", ""]))
+        lines = [
+            line for line in conf.read_text(encoding="utf-8").splitlines() if not line.startswith("RemoteServicePort")
+        ]
+        conf.write_text("\n".join([*lines, f"RemoteServicePort = {self._port}", ""]), encoding="utf-8")
         self._server.start(
             launcher,
             [str(self._engine.program)],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from acidtest.engine.base import SettingSpec
 from acidtest.engine.compare import spoken
 from acidtest.journal.models import Scalar
+from acidtest.keys import BYTES, MIB, PAGES, SECONDS
 
 
 @dataclass(frozen=True)
@@ -42,32 +43,59 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     """The settings that a version has."""
     pages = version.page_sizes
     specs = [
-        SettingSpec("page_size", "bytes", pages, default=8192, shapes_files=True),
-        SettingSpec("page_buffers", "page cache in pages, written to the database header", None, 50, 131_072_000),
+        SettingSpec(
+            "page_size", "The database's pages have this size.", pages, default=8192, shapes_files=True, unit=BYTES
+        ),
+        SettingSpec(
+            "page_buffers",
+            "The page cache holds this many pages; the number is written to the database header.",
+            None, 50, 131_072_000, unit=PAGES,
+        ),
         SettingSpec(
             "server_mode",
-            "Super shares one cache, SuperClassic and Classic have one for each attachment",
+            "Attachments share one page cache (Super), or each has its own (SuperClassic, Classic).",
             ("Super", "SuperClassic", "Classic"),
             default="Super",
         ),
-        SettingSpec("forced_writes", "write through at each page", (True, False), by_level=True),
+        SettingSpec("forced_writes", "Each page is written through to the drive.", (True, False), by_level=True),
         SettingSpec(
             "file_system_cache_threshold_pages",
-            "page caches of this size and more bypass the OS file cache",
-            None, 0, 2_147_483_647,
+            "Page caches of this size and more bypass the file cache of the operating system.",
+            None, 0, 2_147_483_647, unit=PAGES,
         ),
         SettingSpec(
-            "isolation", "of the workload's transactions", ("read_committed", "snapshot"), default="read_committed"
+            "isolation",
+            "The workload's transactions have this isolation.",
+            ("read_committed", "snapshot"),
+            default="read_committed",
         ),
-        SettingSpec("lock_resolution", "what a transaction does at a lock", ("wait", "no_wait"), default="wait"),
-        SettingSpec("lock_timeout_s", "how long a waiting transaction waits", None, 1, 32_767),
-        SettingSpec("deadlock_timeout_s", "how long before a deadlock is looked for", None, 1, 32_767),
-        SettingSpec("temp_cache_limit_mb", "memory for sorting before it goes to files, MiB", None, 1, 1_048_576),
+        SettingSpec(
+            "lock_resolution", "A transaction does this at another one's lock.", ("wait", "no_wait"), default="wait"
+        ),
+        SettingSpec(
+            "lock_timeout_s", "A waiting transaction waits no longer than this.", None, 1, 32_767, unit=SECONDS
+        ),
+        SettingSpec(
+            "deadlock_timeout_s",
+            "A transaction waits this long before the engine looks for a deadlock.",
+            None, 1, 32_767, unit=SECONDS,
+        ),
+        SettingSpec(
+            "temp_cache_limit_mb",
+            "Sorts take this much memory before they go to files.",
+            None, 1, 1_048_576, unit=MIB,
+        ),
     ]  # fmt: skip
     if version.has_config_table:
         specs += [
-            SettingSpec("read_consistency", "read committed sees one state a statement", (True, False)),
-            SettingSpec("use_file_system_cache", "false reads and writes past the OS file cache", (True, False)),
+            SettingSpec(
+                "read_consistency", "A statement of a read committed transaction sees one state.", (True, False)
+            ),
+            SettingSpec(
+                "use_file_system_cache",
+                "Pages are read and written through the file cache of the operating system.",
+                (True, False),
+            ),
         ]
     return {spec.name: spec for spec in specs}
 

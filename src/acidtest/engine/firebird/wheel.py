@@ -27,7 +27,8 @@ def _download(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
     ended = subprocess.run(
         [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", work, requirement],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     wheels = list(work.glob("*.whl"))

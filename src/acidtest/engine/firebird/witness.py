@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.files import kernel_text
 from acidtest.formats import firebird_locks
 
 
@@ -66,4 +67,4 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _flags(path: Path) -> int:
     """Of an open file, from fdinfo; see proc_pid_fdinfo(5)."""
-    return next(int(line.split()[1], 8) for line in path.read_text().splitlines() if line.startswith("flags:"))
+    return next(int(line.split()[1], 8) for line in kernel_text(path).splitlines() if line.startswith("flags:"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from acidtest.engine.base import SettingSpec
-from acidtest.engine.foreign import MARK, ForeignInstance, ForeignServer, held_against, others
-from acidtest.engine.mysql.durability import AT_COMMIT
+from acidtest.engine.base import Durability, SettingSpec
+from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
@@ -21,14 +22,40 @@ from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
 
+def _of_any(specs: Iterable[SettingSpec]) -> SettingSpec:
+    """One setting as any of the versions takes it: which one it is, only the server can tell."""
+    first, *others = specs
+    if first.allowed is None:
+        lows, highs = ([getattr(one, end) for one in (first, *others)] for end in ("minimum", "maximum"))
+        return replace(first, minimum=min(lows), maximum=max(highs))
+    return replace(
+        first, allowed=tuple(dict.fromkeys(value for one in (first, *others) for value in one.allowed or ()))
+    )
+
+
+def _specs() -> dict[str, SettingSpec]:
+    having: dict[str, list[SettingSpec]] = {}
+    for version in VERSIONS:
+        for name, spec in specs_of(version).items():
+            having.setdefault(name, []).append(spec)
+    return {name: _of_any(of) for name, of in having.items()}
+
+
+_SPECS = _specs()
+
+
 class MysqlByUrl(ForeignServer):
     family = "mysql"
 
+    demandable = frozenset({*SETTINGS, *OF_SESSIONS})
+
     def setting_specs(self) -> Mapping[str, SettingSpec]:
-        specs: dict[str, SettingSpec] = {}
-        for version in VERSIONS:
-            specs |= {name: spec for name, spec in specs_of(version).items() if name not in specs}
-        return specs
+        return _SPECS
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        # Whether there is a binary log, where nobody demands it, only the server can tell.
+        refuse_contradictions(self.id, level, {"log_bin": True, **settings})
+        return super().durability(level, settings)
 
     def demands(self, level: str) -> dict[str, Scalar]:
         return {"innodb_flush_log_at_trx_commit": AT_COMMIT[level]}
@@ -81,4 +108,17 @@ class MysqlByUrlInstance(ForeignInstance):
         answered = {setting.name for answer in answers for setting in answer.values}
         isolation = next((name for name in ISOLATION_VARIABLES if name in answered), "transaction_isolation")
         variables["isolation"] = (isolation, isolation_said)
-        return held_against(self.asked, variables, RECORDED, "session variables", answers)
+        asked = dict(self.asked)
+        if asked["innodb_flush_log_at_trx_commit"] == AT_COMMIT["drive"] and _has_binary_log(answers):
+            # A part of the commit, which MariaDB rolls back after a crash when its binary log has lost it.
+            asked.setdefault("sync_binlog", sync_binlog_of("drive"))
+        return held_against(asked, variables, RECORDED, "session variables", answers)
+
+
+def _has_binary_log(answers: Sequence[Settings]) -> bool:
+    return any(
+        SETTINGS["log_bin"].said(one.value or "") == "true"
+        for of in answers
+        for one in of.values
+        if one.name == "log_bin"
+    )

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acidtest.engine.base import shown
-from acidtest.engine.compare import spoken
+from acidtest.engine.base import shown, without
+from acidtest.engine.compare import promised, spoken
 from acidtest.errors import BadInput
+from acidtest.families import innodb_skips_flushes
 from acidtest.journal.models import Scalar
 
 AT_COMMIT = {"none": 0, "os": 2, "drive": 1}  # innodb_flush_log_at_trx_commit
@@ -27,11 +28,11 @@ def refuse_contradictions(engine_id: str, level: str, settings: Mapping[str, Sca
     def contradicts(name: str, why: str, remedy: str) -> BadInput:
         return BadInput(f"{engine_id}: {name} = {shown(settings[name])} contradicts durability {level}{why}", remedy)
 
-    leave = "leave {} out, or ask for the level that it means"
     at_commit = settings.get("innodb_flush_log_at_trx_commit")
     if at_commit is not None and at_commit != AT_COMMIT[level]:
         name = "innodb_flush_log_at_trx_commit"
-        raise contradicts(name, f", which means {AT_COMMIT[level]}", leave.format(name))
+        meant = [level for level, value in AT_COMMIT.items() if value == at_commit]
+        raise contradicts(name, f", which means {AT_COMMIT[level]}", without(name, meant))
     binlog = settings.get("sync_binlog")
     if binlog is not None:
         if not settings.get("log_bin"):
@@ -41,17 +42,18 @@ def refuse_contradictions(engine_id: str, level: str, settings: Mapping[str, Sca
             )
         if level == "drive" and binlog != 1:
             why = ": the binary log belongs to the commit and would not be flushed with it"
-            raise contradicts("sync_binlog", why, leave.format("sync_binlog"))
+            raise contradicts("sync_binlog", why, without("sync_binlog", ("none", "os")))
         if level != "drive" and binlog == 1:
-            raise contradicts("sync_binlog", ": it flushes at each commit", leave.format("sync_binlog"))
+            raise contradicts("sync_binlog", ": it flushes at each commit", without("sync_binlog", ("drive",)))
     if level == "os" and settings.get("innodb_log_file_buffering") is False:
         why = ": with innodb_flush_log_at_trx_commit = 2 the log always goes through the OS file cache"
-        raise contradicts("innodb_log_file_buffering", why, "leave it out, or ask for another level")
+        name = "innodb_log_file_buffering"
+        raise contradicts(name, why, without(name, ("none", "drive")))
     if level == "os" and (through := _writes_log_through(settings)):
         why = ": each write of the log goes through to the drive, which is level drive"
-        raise contradicts(through, why, f"ask for durability drive, or leave {through} out")
-    if level == "drive" and (skips := _skips_flushes(settings)):
-        raise contradicts(skips[0], f": {skips[1]}", f"ask for durability os, or leave {skips[0]} out")
+        raise contradicts(through, why, without(through, ("drive",)))
+    if level == "drive" and (skips := innodb_skips_flushes({name: spoken(value) for name, value in settings.items()})):
+        raise contradicts(skips[0], f": {skips[1]}", without(skips[0], ("os",)))
 
 
 def meaning(level: str, settings: Mapping[str, Scalar]) -> str:
@@ -75,25 +77,13 @@ def meaning(level: str, settings: Mapping[str, Scalar]) -> str:
     binlog = bool(settings.get("log_bin"))
     does = {
         "none": f"the log is {'written through' if through else 'written and flushed'} about once a second, not at "
-        "commit: a crash of the engine or the OS, or a power cut, may lose the last commits",
+        "commit",
         "os": f"the log {'and the binary log are' if binlog else 'is'} handed to the OS at commit, the log is flushed "
-        "about once a second: an OS crash or power cut may lose the last commits",
+        "about once a second",
         "drive": f"the log is {'written through' if through else 'flushed'} "
         f"{'and the binary log is flushed ' if binlog else ''}to the drive at each commit",
     }[level]
-    doubts = []
-    if skips := _skips_flushes(settings):
-        doubts.append(f"since {skips[1]}")
-    elif _relies_on_finished_writes(settings):
-        doubts.append("where a finished direct write of a data file is not yet on the drive")
-    if settings.get("innodb_doublewrite") is False:
-        doubts.append("where the drive can tear a page")
-    if doubts:
-        breaks = f"may break the database {' and '.join(doubts)}"
-        does += f"; a power cut {breaks}" if level == "drive" else f" and {breaks}"
-    elif level != "drive":
-        does += ", the database stays whole"
-    return f"{', '.join(named)}: {does}"
+    return f"{', '.join(named)}: {promised(does, 'mysql', level, settings)}"
 
 
 def _writes_log_through(settings: Mapping[str, Scalar]) -> str | None:
@@ -101,23 +91,3 @@ def _writes_log_through(settings: Mapping[str, Scalar]) -> str | None:
     if settings.get("innodb_flush_method") == "O_DSYNC":
         return "innodb_flush_method"
     return "innodb_log_file_write_through" if settings.get("innodb_log_file_write_through") else None
-
-
-def _skips_flushes(settings: Mapping[str, Scalar]) -> tuple[str, str] | None:
-    """The setting by which the log lets go of changes that only the OS has, or commits are not flushed; and why."""
-    method = settings.get("innodb_flush_method")
-    if method == "nosync":
-        return "innodb_flush_method", "neither commits nor checkpoints wait for a flush"
-    if method == "littlesync":
-        return "innodb_flush_method", "it promises no flush of data files"
-    buffered = settings.get("innodb_data_file_buffering") and not settings.get("innodb_data_file_write_through")
-    if settings.get("innodb_doublewrite") == "fast" and buffered:
-        return "innodb_doublewrite", "checkpoints do not wait for a flush of data files"
-    return None
-
-
-def _relies_on_finished_writes(settings: Mapping[str, Scalar]) -> bool:
-    """Whether a direct write of a data file is taken for durable when it has ended, which depends on the place."""
-    if settings.get("innodb_data_file_write_through"):
-        return False
-    return settings.get("innodb_flush_method") == "O_DIRECT_NO_FSYNC" or settings.get("innodb_doublewrite") == "fast"

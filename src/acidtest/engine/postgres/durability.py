@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acidtest.engine.base import shown
+from acidtest.engine.base import shown, without
+from acidtest.engine.compare import promised
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
@@ -28,7 +29,7 @@ def refuse_contradictions(engine_id: str, level: str, settings: Mapping[str, Sca
         if settings.get(name, value) != value:
             raise BadInput(
                 f"{engine_id}: {name} = {shown(settings[name])} contradicts durability {level}",
-                f"leave {name} out, or ask for the level that it means",
+                without(name, (meant for meant in LEVELS if settings_of(meant).get(name) == settings[name])),
             )
 
 
@@ -36,16 +37,14 @@ def meaning(level: str, settings: Mapping[str, Scalar]) -> str:
     """One line: the settings behind the level, and what a power cut or OS crash may lose."""
     flushed, commit = LEVELS[level]
     flushed = bool(settings.get("fsync", flushed))
-    means = {
-        ("none", False): "in the server's memory at commit, handed to the OS within 0.6 s, never flushed: a crash of "
-        "the server may lose the last commits; an OS crash or power cut may lose commits and break the database",
-        ("none", True): "in the server's memory at commit, flushed within 0.6 s: a crash of the server or of the OS "
-        "or a power cut may lose the last commits, the database stays whole",
-        ("os", False): "handed to the OS at commit, never flushed: an OS crash or power cut may lose commits and, "
-        "since the order of writes is not kept, break the database",
+    does = {
+        ("none", False): "in the server's memory at commit, handed to the OS within 0.6 s, never flushed",
+        ("none", True): "in the server's memory at commit, flushed within 0.6 s",
+        ("os", False): "handed to the OS at commit, never flushed, and in no order kept",
         ("drive", True): "the log is flushed to the drive at each commit "
         f"(wal_sync_method={settings['wal_sync_method']})",
     }[level, flushed]
+    named = f"synchronous_commit={commit}, fsync={'on' if flushed else 'off'}"
     if flushed and not settings["full_page_writes"]:
-        means += "; full_page_writes=off: a page of 8 kB that an OS crash or power cut tears breaks the database"
-    return f"synchronous_commit={commit}, fsync={'on' if flushed else 'off'}: {means}"
+        named += ", full_page_writes=off"
+    return f"{named}: {promised(does, 'postgresql', level, {**settings, 'fsync': flushed})}"

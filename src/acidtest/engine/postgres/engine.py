@@ -40,7 +40,7 @@ class Postgres(Engine):
         system = SYSTEM / str(self.version.major) / "bin"
         return system if not self.home.is_dir() and (system / "postgres").exists() else self.home / "bin"
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         installed = (self.programs / "postgres").exists()
         brought = self.programs == self.home / "bin"
         facts = self.facts() if installed else None
@@ -87,7 +87,9 @@ class Postgres(Engine):
     def facts(self) -> EngineFacts:
         # postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)
         command = [str(self.programs / "postgres"), "--version"]
-        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        output = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=False
+        ).stdout.strip()
         release, _, packager = output.partition("(PostgreSQL) ")[2].partition(" (")
         return EngineFacts(
             id=self.id,

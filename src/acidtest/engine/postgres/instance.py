@@ -44,7 +44,7 @@ from acidtest.engine.server import (
     port_for,
 )
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_path, sync_filesystem
+from acidtest.files import fsync_path, kernel_text, sync_filesystem
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -110,13 +110,13 @@ class PostgresInstance(ServedInstance):
             "-D", str(self._data), stdin=password(),
         )  # fmt: skip
         (self._data / "pg_hba.conf").write_text(
-            f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n"
+            f"local {NAME} {NAME} scram-sha-256\nhost {NAME} {NAME} 127.0.0.1/32 scram-sha-256\n", encoding="utf-8"
         )
         self._write(LOADING)
         secret = self._data / PASSWORD_FILE
         secret.touch(mode=0o600)
-        secret.write_text(password())
-        role = f"create role {NAME} login password '{secret.read_text()}'"
+        secret.write_text(password(), encoding="utf-8")
+        role = f"create role {NAME} login password '{secret.read_text(encoding='utf-8')}'"
         self._alone("postgres", role, f"create database {NAME} owner {NAME}")
 
     def configure(self) -> None:
@@ -133,7 +133,7 @@ class PostgresInstance(ServedInstance):
         # When one process crashes the server would end all others, start them anew and go on: it is to end instead.
         lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX}
         (self._data / "postgresql.auto.conf").write_text(
-            "".join(f"{name} = '{value}'\n" for name, value in lines.items())
+            "".join(f"{name} = '{value}'\n" for name, value in lines.items()), encoding="utf-8"
         )
 
     def _alone(self, database: str, *statements: str) -> None:
@@ -146,7 +146,13 @@ class PostgresInstance(ServedInstance):
     def _ran(self, program: str, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
         command = as_ordinary_user([str(self._programs / program), *arguments])
         return subprocess.run(
-            command, input=stdin, env=_environment(), capture_output=True, text=True, errors="replace", check=False
+            command,
+            input=stdin,
+            env=_environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
@@ -184,7 +190,7 @@ class PostgresInstance(ServedInstance):
 
     def _pid_file(self) -> list[str]:
         try:
-            return (self._data / "postmaster.pid").read_text(errors="replace").splitlines()
+            return (self._data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             return []
 
@@ -197,7 +203,7 @@ class PostgresInstance(ServedInstance):
         memory = lines[6].split()[-1:] if len(lines) > 6 else []
         end = time.monotonic() + ORPHANS_S
         while memory and time.monotonic() < end:
-            rows = (row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:])
+            rows = (row.split() for row in kernel_text(Path("/proc/sysvipc/shm")).splitlines()[1:])
             if not any(row[1:2] == memory and row[6] != "0" for row in rows):
                 return
             time.sleep(0.02)
@@ -215,7 +221,7 @@ class PostgresInstance(ServedInstance):
             host=LOOPBACK if self._settings["connection"] == "tcp" else str(self._sockets.path),
             port=self._port,
             user=NAME,
-            password=(self._data / PASSWORD_FILE).read_text(),
+            password=(self._data / PASSWORD_FILE).read_text(encoding="utf-8"),
             database=NAME,
             setup=[f"set default_transaction_isolation = '{isolation}'"],
             pipeline=bool(self._settings["pipeline"]),
@@ -340,7 +346,7 @@ class PostgresInstance(ServedInstance):
 def _shared_memory(pid: int | None) -> set[Path]:
     """POSIX shared memory that a process has mapped: a server that is killed leaves it behind; see proc_pid_maps(5)."""
     try:
-        maps = Path(f"/proc/{pid}/maps").read_text()
+        maps = kernel_text(Path(f"/proc/{pid}/maps"))
     except OSError:
         return set()
     return {Path(path) for path in re.findall(r"/dev/shm/PostgreSQL\.\d+", maps)}  # noqa: S108 - its names, not ours

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from acidtest.words import counted
+
 LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE
 LINE = re.compile(r"\S+ \S+ \S+ \[\d+\] (?P<state>[0-9A-Z]{5} )?(?P<severity>[A-Z]+):  (?P<message>.*)")
 ROUTINE = re.compile(
@@ -26,4 +28,4 @@ def worth_reading(lines: Iterable[str]) -> list[str]:
                 counts[line.strip()] += 1
         elif match["state"] not in CONFLICTS and not (match["severity"] == "LOG" and ROUTINE.match(match["message"])):
             counts[f"{match['severity']}: {match['message'].strip()}"] += 1
-    return [f"{line} ({count} times)" if count > 1 else line for line, count in counts.items()]
+    return [f"{line} ({counted(count, 'time')})" if count > 1 else line for line, count in counts.items()]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acidtest.engine.base import SettingSpec
 from acidtest.journal.models import Scalar
+from acidtest.keys import MIB, MICROSECONDS, SECONDS
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,14 @@ PARAMETERS = {
 }
 # Read back, though they are no lines of the configuration.
 READ_BACK = {"data_checksums": "data_checksums", "isolation": "transaction_isolation", "port": "port"}
-RECORDED = ("server_version", "ssl", "wal_segment_size", "checkpoint_completion_target", "huge_pages")
+RECORDED = (
+    "server_version",
+    "ssl",
+    "wal_segment_size",
+    "checkpoint_completion_target",
+    "huge_pages",
+    "wal_writer_delay",
+)
 KIB = {"kB": 1, "8kB": 8, "MB": 1024}  # pg_settings.unit
 YES_NO = (True, False)
 
@@ -61,47 +69,79 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
     """The settings that a version has."""
     compressions = ("off", "pglz", "lz4", "zstd") if version.major >= 15 else ("off", "pglz")
     specs = [
-        SettingSpec("shared_buffers_mb", "page cache of the server, MiB", None, 1, 1 << 20),
-        SettingSpec("work_mem_mb", "memory for a sort before it goes to files, MiB", None, 1, 2_097_151),
-        SettingSpec("maintenance_work_mem_mb", "memory for building an index, MiB", None, 1, 2_097_151),
-        SettingSpec("wal_buffers_mb", "memory for log that is not written yet, MiB", None, 1, 2047),
-        SettingSpec("max_wal_size_mb", "log between two checkpoints, MiB", None, 32, 1 << 20),
-        SettingSpec("checkpoint_timeout_s", "time between two checkpoints", None, 30, 86_400),
-        SettingSpec("data_checksums", "a checksum on every page", YES_NO, shapes_files=True),
-        SettingSpec("fsync", "whether anything is flushed to the drive", YES_NO, by_level=True),
-        SettingSpec("synchronous_commit", "whether a commit waits for its log", ("on", "off"), by_level=True),
+        SettingSpec(
+            "shared_buffers_mb", "The server's page cache has this size.", None, 1, 1 << 20, unit=MIB
+        ),
+        SettingSpec(
+            "work_mem_mb", "A sort takes this much memory before it goes to files.", None, 1, 2_097_151, unit=MIB
+        ),
+        SettingSpec(
+            "maintenance_work_mem_mb", "Building an index takes this much memory.", None, 1, 2_097_151, unit=MIB
+        ),
+        SettingSpec(
+            "wal_buffers_mb", "Log that is not written yet has this much memory.", None, 1, 2047, unit=MIB
+        ),
+        SettingSpec(
+            "max_wal_size_mb", "This much log is written between two checkpoints.", None, 32, 1 << 20, unit=MIB
+        ),
+        SettingSpec(
+            "checkpoint_timeout_s", "Checkpoints are no further apart than this.", None, 30, 86_400, unit=SECONDS
+        ),
+        SettingSpec("data_checksums", "Every page has a checksum.", YES_NO, shapes_files=True),
+        SettingSpec("fsync", "The server flushes to the drive at all.", YES_NO, by_level=True),
+        SettingSpec("synchronous_commit", "A commit waits for its log.", ("on", "off"), by_level=True),
         SettingSpec(
             "wal_sync_method",
-            "how the log is flushed",
+            "The log is flushed by this method.",
             ("fdatasync", "fsync", "open_datasync", "open_sync"),
             default="fdatasync",
         ),
         SettingSpec(
             "full_page_writes",
-            "log each page whole when it is first changed after a checkpoint, against torn pages",
+            "Each page goes whole into the log when it is first changed after a checkpoint, against torn pages.",
             YES_NO,
             default=True,
         ),
-        SettingSpec("wal_level", "how much goes into the log", ("minimal", "replica", "logical")),
-        SettingSpec("wal_compression", "of the pages in the log", compressions),
-        SettingSpec("commit_delay_us", "how long a flush of the log waits for further commits", None, 0, 100_000),
+        SettingSpec("wal_level", "This much goes into the log.", ("minimal", "replica", "logical")),
+        SettingSpec("wal_compression", "Pages in the log are compressed by this method.", compressions),
+        SettingSpec(
+            "commit_delay_us",
+            "A flush of the log waits this long for further commits.",
+            None, 0, 100_000, unit=MICROSECONDS,
+        ),
         SettingSpec(
             "isolation",
-            "of the workload's transactions",
+            "The workload's transactions have this isolation.",
             ("read_committed", "repeatable_read", "serializable"),
             default="read_committed",
         ),
-        SettingSpec("autovacuum", "clean up in the background", YES_NO),
-        SettingSpec("jit", "compile large queries", YES_NO, default=False),
-        SettingSpec("max_connections", "must be above the number of terminals", None, 10, 20_000, default=1000),
-        SettingSpec("connection", "a Unix socket, or TCP on loopback", ("socket", "tcp"), default="socket"),
-        SettingSpec("port", "for TCP; by default a free one", None, 1024, 65_535),
+        SettingSpec("autovacuum", "The server cleans up in the background.", YES_NO),
+        SettingSpec("jit", "The server compiles large queries.", YES_NO, default=False),
         SettingSpec(
-            "pipeline", "send statements that need no answer together; not for comparisons", YES_NO, default=False
+            "max_connections",
+            "The server takes this many sessions, which must be more than there are terminals.",
+            None, 10, 20_000, default=1000,
         ),
-    ]
+        SettingSpec(
+            "connection",
+            "Sessions connect through a Unix socket, or TCP on 127.0.0.1.",
+            ("socket", "tcp"),
+            default="socket",
+        ),
+        SettingSpec(
+            "port",
+            "The server listens on this port of 127.0.0.1, where connection is tcp.",
+            None, 1024, 65_535, unset="a free one",
+        ),
+        SettingSpec(
+            "pipeline",
+            "Statements that need no answer are sent together; that is not for comparisons.",
+            YES_NO,
+            default=False,
+        ),
+    ]  # fmt: skip
     if version.major >= 18:
-        specs.append(SettingSpec("io_method", "how reads are issued", ("worker", "sync", "io_uring")))
+        specs.append(SettingSpec("io_method", "Reads are issued by this method.", ("worker", "sync", "io_uring")))
     return {spec.name: spec for spec in specs}
 
 
@@ -124,5 +164,6 @@ def in_our_words(spec: SettingSpec, value: str) -> str:
         return value.replace(" ", "_")
     number, _, unit = value.partition(" ")
     if spec.name.endswith("_mb") and unit in KIB:
-        return f"{int(number) * KIB[unit] / 1024:g}"
+        whole, rest = divmod(int(number) * KIB[unit], 1024)
+        return f"{whole}" if not rest else f"{number} {unit}"
     return number if spec.name.endswith("_s") else value

@@ -20,7 +20,7 @@ class Sqlite(Engine):
     family = "sqlite"
     embedded = True
 
-    def offer(self) -> Offer:
+    def _offer(self) -> Offer:
         facts = self.facts()
         return Offer(self.id, True, facts.version, facts.architecture, facts.source, path="", remedy="")
 

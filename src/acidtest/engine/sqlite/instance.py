@@ -18,6 +18,7 @@ from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.files import fsync_path
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
+from acidtest.words import counted
 
 FILE = "database.db"
 
@@ -66,7 +67,7 @@ class SqliteInstance(Instance):
             pragma("page_size"),
             pragma("journal_mode"),
             pragma("synchronous", translate=lambda v: SYNCHRONOUS[int(v)] if v in ("0", "1", "2", "3") else v),
-            pragma("cache_size_kb", "cache_size", lambda v: v[1:] if v.startswith("-") else f"{v} pages"),
+            pragma("cache_size_kb", "cache_size", lambda v: v[1:] if v.startswith("-") else counted(int(v), "page")),
             pragma("mmap_size_mb", "mmap_size", lambda v: str(int(v) >> 20)),
             pragma("wal_autocheckpoint_pages", "wal_autocheckpoint"),
             pragma("busy_timeout_ms", "busy_timeout"),

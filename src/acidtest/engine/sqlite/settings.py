@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from acidtest.engine.base import SettingSpec
+from acidtest.keys import BYTES, KIB, MIB, MILLISECONDS, PAGES
 
 SPECS = {
     spec.name: spec
     for spec in (
         SettingSpec(
-            "page_size", "bytes", (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536), default=4096, shapes_files=True
+            "page_size",
+            "The database's pages have this size.",
+            (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
+            default=4096,
+            shapes_files=True,
+            unit=BYTES,
         ),
         SettingSpec(
             "journal_mode",
-            "how a commit is made atomic",
+            "A commit is made atomic by such a journal.",
             ("delete", "truncate", "persist", "memory", "wal", "off"),
             default="wal",
         ),
+        SettingSpec("synchronous", "SQLite flushes this often.", ("off", "normal", "full", "extra"), by_level=True),
+        SettingSpec("cache_size_kb", "Each session has a page cache of this size.", None, 1, 1 << 30, unit=KIB),
+        SettingSpec("mmap_size_mb", "This much of the file is read through a memory map.", None, 0, 1 << 20, unit=MIB),
         SettingSpec(
-            "synchronous",
-            "when SQLite flushes",
-            ("off", "normal", "full", "extra"),
-            by_level=True,
+            "wal_autocheckpoint_pages",
+            "A checkpoint is made when the log holds this many pages; with 0 none is made.",
+            None,
+            0,
+            2_000_000_000,
+            unit=PAGES,
         ),
-        SettingSpec("cache_size_kb", "page cache of each session, KiB", None, 1, 1 << 30),
-        SettingSpec("mmap_size_mb", "part of the file read through a memory map, MiB", None, 0, 1 << 20),
-        SettingSpec("wal_autocheckpoint_pages", "pages in the log before a checkpoint", None, 0, 2_000_000_000),
-        SettingSpec("busy_timeout_ms", "how long a session waits for a lock", None, 0, 3_600_000, default=60_000),
-        SettingSpec("locking_mode", "exclusive keeps the file's locks", ("normal", "exclusive"), default="normal"),
+        SettingSpec(
+            "busy_timeout_ms",
+            "A session waits this long for a lock.",
+            None,
+            0,
+            3_600_000,
+            default=60_000,
+            unit=MILLISECONDS,
+        ),
+        SettingSpec(
+            "locking_mode",
+            'With "exclusive" a session keeps the file\'s locks between transactions.',
+            ("normal", "exclusive"),
+            default="normal",
+        ),
     )
 }
 SYNCHRONOUS = ("off", "normal", "full", "extra")  # the pragma answers with the position

@@ -57,7 +57,8 @@ class Kernel:
         """
         files = {file.stem.replace("-", "_"): file for file in sorted((self.home / "modules").rglob("*.ko"))}
         built_in = {
-            Path(line).stem.replace("-", "_") for line in (self.home / "modules.builtin").read_text().splitlines()
+            Path(line).stem.replace("-", "_")
+            for line in (self.home / "modules.builtin").read_text(encoding="utf-8").splitlines()
         }
         needed: dict[Path, None] = {}
 
@@ -126,7 +127,7 @@ def installed() -> Kernel | None:
     packages = sorted(
         (state_directory() / "guest").glob("linux-image-*/package.json"), key=lambda file: file.stat().st_mtime
     )
-    return Kernel(packages[-1].parent, **json.loads(packages[-1].read_text())) if packages else None
+    return Kernel(packages[-1].parent, **json.loads(packages[-1].read_text(encoding="utf-8"))) if packages else None
 
 
 def _newest() -> tuple[str, str]:
@@ -157,13 +158,15 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
         if (source := modules / "kernel" / folder).is_dir():
             source.rename(home / "modules" / folder.replace("/", "-"))
     facts = {"package": name, "version": version, "sha256": digest}
-    (home / "package.json").write_text(json.dumps(facts))
+    (home / "package.json").write_text(json.dumps(facts), encoding="utf-8")
     return home
 
 
 def _apt(*command: str, cwd: Path | None = None) -> str:
     try:
-        ended = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
+        ended = subprocess.run(
+            command, cwd=cwd, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=600
+        )
     except FileNotFoundError:
         raise MachineLacks(f"{command[0]} is missing: a guest's kernel is Debian's", "run guests on Debian") from None
     except subprocess.TimeoutExpired:

@@ -281,7 +281,9 @@ def can_run(accelerator: str) -> None:
 
 def qemu_version() -> str:
     """As QEMU says it: "7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)"."""
-    output = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=False, timeout=120).stdout
+    output = subprocess.run(
+        [QEMU, "--version"], capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=120
+    ).stdout
     return output.partition("\n")[0].partition("version ")[2] or "unknown"
 
 

@@ -53,7 +53,7 @@ class Guests:
         has = kernel.installed()
         if has is None:
             raise CellFailed("the kernel for guests is no longer there: run the same command again")
-        home = DirectoryPlace(at, self._ledger, needed_bytes=hardware.disk_mb << 20)
+        home = DirectoryPlace(at, self._ledger, needed_bytes=hardware.disk_mb << 20, holds="the guest's disk")
         try:
             self._up = Guest(home.subdirectory("guest"), self._ledger, has, archive(has), hardware), home
         except BaseException:
@@ -254,7 +254,7 @@ def _mirror(files: Mapping[str, str]) -> tempfile.TemporaryDirectory[str]:
     for name, value in files.items():
         file = Path(directory.name) / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(value)
+        file.write_text(value, encoding="utf-8")
     return directory
 
 

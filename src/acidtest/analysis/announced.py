@@ -1,0 +1,133 @@
+"""Which losses of a power cut were announced, by the durability level or by the drive, and which were not; pure.
+
+What may be lost at which level is in ``families``, one function an engine's family, with its source: nothing, the last
+commits, or the database itself. A level that only announces the loss of the last commits does not announce damage: a
+database that does not open, a transaction that is there in parts, or a commit that is missing though a later one is
+there. Whoever gives up flushes, the drive or what lies before it, announces all of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidtest import families
+from acidtest.filesystems import WITHOUT_FLUSHES
+from acidtest.journal.models import Cut, Recording
+from acidtest.risk import Risk
+
+LIES = "lie-about-flush"
+CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
+# Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
+DAMAGE = frozenset(
+    {"file-system-mounts", "engine-starts", "engine-reads-its-data", "transactions-are-whole", "engine-check-holds"}
+)
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """What a power cut may take although it was acknowledged, and who says so; "" what it may not."""
+
+    commits: str = ""  # the last of them
+    damage: str = ""  # any of what is there: the database may break
+
+    def covers(self, *, damage: bool) -> bool:
+        """Whether a loss is announced, which is or is not more than that of the last commits."""
+        return bool(self.damage if damage else self.commits)
+
+    @property
+    def reason(self) -> str:
+        """Who announces the most, and what."""
+        return self.damage or self.commits
+
+
+def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: bool) -> str:
+    """Who does without flushes that are needed, the drive or what lies before it; "" where nobody does.
+
+    ``drive`` is as in Cut, ``write_cache`` and ``mount_options`` as in PlaceFacts.
+    """
+    if not has_cache:
+        return ""
+    if LIES in drive:
+        return "the drive, which lies about flushes"
+    if write_cache == "write through":
+        return "the kernel, which sends the drive no flush (write_cache: write through)"
+    without = sorted(WITHOUT_FLUSHES & set(mount_options.split(",")))
+    return f"the file system, which sends the drive no flush ({without[0]})" if without else ""
+
+
+def announced_by(risk: Risk | None, level: str, given_up: str) -> Announcement:
+    """What a level of this risk announces; of an engine that is not known here, nothing. ``given_up``: as above."""
+    if given_up:
+        return Announcement(given_up, given_up)
+    if risk is None:
+        return Announcement()
+    said = f"level {level}: {risk.sentence}"
+    return Announcement(said if risk.lost else "", said if risk.breaks else "")
+
+
+def announcement(recording: Recording) -> Announcement:
+    """What the level and the drive of a cut announce, by the settings that were in force."""
+    cut, place = recording.cut, recording.place
+    given_up = gives_up(
+        cut.drive if cut else "",
+        write_cache=place.write_cache,
+        mount_options=place.mount_options,
+        has_cache=CACHE_OFF not in place.disk.split(", "),
+    )
+    return announced_by(risk_of(recording), recording.durability, given_up)
+
+
+def is_unannounced(recording: Recording) -> bool:
+    """Whether the cut lost something that neither level nor drive announces."""
+    cut = recording.cut
+    if cut is None or recording.status != "done" or cut.verdict != "lost":
+        return False
+    return losses(recording)[1] > 0
+
+
+def losses(recording: Recording) -> tuple[int, int]:
+    """How many losses a cut is, announced ones and others: of crash states each that lost counts."""
+    cut = recording.cut
+    if cut is None or recording.status != "done" or cut.verdict != "lost":
+        return 0, 0
+    by = announcement(recording)
+    if cut.states is None:
+        return (1, 0) if by.covers(damage=shows_damage(recording)) else (0, 1)
+    lost = cut.states.lost
+    # Journals of older versions do not tell how many: all of them, if the one that is told of does.
+    damaged = cut.states.damaged if cut.states.damaged is not None else lost * shows_damage(recording)
+    unannounced = (0 if by.covers(damage=True) else damaged) + (0 if by.covers(damage=False) else lost - damaged)
+    return lost - unannounced, unannounced
+
+
+def shows_damage(recording: Recording) -> bool:
+    """Whether a cut that lost shows more than that the last commits are missing."""
+    cut = recording.cut
+    if cut is None:
+        return False
+    if cut.damage is not None:
+        return bool(cut.damage)
+    return _showed_damage(cut)
+
+
+def _showed_damage(cut: Cut) -> bool:
+    """The same, of a journal of an older version. What it does not tell is taken for damage."""
+    if any(cut.checks.get(name) == "lost" for name in DAMAGE):
+        return True
+    fate = cut.fate
+    return fate is None or bool(fate.torn or fate.loaded_lost or fate.order_broken) or not fate.lost
+
+
+def risk_of(recording: Recording) -> Risk | None:
+    """What its durability level may lose, by the settings in force; None of an engine that is not known here."""
+    family = family_of(recording)
+    settings = {one.name: one.in_force or one.asked or "" for one in recording.settings}
+    return family.risk(recording.durability, settings) if family else None
+
+
+def family_of(recording: Recording) -> families.Family | None:
+    """The family of its engine. Of a server by URL the scheme says it, for its name is the user's."""
+    if recording.engine is None:
+        return None
+    scheme, is_url, _ = recording.engine.source.partition("://")
+    return (families.of_word(scheme) if is_url else None) or families.of_engine(recording.engine.id)

@@ -1,0 +1,89 @@
+"""Of power cuts: what they cannot show, by what was cut, how often, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from acidtest import workload
+from acidtest.analysis.survival import Survival, survivals
+from acidtest.audit.unchecked import Unchecked, listed
+from acidtest.journal.models import Recording
+from acidtest.words import counted
+
+CONFIDENCE = 0.95
+STATES = "crash-states"
+FAILURES = {  # place.disk_failure; one of each is enough
+    "a second cut during recovery": {"cut-in-recovery"},
+    "flushes that fail": {"failed-flush", "dropped-flush"},
+}
+KEEPS = {"torn": "torn writes", "reordered": "writes out of order"}  # place.disk_keeps
+UNKNOWN_CHECKS = {"file-system-check": "the file system's own check"}  # those that weigh make the verdict unknown
+
+OF_REPLAY = Unchecked("any other state, moment or load", "one state of a disk was looked at again")
+
+
+def unchecked(recordings: Sequence[Recording]) -> list[Unchecked]:
+    """Nothing where no cut was made."""
+    made = [one for one in recordings if one.status == "done" and one.cut is not None]
+    if not made:
+        return []
+    return [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), _elsewhere(made)]
+
+
+def may_still_lose(cuts: int) -> float:
+    """The share of all moments that may lose something although so many, drawn by lot, have lost nothing.
+
+    The upper end of the exact interval of a share that was not seen: Clopper and Pearson, Biometrika 26 (1934) 404.
+    """
+    return 1.0 - float((1 - CONFIDENCE) ** (1 / cuts))
+
+
+def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
+    """Of the combinations that survived, that with the fewest looks. Crash states are not drawn by lot alone."""
+    survived = [row for row in rows if row.verdict == "survived"]
+    if states := [row.states for row in survived if row.states]:
+        yield Unchecked("other states of the disk", f"{counted(min(states), 'crash state')} without a loss")
+    if cuts := [row.cuts for row in survived if not row.states]:
+        share = 100 * may_still_lose(min(cuts))
+        after = f"after {counted(min(cuts), 'cut')} without a loss"
+        yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
+
+
+def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    failures = {one.cut.failure for one in made if one.cut}
+    drives = {part for one in made if one.cut for part in one.cut.drive.split(", ")}
+    kept = [words for keeps, words in KEEPS.items() if STATES not in failures and f"cut keeps {keeps}" not in drives]
+    others = [*kept, *(words for words, names in FAILURES.items() if not names & failures)]
+    if others:
+        yield Unchecked(listed(others), "not asked for")
+
+
+def _work(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    kinds = list(dict.fromkeys(str(one.workload.get("kind")) for one in made))
+    unnumbered = [kind for kind in kinds if not _is_numbered(kind)]
+    if unnumbered:
+        yield Unchecked(
+            "which single commits were lost",
+            f"{listed(unnumbered)} does not number its commits as numbered does; its conditions were checked",
+        )
+    most = max(int(one.workload.get("terminals") or 1) for one in made)
+    yield Unchecked("other transactions", f"those of {listed(kinds)} were cut, from {counted(most, 'terminal')}")
+
+
+def _is_numbered(kind: str) -> bool:
+    spec = workload.BY_KIND.get(kind)
+    return spec is None or spec.CAN_BE_SURVEYED
+
+
+def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    for check, words in UNKNOWN_CHECKS.items():
+        missed = sum(1 for one in made if one.cut and one.cut.checks.get(check) == "unknown")
+        if missed:
+            yield Unchecked(words, f"it could not run after {missed:,} of {counted(len(made), 'cut')}")
+
+
+def _elsewhere(made: Sequence[Recording]) -> Unchecked:
+    systems = list(dict.fromkeys(one.place.filesystem for one in made if one.place.filesystem))
+    kernels = list(dict.fromkeys(one.machine.kernel for one in made))
+    on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
+    return Unchecked("a real drive, what lies beside the database files, replicas", f"the disk is simulated{on}")

@@ -1,0 +1,85 @@
+"""The words that a shell completes. A shell waits for them at each tab: nothing here imports a model or an engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acidtest.cli import COMMANDS
+from acidtest.files import state_directory
+from acidtest.reference.words import words
+
+# Those of acidtest.question, whose import a shell would wait for.
+QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "power-cut")
+EXPERIMENT_BYTES_MAX = 1 << 20
+LOOKED_AT_MAX = 1_000  # files; a shell waits
+A_WORKLOAD = re.compile(rb"^\s*\[?\s*workload\b", re.MULTILINE)
+
+
+def engines(incomplete: str) -> list[str]:
+    """Ids of engines, installed or not."""
+    return [name for name in words("engines") if name.startswith(incomplete)]
+
+
+def installed_engines(incomplete: str) -> list[str]:
+    """Of these, those in a folder of acidtest's own, which can be removed."""
+    return [name for name in engines(incomplete) if (state_directory() / "engines" / name).is_dir()]
+
+
+def rules(incomplete: str) -> list[str]:
+    """``RULE=`` of every rule of the audit."""
+    return [f"{name}=" for name in words("rules") if name.startswith(incomplete)]
+
+
+def questions(incomplete: str) -> list[str]:
+    """Of ``acidtest init``."""
+    return [name for name in QUESTIONS if name.startswith(incomplete)]
+
+
+def asked(incomplete: str) -> list[str]:
+    """What ``acidtest help`` explains: commands, tables, keys, the last also without their tables."""
+    keys = words("keys")
+    bare = [key.rpartition(".")[2] for key in keys]
+    return [name for name in dict.fromkeys([*COMMANDS, *words("tables"), *bare, *keys]) if name.startswith(incomplete)]
+
+
+def experiments(incomplete: str) -> list[str]:
+    """Experiments in the directory that was begun, and in those below it.
+
+    Where there is none, the shell completes other files and directories by itself.
+    """
+    begun = incomplete[: incomplete.rfind("/") + 1]
+    directory = Path(begun)
+    names = (f"{begun}{path.relative_to(directory)}" for path in _toml_files(directory) if _is_experiment(path))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+HELP = "The experiment (.toml)."
+Experiment = Annotated[Path, typer.Argument(help=HELP, metavar="FILE.toml", autocompletion=experiments)]
+PerhapsExperiment = Annotated[Path | None, typer.Argument(help=HELP, metavar="FILE.toml", autocompletion=experiments)]
+
+
+def _toml_files(directory: Path) -> Iterator[Path]:
+    try:
+        inside = sorted(directory.iterdir())
+        for place in [directory, *(path for path in inside if path.is_dir() and not path.name.startswith("."))]:
+            for number, path in enumerate(sorted(place.glob("*.toml"))):
+                if number == LOOKED_AT_MAX:
+                    break
+                yield path
+    except OSError:
+        return
+
+
+def _is_experiment(path: Path) -> bool:
+    try:
+        if path.stat().st_size > EXPERIMENT_BYTES_MAX:
+            return False
+        text = path.read_bytes()
+        return b"durability" in text and bool(A_WORKLOAD.search(text))
+    except OSError:
+        return False

@@ -1,0 +1,205 @@
+"""``acidtest help``: a key of an experiment, a table of keys, a command, or what there is of each."""
+
+from __future__ import annotations
+
+import json as json_
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
+
+from acidtest.cli import COMMANDS, complete
+from acidtest.errors import BadInput
+
+if TYPE_CHECKING:
+    from acidtest.reference.find import Found
+    from acidtest.reference.key import Key, Table
+
+Commands = dict[str, TyperCommand | TyperGroup]  # "engines install" -> the command
+
+
+def help(  # noqa: A001 - the command's name
+    context: typer.Context,
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A key (memory_mb, place.memory_mb), a table (place) or a command (engines install).",
+            metavar="[KEY|TABLE|COMMAND]",
+            autocompletion=complete.asked,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
+) -> None:
+    """Explain a key of an experiment, a table of keys, or a command; alone: list them."""
+    root = context.find_root()
+    if not asked:
+        _overview(dict(_commands(root.command, root)), json=json)
+        return
+    from acidtest.reference.find import find
+
+    found, name = find(".".join(asked)), " ".join(asked)
+    command = _command(root, asked)
+    named = {name: command} if command else {}
+    if not (found.keys or found.tables or named):
+        raise _unknown(name)
+    if json:
+        _print_json(found, named)
+    else:
+        _print(found, named, root)
+
+
+def _commands(command: Any, context: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command below a group, with the words that call it."""
+    for name in command.list_commands(context):
+        one, words = command.get_command(context, name), f"{path} {name}".strip()
+        yield words, one
+        if isinstance(one, TyperGroup):
+            yield from _commands(one, context, words)
+
+
+def _command(root: Any, words: list[str]) -> TyperCommand | TyperGroup | None:
+    """The one that these words call."""
+    command = root.command
+    for word in words:
+        command = command.get_command(root, word) if isinstance(command, TyperGroup) else None
+    return cast(TyperCommand | TyperGroup | None, command)
+
+
+def _unknown(name: str) -> BadInput:
+    from acidtest.reference.find import near
+    from acidtest.reference.words import words
+
+    if name in words("engines"):
+        return BadInput(f"help: {name} is an engine, and no key", f"acidtest engines settings {name}")
+    if name in words("rules"):
+        return BadInput(f"help: {name} is a rule of the audit, and no key", "acidtest audit --rules lists them")
+    nearest = near(name, COMMANDS)
+    meant = f" (did you mean {' or '.join(nearest)}?)" if nearest else ""
+    return BadInput(
+        f'help: "{name}" is no key, table or command{meant}', "acidtest help lists tables and commands, with their keys"
+    )
+
+
+# ---------------------------------------------------------------------------------------------- as text
+
+
+def _overview(commands: Commands, *, json: bool) -> None:
+    from acidtest.reference.tables import tables
+
+    if json:
+        listed = {"commands": _commands_json(commands), "tables": [table.as_json() for table in tables()], "keys": []}
+        print(json_.dumps(listed, indent=2))
+        return
+    console = _console()
+    _say(console, "Commands (acidtest help COMMAND explains one)", "bold")
+    console.print(_pairs((name, command.get_short_help_str(limit=200)) for name, command in commands.items()))
+    _say(console, "\nTables of an experiment, with their keys (acidtest help TABLE, acidtest help KEY)", "bold")
+    console.print(_pairs((table.heading, ", ".join(key.bare for key in table.keys)) for table in tables()))
+
+
+def _print(found: Found, named: Commands, root: Any) -> None:
+    console = _console()
+    for number, key in enumerate(found.keys):
+        if number:
+            console.print()
+        _print_key(key, console)
+    for number, table in enumerate(found.tables):
+        if number or found.keys:
+            console.print()
+        _print_table(table, console)
+    for name in named:
+        if found.keys or found.tables:
+            _say(console, f"\nacidtest {name}", "bold")
+        root.command.main([*name.split(), "--help"], prog_name=root.info_name, standalone_mode=False)
+
+
+def _print_key(key: Key, console: Console) -> None:
+    _say(console, key.name, "bold")
+    facts = {
+        "type": f"{key.kind}: {key.takes}" if key.takes else key.kind,
+        "not given": key.otherwise,
+        "works with": "; ".join(key.works_with),
+        "as a factor": _as_factor(key),
+        "since": key.since,
+    }
+    console.print(_indented(Text(key.says)))
+    console.print(_pairs((label, text) for label, text in facts.items() if text))
+
+
+def _as_factor(key: Key) -> str:
+    if not key.factor:
+        return "no"
+    return f'"{key.factor}" = […] in [factors]' if "." in key.factor else f"{key.factor} = […] in [factors]"
+
+
+def _print_table(table: Table, console: Console) -> None:
+    _say(console, table.heading, "bold")
+    console.print(_indented(Text(table.says)))
+    for key in table.keys:
+        console.print(_indented(Text.assemble((key.bare, "bold"), (f"  not given: {key.otherwise}", "dim"))))
+        console.print(_indented(Text(key.says), by=6))
+    if table.path[0] == "workload" and table.path[-1] != "NAME":
+        _say(console, "  Every workload has more keys: acidtest help workload.", "dim")
+    if table.pages:
+        _say(console, f"  More: {', '.join(f'docs/{page}' for page in table.pages)}", "dim")
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> Padding:
+    """Of which the first are never broken, as they have to be typed."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for left, right in rows:
+        grid.add_row(Text(left), Text(right))
+    return _indented(grid)
+
+
+def _indented(shown: RenderableType, by: int = 2) -> Padding:
+    return Padding(shown, (0, 0, 0, by), expand=False)
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _say(console: Console, text: str, style: str) -> None:
+    console.print(Text(text, style), soft_wrap=True)
+
+
+# ---------------------------------------------------------------------------------------------- as JSON
+
+
+def _print_json(found: Found, named: Commands) -> None:
+    keys = [*found.keys, *(key for table in found.tables for key in table.keys)]
+    explained = {
+        "commands": _commands_json(named),
+        "tables": [table.as_json() for table in found.tables],
+        "keys": [key.as_json() for key in keys],
+    }
+    print(json_.dumps(explained, indent=2))
+
+
+def _commands_json(commands: Commands) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "says": command.get_short_help_str(limit=200),
+            "parameters": [_parameter(one) for one in command.params],
+        }
+        for name, command in commands.items()
+    ]
+
+
+def _parameter(one: Any) -> dict[str, Any]:
+    return {
+        "names": list(one.opts) if one.param_type_name == "option" else [one.metavar or one.name],
+        "kind": one.param_type_name,
+        "says": one.help,
+        "required": one.required,
+        "repeated": one.nargs == -1 or bool(getattr(one, "multiple", False)),
+    }

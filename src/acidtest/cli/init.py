@@ -1,0 +1,46 @@
+"""``acidtest init``: from a question to an experiment that fits into a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acidtest.cli import complete
+
+
+def init(
+    file: Annotated[Path | None, typer.Argument(help="The experiment that is written.", metavar="[FILE.toml]")] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of: {', '.join(complete.QUESTIONS)}.", metavar="NAME", autocompletion=complete.questions
+        ),
+    ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(help="An engine; may be repeated.", metavar="ENGINE", autocompletion=complete.engines),
+    ] = None,
+    server: Annotated[list[str] | None, typer.Option(help="A server of yours; may be repeated.", metavar="URL")] = None,
+    storage: Annotated[
+        list[str] | None, typer.Option(help="A directory, loop, disk (a simulated one), or /dev/X.", metavar="STORAGE")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help='How long it may take: "90s", "10m", "1h30m".', metavar="TIME")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: what is not given has a default.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was written, and what comes next, as JSON.")] = False,
+) -> None:
+    """Write an experiment that answers a question in the time that you have. Asks for what the options do not say."""
+    from acidtest.cli.answering import Given
+    from acidtest.cli.writing import write
+
+    given = Given(file, question, _words(engine), tuple(server or ()), _words(storage), time, force)
+    write(given, yes=yes, json=json)
+
+
+def _words(options: list[str] | None) -> tuple[str, ...]:
+    """Also those that stand in one option, with commas."""
+    return tuple(word.strip() for option in options or () for word in option.split(",") if word.strip())

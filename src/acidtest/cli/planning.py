@@ -1,0 +1,88 @@
+"""From an experiment's file to its plan, for the commands that need one; everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from acidtest.errors import Problems
+
+if TYPE_CHECKING:
+    from acidtest.experiment import Experiment
+    from acidtest.plan import Plan, Tell
+
+SHOWN_AFTER_S = 1.0
+
+
+def planned(
+    file: Path,
+    *,
+    quick: bool,
+    cuts: bool | None = None,
+    part: Callable[[Experiment], Experiment] = lambda whole: whole,
+) -> Plan:
+    """The verified plan of the experiment in ``file``, or of that ``part`` of it which the command is for.
+
+    ``cuts`` is as in Plan. Shows how it goes when it takes long. Raises BadInput with everything that is wrong.
+    """
+    from acidtest import conductor, experiment
+    from acidtest.audit import judge
+
+    problems = Problems()
+    read = experiment.read(file, quick=quick, problems=problems)
+    plan: Plan | None = None
+    with problems.gather(), _no_collecting(), _shown() as tell:
+        plan = conductor.planned(part(read), file, problems, cuts=cuts, tell=tell)
+    with problems.gather():
+        judge.check_waivers(read.waive, f"{file}: waive")
+    problems.check()
+    assert plan is not None, "without a problem there is a plan"
+    return plan
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Python looks for garbage among all that a plan consists of, again and again while it grows, and there is none."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.freeze()
+            gc.enable()
+
+
+@contextmanager
+def _shown() -> Iterator[Tell]:
+    """Takes how planning goes, and shows it to a person as soon as it has taken longer than a moment."""
+    began = time.monotonic()
+    console = Console(stderr=True)
+    bars = Progress(
+        TextColumn("planning"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[status]}"),
+        console=console,
+        transient=True,
+    )
+    task = bars.add_task("", total=None, status="")
+
+    def tell(what: str, done: int, total: int) -> None:
+        if not bars.live.is_started:
+            if not console.is_terminal or time.monotonic() - began < SHOWN_AFTER_S:
+                return
+            bars.start()
+        bars.update(task, completed=done, total=total, status=f"{done:,} of {total:,} {what}")
+
+    try:
+        yield tell
+    finally:
+        if bars.live.is_started:
+            bars.stop()

@@ -1,0 +1,139 @@
+"""Writes the experiment of ``acidtest init`` and says what comes next."""
+
+from __future__ import annotations
+
+import json as json_
+import os
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from acidtest import conductor, experiment
+from acidtest.cli import doctor, stopping
+from acidtest.cli.answering import Given, answers
+from acidtest.cli.asking import Asker
+from acidtest.cli.spans import span
+from acidtest.errors import BadInput, cannot_write
+from acidtest.place.making import as_root, needs_root
+from acidtest.plan import Plan
+from acidtest.question import Answers, Assessed, Fitted, Question, fit
+from acidtest.words import counted
+
+
+def write(given: Given, *, yes: bool, json: bool) -> None:
+    """Ask for what is not ``given``, or with ``yes`` take defaults; write the file and tell about it.
+
+    Raises BadInput for what is missing or wrong; then, and where the user stops it, nothing has been written.
+    """
+    at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    asker = Asker(Console(stderr=json, highlight=False)) if at_terminal and not yes else None
+    with stopping.leaving("nothing was written, and the same command begins anew"):
+        try:
+            if asker is None:
+                given.complete(defaults=yes)
+            asked, answered = answers(given, asker, _fitted)
+        except EOFError:
+            print(f"\nacidtest: stopped by Ctrl-D; {stopping.left()}", file=sys.stderr)
+            raise typer.Exit(130) from None
+        fitted = _fitted(asked, answered)
+        conductor.verify(fitted.plan, Path(answered.file))
+        _write(Path(answered.file), fitted.text, force=given.force)
+    _tell(asked, answered, fitted, json=json)
+
+
+def _fitted(question: Question, answered: Answers) -> Fitted:
+    return fit(question, answered, _assess)
+
+
+def _assess(text: str) -> Assessed:
+    planned = conductor.plan_of(experiment.parse(text, "init"))
+    return Assessed(planned, conductor.assumed_seconds(planned))
+
+
+def _write(file: Path, text: str, *, force: bool) -> None:
+    """Whole or not at all. Raises BadInput where the file cannot be written, or is there and not to be overwritten."""
+    if file.exists() and not force:
+        raise BadInput(f"{file}: is there already", "name another file, or give --force to overwrite it")
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise cannot_write(file, error, "name a file elsewhere") from None
+
+
+def _lacks(plan: Plan) -> list[doctor.Finding]:
+    """What keeps this machine from running it, with the remedies."""
+    kinds = {cell.place.kind for cell in plan.cells}
+    found = [doctor.rig()]
+    if kinds & {"loop", "device", "raw"}:
+        found.append(doctor.loop_places())
+    if "disk" in kinds:
+        found.append(doctor.simulated_disk())
+    if any(cell.place.memory_mb is not None for cell in plan.cells):
+        found.append(doctor.memory_limit())
+    found += doctor.engines({cell.engine for cell in plan.cells})
+    return [one for one in found if one["state"] != "ok"]
+
+
+def _next(question: Question, answered: Answers, plan: Plan) -> list[str]:
+    """The commands that come next, as root where they need that."""
+    root = any(needs_root(cell.place) or cell.place.memory_mb is not None for cell in plan.cells)
+    sudo = root and os.geteuid() != 0
+    runs = [
+        as_root(words[1:]) if sudo and words[1] != "growth" else command
+        for command in question.commands(answered)
+        for words in [shlex.split(command)]
+    ]
+    return [shlex.join(["acidtest", "plan", answered.file]), *runs]
+
+
+def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) -> None:
+    """What was written, what is wanting, and what comes next."""
+    plan, repetitions = fitted.plan, fitted.plan.experiment.repetitions
+    combinations = len(plan.cells) // repetitions
+    lacks, commands = _lacks(plan), _next(question, answered, plan)
+    doubts = _doubts(question, answered, fitted)
+    if json:
+        fields = {
+            "file": answered.file,
+            "question": question.name,
+            "cells": len(plan.cells),
+            "combinations": combinations,
+            "repetitions": repetitions,
+            "seconds_asked": round(answered.seconds),
+            "seconds_assumed": round(fitted.seconds, 1),
+            "doubts": doubts,
+            "lacks": [{key: one[key] for key in ("what", "detail", "remedy")} for one in lacks],
+            "next": commands,
+        }
+        print(json_.dumps(fields, indent=2))
+        return
+    console = Console(highlight=False)
+    what = "cut" if question.command == "powercut" else "cell"
+    each = f"{counted(combinations, 'combination')} × {counted(repetitions, 'repetition')}"
+    console.print(f"\n[bold]{escape(answered.file)}[/]: {counted(len(plan.cells), what)} ({each})", soft_wrap=True)
+    console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
+    for doubt in doubts:
+        console.print(f"- {doubt}", markup=False)
+    for one in lacks:
+        console.print(f"- Not yet here: {one['what']}: {one['detail']}\n  → {one['remedy']}", markup=False)
+    console.print("\nNext:")
+    for command in commands:
+        console.print(f"  {command}", soft_wrap=True, markup=False)
+
+
+def _doubts(question: Question, answered: Answers, fitted: Fitted) -> list[str]:
+    """What a reader of the results will miss, and what the file has not, in sentences."""
+    passwords = [
+        f"The file has no password of {server.id}: it is taken from ACIDTEST_PASSWORD_{server.id.upper()}."
+        for server in answered.servers
+    ]
+    return [*question.shortcomings(fitted.plan), *passwords]

@@ -1,0 +1,56 @@
+"""Keys that only a file has: short forms, which the reader writes out. It takes no more than their names from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from acidtest.experiment.model import Model, Scalar
+from acidtest.experiment.models import Experiment, Level
+from acidtest.keys import Form, Unset
+
+
+class TopForm(Model):
+    """Beside the keys of ``Experiment``: factors of one level, and what ``--quick`` lays over the file."""
+
+    engine: Annotated[str, Form("or the name of a table of [servers]"), Unset("none: it must be a factor then")] = (
+        Field(description="Every cell runs this engine.")
+    )
+    durability: Annotated[str, Unset("none: it must be a factor then")] = Field(
+        description="Every commit is this durable when the engine acknowledges it."
+    )
+    quick: Annotated[dict[str, Any], Form("any key of the file, in the same tables")] = Field(
+        default_factory=dict, description="With --quick these keys are laid over the file: its small size."
+    )
+
+
+class LevelForm(Level):
+    """A level that is written as a table."""
+
+    value: Annotated[Scalar, Unset("what set says")] = Field(description="The factor has this value at the level.")
+
+
+class ServerForm(Model):
+    """``[servers.NAME]``, which becomes a ``ServerSpec``."""
+
+    url: Annotated[str, Form('"postgresql://USER@HOST:PORT/DATABASE" or "mysql://…"')] = Field(
+        description="acidtest connects to the server by this URL; its password may stand in ACIDTEST_PASSWORD_NAME."
+    )
+    schema_name: Annotated[
+        str | None,
+        Form("lower-case letters, digits and _, no digit first"),
+        Unset("acidtest, in a database that holds no other tables"),
+    ] = Field(
+        default=None,
+        alias="schema",
+        description="On PostgreSQL tables go into this schema, which is made, marked and removed.",
+    )
+
+
+def keys_in(model: type[BaseModel]) -> tuple[str, ...]:
+    """The keys of a model as a file writes them, without those that no file has."""
+    return tuple(field.alias or name for name, field in model.model_fields.items() if not field.exclude)
+
+
+TOP_KEYS = (*keys_in(Experiment), *keys_in(TopForm))

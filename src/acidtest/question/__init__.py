@@ -1,0 +1,21 @@
+"""From a question to an experiment, as text: one module a question. Nothing of the machine is asked here."""
+
+from acidtest.question.answers import Answers, Chosen, Storage, StorageKind
+from acidtest.question.base import ENOUGH, Question
+from acidtest.question.fitting import Assessed, Fitted, fit
+from acidtest.question.registry import QUESTIONS
+from acidtest.question.text import toml
+
+__all__ = [
+    "ENOUGH",
+    "QUESTIONS",
+    "Answers",
+    "Assessed",
+    "Chosen",
+    "Fitted",
+    "Question",
+    "Storage",
+    "StorageKind",
+    "fit",
+    "toml",
+]

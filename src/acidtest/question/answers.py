@@ -1,0 +1,70 @@
+"""What a user has answered: which engines, which storage, how long. Data only; nothing of the machine is asked here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+StorageKind = Literal["directory", "loop", "device", "disk"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An engine, as far as an experiment depends on it."""
+
+    id: str  # also the name of a server by URL
+    family: str
+    levels: tuple[str, ...] = ("drive",)  # of durability that it has, weakest first
+    page_sizes: tuple[int, ...] = ()  # bytes, those it can be given; none where each build has one
+    page_size: int = 8192  # bytes, unless another is asked for
+    on_raw_device: bool = False  # its database may be a block device
+    url: str = ""  # of a server that acidtest does not start, without its password
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where the databases are to lie."""
+
+    kind: StorageKind
+    paths: tuple[str, ...] = ()  # of a directory, or where an image lies; none: beside the results
+    device: str = ""  # the block device
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All of it."""
+
+    engines: tuple[Chosen, ...]
+    storage: Storage
+    seconds: float = 600  # that all of it may take
+    time: str = "10m"  # the same, in the user's words
+    file: str = "my.toml"  # that is written
+    name: str = "my"  # of the experiment
+    filesystems: tuple[str, ...] = ()  # that can be made here, the usual one first
+    memory_bytes: int = 8 << 30  # of this machine
+    free_bytes: int = 1 << 40  # where the databases are to lie
+
+    @property
+    def out(self) -> str:
+        """Where the results are to go."""
+        return f"results/{self.name}"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(engine.family for engine in self.engines))
+
+    @property
+    def own(self) -> tuple[Chosen, ...]:
+        """The engines that acidtest starts."""
+        return tuple(engine for engine in self.engines if not engine.url)
+
+    @property
+    def servers(self) -> tuple[Chosen, ...]:
+        """Those that it does not start."""
+        return tuple(engine for engine in self.engines if engine.url)
+
+
+def listed(words: tuple[str, ...], last: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"."""
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}" if others else end

@@ -1,0 +1,84 @@
+"""What does a durability level cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from acidtest.question import parts
+from acidtest.question.answers import Answers, StorageKind, listed
+from acidtest.question.base import Question, Sketch
+from acidtest.question.parts import LEVELS
+from acidtest.question.text import Draft, Line, Table
+
+# A page cache that holds all that is written.
+CACHE_MB = 128
+CUTS = 200  # commits, on one of which a power cut falls
+
+
+class Durability(Question):
+    """Commits and nothing else, at every level; on a simulated disk also what each level loses."""
+
+    name: ClassVar[str] = "durability"
+    asks: ClassVar[str] = "What does a durability level cost?"
+    storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
+    no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and a level is made of its settings"
+
+    def title(self, answers: Answers) -> str:
+        return f"What a durability level costs on {listed(tuple(engine.id for engine in answers.engines))}"
+
+    def commands(self, answers: Answers) -> list[str]:
+        run = super().commands(answers)
+        return [*run, run[0].replace("acidtest run", "acidtest powercut", 1)] if _is_cut(answers) else run
+
+    def sketches(self, answers: Answers) -> Sequence[Sketch]:
+        few = parts.shared(answers)[-2:]
+        breadths = dict.fromkeys([(LEVELS, (1, 8)), (LEVELS, (1,)), (few, (1,))])
+        return [Sketch(partial(self._draft, answers, *breadth)) for breadth in breadths]
+
+    def _draft(
+        self, answers: Answers, wanted: Sequence[str], terminals: Sequence[int], repetitions: int, seconds: float
+    ) -> Draft:
+        levels = parts.durabilities(answers, wanted)
+        factors = (
+            parts.engines(answers),
+            Line("durability", [parts.level(answers, level) for level in levels], _levels_said(levels)),
+            Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
+        )
+        commits = (
+            *parts.measured(seconds),
+            Line("row_bytes", 100, "Text in each row.", offered=True),
+        )
+        return Draft(
+            parts.opening(self, answers, parts.repetitions(repetitions), parts.read_against({"durability": "drive"})),
+            (
+                Table("factors", factors, "Every combination of these levels is run."),
+                *parts.lacking(answers, levels),
+                Table("workload.commits", commits, "Each transaction is one insert and one commit."),
+                *_cut(answers),
+                *parts.caches(answers, CACHE_MB, max(terminals)),
+                *parts.place(answers.storage, parts.filesystem(answers)),
+            ),
+        )
+
+
+def _is_cut(answers: Answers) -> bool:
+    return answers.storage.kind == "disk"
+
+
+def _cut(answers: Answers) -> tuple[Table, ...]:
+    if not _is_cut(answers):
+        return ()
+    said = "For acidtest powercut, which says what each level loses: a cut falls on one of the first commits."
+    return (Table("workload.numbered", (Line("count", CUTS),), said),)
+
+
+def _levels_said(levels: Sequence[str]) -> str:
+    said = {
+        "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
+        "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
+        "drive": "drive: it was flushed to the drive.",
+    }
+    where = " docs/DURABILITY.md has each engine's settings."
+    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where

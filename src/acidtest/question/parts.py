@@ -1,0 +1,182 @@
+"""The parts that the experiments of several questions have in common: keys and tables, each with its comment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acidtest.families import FAMILIES
+from acidtest.question.answers import Answers, Storage, listed
+from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question
+from acidtest.question.text import Line, Scalar, Table, Value
+
+LEVELS = ("none", "os", "drive")  # of durability
+# TPC-B-like: branches, terminals. Fewer branches load sooner; as many terminals as branches wait for each other less.
+TPCB = ((10, 4), (4, 4), (1, 1))
+IN_TURN = "Each combination is run so often, all of them in turn, in an order drawn by lot."
+
+
+def opening(question: Question, answers: Answers, *lines: Line) -> tuple[Line, ...]:
+    """The keys above the tables: those that name the experiment, then ``lines``."""
+    return (
+        Line("name", answers.name),
+        Line("title", question.title(answers)),
+        Line("question", question.asks),
+        *lines,
+    )
+
+
+def repetitions(count: int, each: str = IN_TURN) -> Line:
+    """How often ``each`` is done, and what that is good for."""
+    if count >= ENOUGH:
+        enough = f"From {ENOUGH} on a figure has an interval, and verdicts begin; among many rows they need more."
+        return Line("repetitions", count, f"{each} {enough}")
+    few = f"The time that was asked for allows no more: below {ENOUGH} there are medians, no intervals and no verdicts."
+    return Line("repetitions", count, f"{each} {few}")
+
+
+def read_against(levels: Mapping[str, str]) -> Line:
+    """The base."""
+    return Line("base", levels, "The rows that are 100; all others are read against them.")
+
+
+def at_drive() -> Line:
+    """The level of durability, where it is no question."""
+    return Line(
+        "durability", "drive", "A commit is acknowledged when the drive has it; os does not wait for the drive."
+    )
+
+
+def engines(answers: Answers) -> Line:
+    """The factor of engines."""
+    return Line(
+        "engine",
+        [engine.id for engine in answers.engines],
+        'More of them, if you like: "acidtest engines" lists which there are.',
+    )
+
+
+def durabilities(answers: Answers, levels: Sequence[str] = LEVELS) -> list[str]:
+    """Of these levels those that some engine has."""
+    return [level for level in levels if any(level in engine.levels for engine in answers.engines)]
+
+
+def shared(answers: Answers) -> tuple[str, ...]:
+    """The durability levels that all engines have, weakest first."""
+    return tuple(level for level in LEVELS if all(level in engine.levels for engine in answers.engines))
+
+
+def level(answers: Answers, name: str) -> Value:
+    """A durability level as a level of the factor.
+
+    ``none`` is PostgreSQL's synchronous_commit = off as it is used in production: what a commit does not wait for is
+    flushed a moment later.
+    """
+    if name == "none" and "postgresql" in answers.families:
+        return {"name": name, "value": name, "set": {"postgresql.fsync": True}}
+    return name
+
+
+def lacking(answers: Answers, levels: Sequence[str]) -> tuple[Table, ...]:
+    """What leaves out levels that an engine does not have."""
+    tables = []
+    for level in levels:
+        without = [engine.id for engine in answers.engines if level not in engine.levels]
+        if without:
+            names = f"{listed(tuple(without))} {'has' if len(without) == 1 else 'have'}"
+            lines = (Line("engine", without), Line("durability", level))
+            tables.append(Table("exclude", lines, f"{names} no level {level}.", repeated=True))
+    return tuple(tables)
+
+
+def measured(seconds: float) -> tuple[Line, ...]:
+    """Warm-up and length."""
+    said = "Seconds that are not counted, and seconds that are."
+    if seconds < STEADY_S:
+        said += f" Below {STEADY_S:g} s nobody can tell whether a rate was steady: the results will say so."
+    return (
+        Line("warmup_s", round(seconds * WARM_UP, 1), said),
+        Line("duration_s", seconds),
+    )
+
+
+def cache(family: str, megabytes: int, page_bytes: int, terminals: int) -> dict[str, Scalar]:
+    """A page cache of so many MiB in the words of an engine family; where each session has one, a part of it."""
+    setting = FAMILIES[family].cache
+    mine = max(1, megabytes // terminals) if setting.each_session else megabytes
+    return {setting.setting: setting.value(mine, page_bytes)}
+
+
+def caches(answers: Answers, megabytes: int, terminals: int) -> tuple[Table, ...]:
+    """The same page cache for every engine that acidtest starts."""
+    said = f"A page cache of {megabytes} MiB for each engine. acidtest engines settings ENGINE shows all keys."
+    tables: list[Table] = []
+    for family, page_bytes in {engine.family: engine.page_size for engine in answers.own}.items():
+        settings = cache(family, megabytes, page_bytes, terminals)
+        if FAMILIES[family].cache.unit_bytes is None:
+            settings = {str(FAMILIES[family].page_size): page_bytes, **settings}
+        lines = tuple(Line(key, value) for key, value in settings.items())
+        tables.append(Table(f"settings.{family}", lines, "" if tables else said))
+    return tuple(tables)
+
+
+def filesystem(answers: Answers) -> Line:
+    """The one that is made where none is there."""
+    first, *others = answers.filesystems or ("",)
+    return Line("filesystem", first, f"Or {listed(tuple(others), 'or')}." if others else "")
+
+
+def place(
+    storage: Storage, filesystem: Line | None, more: Sequence[Line] = (), *, fixed: bool = True
+) -> tuple[Table, ...]:
+    """Where databases lie. ``filesystem`` is what is made on a loop, a device or a simulated disk.
+
+    Unless the kind is ``fixed``, a factor sets it.
+    """
+    kind = storage.kind
+    lines: list[Line] = []
+    if kind != "directory" and fixed:
+        lines.append(Line("kind", kind))
+    if storage.device:
+        lines.append(Line("device", storage.device))
+    if kind == "disk":
+        timing = 'Its timing: "rotating", "sata-ssd", "nvme"; or "none", which is as fast as this machine.'
+        lines.append(Line("disk", "sata-ssd", timing))
+    if filesystem is not None and kind != "directory":
+        lines.append(filesystem)
+    if storage.paths:
+        lines.append(Line("path", storage.paths[0]))
+    elif kind in ("directory", "loop"):
+        lines.append(Line("path", "/mnt/drive-under-test", "Without a path they lie beside the results.", offered=True))
+    said = {
+        "directory": "Where the databases lie, on the file system that is there.",
+        "loop": "Each cell gets a new image file with a file system on it. Needs root.",
+        "device": "The device is formatted for each cell; if it holds anything, only with --erase. Needs root.",
+        "disk": "Each cell gets a simulated disk with a file system: docs/SIMULATED-DISK.md. Needs root and FUSE.",
+    }[kind]
+    return (Table("place", (*lines, *more), said),)
+
+
+def servers(answers: Answers) -> tuple[Table, ...]:
+    """Servers by URL; their passwords stand nowhere."""
+    tables = []
+    for server in answers.servers:
+        password = f"A server of yours. Its password stands in the environment: ACIDTEST_PASSWORD_{server.id.upper()}."
+        lines = [Line("url", server.url)]
+        if FAMILIES[server.family].server_schemas:
+            schema = "This schema is made, marked and removed again; nothing else there is touched."
+            lines.append(Line("schema", "acidtest", schema))
+        tables.append(Table(f"servers.{server.id}", tuple(lines), password))
+    return tuple(tables)
+
+
+def tpcb(scale: int, terminals: int, seconds: float) -> Table:
+    """The workload that reads and changes rows all over a table, in transactions of a few statements."""
+    return Table(
+        "workload.tpcb",
+        (
+            Line("scale", scale, f"Branches with 100,000 accounts each: about {15 * scale} MB."),
+            Line("terminals", terminals, "Clients at once."),
+            *measured(seconds),
+        ),
+        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md.",
+    )

@@ -1,0 +1,95 @@
+"""What survives a power cut?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from acidtest.plan import Plan
+from acidtest.question import parts
+from acidtest.question.answers import Answers, StorageKind, listed
+from acidtest.question.base import Question, Rung, Sketch
+from acidtest.question.parts import LEVELS
+from acidtest.question.text import Draft, Line, Table, Value
+from acidtest.words import counted
+
+LEVELS_SAID = "Losses at none and os are what these levels announce; at drive they are a finding."
+COUNT = 200  # commits, on one of which a cut falls
+DRIVES: dict[str, Value] = {
+    "honest": {"place.disk_faults": ""},
+    "lying": {"place.disk_faults": "lie-about-flush"},
+    "tearing": {"place.disk_keeps": "torn"},
+}
+
+
+class PowerCut(Question):
+    """Repetitions are cuts, on a simulated disk."""
+
+    name: ClassVar[str] = "power-cut"
+    asks: ClassVar[str] = "What survives a power cut?"
+    storages: ClassVar[tuple[StorageKind, ...]] = ("disk",)
+    no_servers: ClassVar[str] = "the power of a server of yours is not acidtest's to cut"
+    rungs: ClassVar[tuple[Rung, ...]] = tuple(Rung(cuts, 0.0) for cuts in (50, 40, 30, 20, 15, 10))
+    scarce: ClassVar[tuple[Rung, ...]] = tuple(Rung(cuts, 0.0) for cuts in (5, 3, 2, 1))
+    command: ClassVar[str] = "powercut"
+
+    def title(self, answers: Answers) -> str:
+        return f"What survives a power cut on {listed(tuple(engine.id for engine in answers.engines))}"
+
+    def shortcomings(self, plan: Plan) -> list[str]:
+        return []  # what so many cuts rule out stands beside their number
+
+    def sketches(self, answers: Answers) -> Sequence[Sketch]:
+        drives = tuple(DRIVES)
+        breadths = dict.fromkeys(
+            [(LEVELS, drives), (LEVELS, drives[:2]), (LEVELS, drives[:1]), (parts.shared(answers)[-2:], drives[:1])]
+        )
+        return [Sketch(partial(self._draft, answers, *breadth), lasting=False) for breadth in breadths]
+
+    def _draft(
+        self, answers: Answers, wanted: Sequence[str], drives: Sequence[str], repetitions: int, seconds: float
+    ) -> Draft:
+        levels = parts.durabilities(answers, wanted)
+        factors = (
+            parts.engines(answers),
+            Line("durability", [parts.level(answers, level) for level in levels], LEVELS_SAID),
+            Line(
+                "drive",
+                [{"name": drive, "set": DRIVES[drive]} for drive in drives],
+                "An honest drive keeps what it reports as flushed, a lying one does not, a tearing one half a write.",
+            ),
+        )
+        load = (
+            Line("count", COUNT, "A cut falls on one of so many commits, drawn by lot."),
+            Line("terminals", 4, "Clients at once."),
+        )
+        return Draft(
+            parts.opening(self, answers, Line("repetitions", repetitions, _cuts_said(repetitions))),
+            (
+                Table("factors", factors, "Every combination of these levels is cut."),
+                *parts.lacking(answers, levels),
+                Table("workload.numbered", load, "Transactions that can be looked for afterwards."),
+                *_place(answers),
+            ),
+        )
+
+
+def _cuts_said(cuts: int) -> str:
+    # The share that would have shown itself in one of so many cuts with 95 %: 1 - 0.05^(1/n).
+    seen = 100 * (1 - 0.05 ** (1 / cuts))
+    lose = counted(cuts, "cut loses", "cuts lose")
+    rare = f"losses in more than {seen:.0f} % of all cuts are ruled out (95 %)"
+    return f"Cuts of each combination. If {lose} nothing, {rare}."
+
+
+def _place(answers: Answers) -> tuple[Table, ...]:
+    own = Line("mount", "defaults", "Mount options: give those of the machine that you ask about.", offered=True)
+    lines = [Line("kind", "disk"), parts.filesystem(answers), own]
+    if answers.storage.paths:
+        lines += [Line("disk_medium", "file"), Line("path", answers.storage.paths[0], "Where the disk's content lies.")]
+    return (
+        Table(
+            "place", tuple(lines), "A simulated disk whose power can be cut; docs/POWER-CUTS.md. Needs root and FUSE."
+        ),
+    )

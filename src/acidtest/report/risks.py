@@ -1,0 +1,91 @@
+"""Risk beside rate: what each durability level may lose, and what power cuts found of it, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from acidtest.analysis.risks import LevelRisk
+from acidtest.analysis.survival import Survival
+from acidtest.journal.models import NOT_APPLICABLE
+
+TITLE = "What may be lost at a power cut or an OS crash"
+KILLED = "killed: when only the engine is"
+ENGINES_MAX = 4  # in one line of a terminal; of more it says that it is all, where it is
+
+
+def print_risks(risks: Sequence[LevelRisk], faults: Mapping[str, Sequence[str]], console: Console) -> None:
+    """A line for each level and the engines that may lose the same; nothing where nothing may be lost."""
+    if not risks:
+        return
+    console.print()
+    console.print(Text(TITLE, style="bold").append(f" ({KILLED})", style="not bold dim"))
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold", max_width=max(console.width // 4, 16))
+    grid.add_column(overflow="fold")
+    for position, one in enumerate(risks):
+        is_new = position == 0 or risks[position - 1].level != one.level
+        is_all = len(one.engines) > ENGINES_MAX and sum(other.level == one.level for other in risks) == 1
+        grid.add_row(one.level if is_new else "", "all" if is_all else ", ".join(one.engines), sentence(one))
+    console.print(grid)
+    for line in fault_lines(faults):
+        console.print(Text(line, style="yellow"))
+
+
+def fault_lines(faults: Mapping[str, Sequence[str]]) -> list[str]:
+    """What levels do not say of engines."""
+    return [f"{', '.join(engines)}, at every level: {fault}." for fault, engines in faults.items()]
+
+
+def sentence(one: LevelRisk) -> str:
+    """What may be lost, and what power cuts found."""
+    said = one.risk.phrase if one.risk else "not known here"
+    return f"{said}. {cuts_text(one.cuts)}" if one.cuts else said
+
+
+def cuts_text(cuts: Sequence[Survival]) -> str:
+    """``Power cuts: 3 of 3 survived``; where combinations came to different verdicts, each by its other levels."""
+    if len({one.verdict for one in cuts}) > 1 and (names := _names(cuts)):
+        return f"Power cuts: {'; '.join(f'{name} {_tally([one])}' for name, one in zip(names, cuts, strict=True))}."
+    return f"Power cuts: {_tally(cuts)}."
+
+
+def _tally(cuts: Sequence[Survival]) -> str:
+    survived, made = sum(one.survived for one in cuts), sum(one.cuts for one in cuts)
+    worst = [one.lost_commits_worst for one in cuts if one.lost]
+    known = [lost for lost in worst if lost]
+    tally = f"{survived:,} of {made:,} survived"
+    if known:
+        tally += f", at worst {max(known):,} lost"
+    return tally if not any(one.unknown for one in cuts) else f"{tally}, {sum(one.unknown for one in cuts):,} unknown"
+
+
+def _names(cuts: Sequence[Survival]) -> list[str]:
+    """By the levels in which they differ."""
+    factors = [name for name in cuts[0].levels if len({one.levels.get(name) for one in cuts}) > 1]
+    named = [[one.levels.get(name, "") for name in factors] for one in cuts]
+    return [", ".join(level for level in levels if level not in ("", NOT_APPLICABLE)) for levels in named]
+
+
+def as_json(one: LevelRisk) -> dict[str, Any]:
+    """For programs."""
+    risk = one.risk.as_json() if one.risk else None
+    return {
+        "durability": one.level,
+        "engines": list(one.engines),
+        "may": risk,
+        "power_cuts": {
+            "made": sum(cut.cuts for cut in one.cuts),
+            "survived": sum(cut.survived for cut in one.cuts),
+            "lost": sum(cut.lost for cut in one.cuts),
+            "unknown": sum(cut.unknown for cut in one.cuts),
+        }
+        if one.cuts
+        else None,
+        "text": sentence(one),
+    }

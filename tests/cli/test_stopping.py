@@ -1,0 +1,74 @@
+"""A command that is told to stop: what each signal does, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pytest
+
+from acidtest.cli import stopping
+from acidtest.cli.stopping import Stopped, heeded, leaving
+
+SIGNALS = [(signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143), (signal.SIGHUP, "SIGHUP", 129)]
+
+
+@pytest.mark.parametrize(("number", "name", "code"), SIGNALS)
+def test_a_first_signal_stops_the_command(number: signal.Signals, name: str, code: int) -> None:
+    before = {one: signal.getsignal(one) for one, _, _ in SIGNALS}
+    with pytest.raises(Stopped) as raised, heeded():
+        signal.raise_signal(number)
+    assert (raised.value.name, raised.value.exit_code) == (name, code)
+    assert {one: signal.getsignal(one) for one, _, _ in SIGNALS} == before
+
+
+def test_no_handler_of_exceptions_takes_it_for_its_own() -> None:
+    assert not issubclass(Stopped, (Exception, KeyboardInterrupt))
+
+
+def test_a_second_signal_lets_the_release_go_on_and_a_third_ends_at_once(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(os, "_exit", left.append)
+    released = False
+    with pytest.raises(Stopped), heeded():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            released = True
+            assert left == []
+            said = capfd.readouterr().err
+            assert said.count("\n") == 1
+            assert "still releasing what was made; a third signal ends at once" in said
+            signal.raise_signal(signal.SIGINT)
+    assert released
+    assert left == [130]
+    assert capfd.readouterr().err == "acidtest: ended at once; acidtest clean releases what is left\n"
+
+
+@pytest.mark.parametrize(("number", "name", "code"), SIGNALS)
+def test_a_signal_that_is_ignored_stays_ignored(number: signal.Signals, name: str, code: int) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with heeded():
+            signal.raise_signal(number)
+            assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_the_command_is_named_with_what_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/acidtest", "run", "my disk.toml", "--out", "o"])
+    with pytest.raises(Stopped), heeded(), leaving(stopping.GOES_ON):
+        signal.raise_signal(signal.SIGINT)
+    assert stopping.left() == (
+        "nothing that was measured is lost, and the same command goes on: acidtest run 'my disk.toml' --out o"
+    )
+    with heeded():
+        with leaving(stopping.GOES_ON):
+            assert stopping.goes_on()
+        assert not stopping.goes_on()
+        assert stopping.left().startswith("nothing is lost, and the same command begins anew: acidtest run ")

@@ -1,0 +1,20 @@
+"""What a command prints in a narrow terminal can still be typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from acidtest.engine import catalogue
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 160])
+def test_every_engine_can_be_typed_as_it_is_listed(
+    width: int, acidtest: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    listed, _, left_out = acidtest("engines").partition("A wider terminal also shows")
+    head, *lines = listed.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(catalogue.known())
+    assert ("from" in left_out) == ("from" not in head.split())

@@ -1,0 +1,58 @@
+"""What a cut may not accuse an engine of, and a loss whose state cannot be kept."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+import factory
+from acidtest.errors import CellFailed
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.trial import Trial, _unkept
+from acidtest.report.survival_table import reasons_of
+
+GONE = "the engine was removed or changed while the run went on: firebird-5.0 is not installed: install it"
+LOST = {
+    "it does not start": {"start_error": "libfbclient.so.2: cannot open shared object file"},
+    "it does not give its data back": {"read_error": "opening the database: no such library"},
+    "nothing is known": {"inspection_error": "the survey ended before its time"},
+}
+
+
+def trial(gone: str | None) -> Trial:
+    made = Trial.__new__(Trial)
+    made._engine = Mock(gone=Mock(return_value=gone))
+    return made
+
+
+@pytest.mark.parametrize("shown", LOST)
+def test_an_engine_that_is_gone_is_not_accused_of_a_loss(shown: str) -> None:
+    with pytest.raises(CellFailed, match="removed or changed while the run went on"):
+        trial(GONE).judged(CutEvidence(**LOST[shown]))
+    assert trial(None).judged(CutEvidence(**LOST[shown])).verdict != "survived"
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/out/acidtest-states"), "/out/acidtest-states: No space left on device"),
+        (CellFailed("the disk refused: read-only"), "the disk refused: read-only"),
+    ],
+)  # fmt: skip
+def test_a_loss_whose_state_cannot_be_kept_is_a_loss_and_says_why(
+    error: Exception, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.announcement_of", Mock(return_value=None))
+    monkeypatch.setattr("acidtest.powercut.trial.is_unannounced", Mock(return_value=True))
+    evidence = CutEvidence(acknowledged=[])
+    judgement: Any = Mock(verdict="lost", reasons=["a commit is missing"])
+    cell: Any = None
+    assert trial(None)._kept(cell, evidence, judgement, Mock(side_effect=error)) is None
+    (warning,) = _unkept(evidence.unkept)
+    assert warning.text == f"What was lost could not be kept in a state file: {why}; the seed makes the cut again."
+    recording = factory.recording(cut=factory.cut("lost", lost=1), warnings=[warning])
+    assert reasons_of(recording)[1] == warning.text
+    assert _unkept("") == []

@@ -1,0 +1,39 @@
+"""Answers for the tests of questions: engines as the catalogue has them, storages, and how a text is assessed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acidtest import conductor, experiment
+from acidtest.cli.answering import chosen
+from acidtest.question import Answers, Assessed, Chosen, Storage
+
+ONE_OF_FAMILY = {
+    "sqlite": "sqlite", "firebird": "firebird-5.0", "postgresql": "postgresql-17", "mysql": "mariadb-10.11",
+}  # fmt: skip
+SERVER = "postgresql://me@db.example/test"
+STORAGES = {
+    "directory": Storage("directory"),
+    "a path": Storage("directory", ("/mnt/data",)),
+    "two paths": Storage("directory", ("/mnt/data", '/mnt/"odd\\ name\x7f"')),
+    "loop": Storage("loop"),
+    "loop at a path": Storage("loop", ("/mnt/data",)),
+    "disk": Storage("disk"),
+    "device": Storage("device", device="/dev/sdx"),
+}
+FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
+
+
+def engines(*words: str) -> tuple[Chosen, ...]:
+    return chosen([ONE_OF_FAMILY.get(word, word) for word in words])
+
+
+def answers(*words: str, storage: str = "directory", seconds: float = 600, **more: Any) -> Answers:
+    """For these engines, by id, by family or by URL."""
+    given = {"time": f"{seconds:g}s", "file": "my.toml", "name": "my", "filesystems": FILESYSTEMS}
+    return Answers(engines(*words), STORAGES[storage], seconds, **(given | more))
+
+
+def assess(text: str) -> Assessed:
+    planned = conductor.plan_of(experiment.parse(text, "my.toml"))
+    return Assessed(planned, conductor.assumed_seconds(planned))

@@ -1,0 +1,85 @@
+"""Tables in a terminal of any width: figures and names that are typed are never cut, and every column has a heading."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import factory
+from acidtest.report import fitted
+from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.growth_terminal import print_growth
+from acidtest.report.results import results
+from acidtest.report.side_by_side import side_by_side
+from acidtest.report.terminal import print_results
+
+NAMES = ["sqlite", "firebird-3.0-server", "postgresql-17"]
+
+
+def console(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, highlight=False)
+
+
+def printed(on: Console) -> str:
+    return on.file.getvalue()  # type: ignore[attr-defined]
+
+
+@given(st.integers(10, 120), st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
+def test_no_name_and_no_figure_is_cut_at_any_width(width: int, names: list[str]) -> None:
+    rows = [(name, f"{10**n:,}", "many words that may stand on several lines") for n, name in enumerate(names, start=3)]
+    columns = [
+        Column("engine", lambda row: row[0], right=False, typed=True),
+        Column("words", lambda row: row[2], right=False),
+        Column("commits/s", lambda row: row[1]),
+        Column("left out", lambda row: row[2], right=False, drop=1),
+    ]
+    on = console(width)
+    print_fitted(columns, rows, on)
+    text = printed(on)
+    assert "…" not in text
+    for name, figure, _ in rows:
+        assert any(name in line.split() for line in text.splitlines())
+        assert any(figure in line.split() for line in text.splitlines())
+    assert ("A wider terminal also shows left out" in " ".join(text.split())) == (
+        " left out" not in text.splitlines()[0]
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_two_runs_side_by_side_lose_no_level_and_no_figure(width: int) -> None:
+    held = factory.study(engines=["sqlite", "firebird-3.0-server"], workloads=["tpcb"])
+    on = console(width)
+    side_by_side(held, held).show(on)
+    text = printed(on)
+    assert "…" not in text
+    together = text.replace(" ", "").replace("\n", "")
+    assert "drive" in together
+    assert text.count(" 100 ") == 5
+
+
+def test_every_column_has_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[str] = []
+    grid = fitted._grid
+
+    def watched(rows, columns):
+        heads.extend(column.head for column in columns)
+        return grid(rows, columns)
+
+    monkeypatch.setattr(fitted, "_grid", watched)
+    (table,) = results(factory.growing(repetitions=2)).tables
+    run, cuts = factory.priced()
+    for found in (
+        results(factory.study()), results(factory.tpcc()), results(factory.limited()), results(run, cuts=cuts),
+        results(factory.file_systems(2, {"place.filesystem": "raw"})), results(factory.growing(repetitions=2)),
+        results(factory.journal([factory.recording()])),
+    ):  # fmt: skip
+        print_results(found, console(160))
+    assert table.growth is not None
+    print_growth(table.growth, console(160))
+    assert len(set(heads)) > 40
+    assert "" not in heads
+    assert "verdict" in heads

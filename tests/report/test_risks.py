@@ -1,0 +1,145 @@
+"""Risk beside rate, and what was not checked: in the terminal at every width, on the pages, and for programs."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from acidtest.analysis.risks import LevelRisk
+from acidtest.analysis.survival import survivals
+from acidtest.journal.models import Recording, Verdict
+from acidtest.report.page import write_page
+from acidtest.report.results import results
+from acidtest.report.risks import cuts_text, fault_lines, print_risks, sentence
+from acidtest.report.survival_page import write_survival_page
+from acidtest.report.survival_table import as_json, print_survival
+from acidtest.report.terminal import print_results
+from acidtest.risk import NO_RISK, Risk
+from factory import cut, cut_off, priced, recording, study
+
+WIDTHS = [80, 140]
+
+
+def printed(show: object, *given: object, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    show(*given, console)  # type: ignore[operator]
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def was_cut(drive: str, *verdicts: Verdict, lost: int = 0) -> list[Recording]:
+    levels = {"workload": "numbered", "engine": "sqlite", "durability": "drive", "drive": drive}
+    return [recording(levels, n, cut=cut(verdict, lost=lost)) for n, verdict in enumerate(verdicts, start=1)]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_risk_of_each_level_stands_beneath_the_rates(width: int) -> None:
+    text = printed(print_results, results(study()), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    lines = text[text.index("What may be lost at a power cut or an OS crash (killed: when only the engine is)") :]
+    assert text.index("What may be lost") > text.index("p99 ms")
+    said = words(lines.partition("Base (= 100)")[0])
+    assert "none sqlite commits, and the database may break; killed: nothing" in said
+    assert "the commits since the last checkpoint, no damage; killed: nothing" in said
+    assert "firebird-4.0, firebird-5.0, at every level: a known fault can hide committed rows after a crash" in said
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_figure_gives_way_to_the_risk(width: int) -> None:
+    """The lines of the tables are the same with and without it."""
+    found = results(study())
+    with_it, without = (
+        printed(print_results, one, width=width) for one in (found, replace(found, risks=(), unchecked=(), faults={}))
+    )
+    assert set(without.splitlines()) - set(with_it.splitlines()) == set()
+
+
+def test_power_cuts_stand_with_their_level() -> None:
+    run, cuts = priced()
+    text = words(printed(print_results, results(run, cuts=cuts), width=80))
+    assert "drive sqlite nothing, if the drive keeps what it reports as flushed. Power cuts: 3 of 3 survived." in text
+
+
+@pytest.mark.parametrize(
+    ("cuts", "said"),
+    [
+        (was_cut("honest", "survived", "survived"), "Power cuts: 2 of 2 survived."),
+        (was_cut("honest", "survived", "lost", lost=1_234), "Power cuts: 1 of 2 survived, at worst 1,234 lost."),
+        (was_cut("honest", "survived", "unknown"), "Power cuts: 1 of 2 survived, 1 unknown."),
+        ([*was_cut("honest", "survived"), *was_cut("lying", "lost", lost=7)],
+         "Power cuts: honest 1 of 1 survived; lying 0 of 1 survived, at worst 7 lost."),
+        ([*was_cut("honest", "survived"), *was_cut("tearing", "survived")], "Power cuts: 2 of 2 survived."),
+    ],
+)  # fmt: skip
+def test_what_power_cuts_found_in_a_few_words(cuts: list[Recording], said: str) -> None:
+    assert cuts_text(survivals(cuts)) == said
+
+
+def test_many_engines_that_may_lose_the_same_are_all() -> None:
+    engines = tuple(f"postgresql-{n}" for n in range(12, 19))
+    risks = [LevelRisk("os", ("sqlite",), Risk("some"), ()), LevelRisk("os", engines, Risk("more"), ()),
+             LevelRisk("drive", ("sqlite", *engines), NO_RISK, ())]  # fmt: skip
+    text = printed(lambda console: print_risks(risks, {}, console), width=140)
+    assert "drive  all" in text
+    assert "postgresql-18" in text  # at os it is not all
+    assert printed(lambda console: print_risks([], {"x": ("a",)}, console), width=80) == ""
+
+
+def test_what_is_not_known_is_said_to_be() -> None:
+    assert sentence(LevelRisk("os", ("mine",), None, ())) == "not known here"
+    assert fault_lines({"it forgets": ("a", "b")}) == ["a, b, at every level: it forgets."]
+
+
+def test_programs_get_the_risk_its_cuts_and_what_was_not_checked() -> None:
+    run, cuts = priced()
+    told = json.loads(json.dumps(results(run, cuts=cuts).as_json()))
+    weak, strong = told["risks"]
+    assert (weak["durability"], weak["engines"], weak["power_cuts"]) == ("none", ["sqlite"], None)
+    assert weak["may"] == {
+        "lost": "commits",
+        "lost_when_killed": None,
+        "may_break": True,
+        "may_break_when_killed": False,
+    }
+    assert strong["power_cuts"] == {"made": 3, "survived": 3, "lost": 0, "unknown": 0}
+    assert strong["may"]["lost"] is None
+    assert {"what": "clients in each other's way", "why": "there was one terminal"} in told["not_checked"]
+    assert [fault["engines"] for fault in results(study()).as_json()["known_faults"]] == [
+        ["firebird-4.0", "firebird-5.0"]
+    ]
+    assert as_json(cuts)["not_checked"][0]["what"] == "other moments"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_was_not_checked_stands_beneath_a_run_and_beneath_power_cuts(width: int) -> None:
+    run = printed(print_results, results(study()), width=width)
+    cuts = printed(print_survival, cut_off(), width=width)
+    for text in (run, cuts):
+        (paragraph,) = [one for one in text.split("\n\n") if "Not checked: " in one]
+        assert max(map(len, paragraph.splitlines())) <= width
+    assert "Not checked: whether commits survive a power cut (none was made here); " in words(run)
+    assert "Not checked: other moments (after 3 cuts without a loss up to 63 %" in words(cuts)
+
+
+def test_the_pages_have_both(tmp_path: Path) -> None:
+    run, cuts = priced()
+    write_page(results(run, cuts=cuts), tmp_path / "run.html")
+    page = words((tmp_path / "run.html").read_text(encoding="utf-8").partition("</main>")[0])
+    assert (
+        '<th scope="row">none</th><td><span>sqlite</span> </td><td>commits, and the database may break; killed: nothing</td>'
+        in page
+    )
+    assert "Power cuts: 3 of 3 survived." in page
+    assert "What was not checked" in page
+    assert "<li>clients in each other&#39;s way (there was one terminal)</li>" in page
+    assert "Not checked: other moments (after 3 cuts" in page
+    write_survival_page(cut_off(), tmp_path / "cuts.html")
+    assert "Not checked: other moments (after 3 cuts" in words((tmp_path / "cuts.html").read_text(encoding="utf-8"))
