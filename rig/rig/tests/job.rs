@@ -533,11 +533,14 @@ fn conflicts_do_not_make_a_run_by_count_shorter() {
         let plan = with(run(4, count(100)), [("retries", json!(retries))]);
         let mut job = place.job(commits(), vec![plan, check()]);
         job["target"]["busy_timeout_ms"] = json!(0);
-        // Another writer keeps every terminal out until the run is known to be under way.
+        // Another writer keeps every terminal out until the run has gone on for a while: its first news may come before
+        // a terminal's first attempt.
         let blocker = place.open();
         blocker.execute_batch("begin immediate").unwrap();
         let mut conversation = Conversation::start(&job);
-        conversation.await_event(|event| is_progress(event, PhaseName::Run));
+        conversation.await_event(
+            |event| matches!(event, Event::Progress { phase: PhaseName::Run, elapsed_s, .. } if *elapsed_s >= 2.0),
+        );
         blocker.execute_batch("rollback").unwrap();
         let ended = conversation.end();
         assert_eq!(ended.code, Some(0));

@@ -41,6 +41,8 @@ from acidtest.place.facts import unseen
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell
 
+DEATH_S = 1.0
+
 
 def recorded(cell: Cell, context: RunContext, work: Callable[[CellOutcome], None]) -> Recording:
     """Do ``work`` and return the recording of its outcome, as far as it came.
@@ -121,6 +123,7 @@ def measure(
                 if not isinstance(place, GuestPlace):
                     device = CellDevice(instance.database_files()[0], timed=cell.workload.count is None)
                 instance.start(memory.launched)
+                worked = False
                 try:
                     if memory.stays_untouched and after_load and after_load.checked:
                         outcome.checks_before, outcome.checked_for = after_load.checked, after_load.workload
@@ -140,8 +143,10 @@ def measure(
                         )
                     if outcome.calls and (log := place.disk_log()):
                         outcome.calls = watching.with_disk(outcome.calls, log)
+                    worked = True
                 finally:
-                    outcome.died = instance.died()
+                    # The kernel closes a dying server's sessions, which ends the work, before its end can be seen.
+                    outcome.died = instance.died(0.0 if worked else DEATH_S)
                 if then and not outcome.died:
                     then(instance, launcher)
             finally:

@@ -288,8 +288,9 @@ class Instance(ABC):
     def start(self, launcher: Launcher) -> None:  # noqa: B027 - an embedded engine has nothing to start
         """Start the server and wait until it answers. Raises CellFailed with the last lines of its log."""
 
-    def died(self) -> str | None:
-        """How the server ended although nobody asked it to, with the last lines of its log; None while it runs.
+    def died(self, within_s: float = 0.0) -> str | None:
+        """How the server ended although nobody asked it to, with the last lines of its log; None if it still runs
+        after ``within_s`` seconds.
 
         Always None of an embedded engine: it dies with the rig.
         """

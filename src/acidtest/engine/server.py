@@ -83,9 +83,14 @@ class Server:
         """Process id while it runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
-    def died(self) -> str | None:
-        """How it ended although nobody asked it to, with its last words; None while it runs or after stop."""
-        if self._process is None or self._process.poll() is None:
+    def died(self, within_s: float = 0.0) -> str | None:
+        """How it ended although nobody asked it to, with its last words; None if it still runs after ``within_s``
+        seconds, or after stop."""
+        if self._process is None:
+            return None
+        try:
+            self._process.wait(timeout=within_s)
+        except subprocess.TimeoutExpired:
             return None
         return f"it {self._ending()}; its log ends: {self.last_lines()}"
 
@@ -219,8 +224,8 @@ class ServedInstance(Instance):
     _sockets: SocketDirectory | None = None
     _launcher: Launcher | None = None  # since the start
 
-    def died(self) -> str | None:
-        return self._server.died()
+    def died(self, within_s: float = 0.0) -> str | None:
+        return self._server.died(within_s)
 
     def lose_power(self) -> None:
         self._server.kill()

@@ -97,6 +97,7 @@ class PostgresInstance(ServedInstance):
         self._sockets = SocketDirectory(self.directory, ".s.PGSQL.65535")
         self._port = SOCKET_PORT
         self._shared: set[Path] = set()
+        self._memory: str | None = None  # System V shared memory, by its number
 
     def create(self) -> None:
         empty_directory(self._id, self._data)
@@ -171,7 +172,7 @@ class PostgresInstance(ServedInstance):
         else:
             self._port = int(str(port or SOCKET_PORT))
             self._sockets.make(launcher)
-        self._wait_for_orphans()
+        self._wait_for_orphans(_memory_of(self._pid_file()))
         sockets = str(self._sockets.path).replace('"', '""')
         options = {
             "port": self._port,
@@ -182,6 +183,7 @@ class PostgresInstance(ServedInstance):
         command += [f"--{name}={value}" for name, value in options.items()]
         self._server.start(launcher, as_ordinary_user(command), environment=_environment(), ready=self._answers)
         self._shared = _shared_memory(self._server.pid)
+        self._memory = _memory_of(self._pid_file())
 
     def _answers(self) -> bool:
         """Whether the server says in its ``postmaster.pid`` that it takes connections; pg_ctl(1) waits for the same."""
@@ -194,17 +196,15 @@ class PostgresInstance(ServedInstance):
         except FileNotFoundError:
             return []
 
-    def _wait_for_orphans(self) -> None:
+    def _wait_for_orphans(self, memory: str | None) -> None:
         """Wait until the processes of a server that was killed are gone: while they live, none can be started anew.
 
-        They are attached to the shared memory that it named in ``postmaster.pid``; see proc_sysvipc(5).
+        They are attached to the ``memory`` that it named in ``postmaster.pid``; see proc_sysvipc(5).
         """
-        lines = self._pid_file()
-        memory = lines[6].split()[-1:] if len(lines) > 6 else []
         end = time.monotonic() + ORPHANS_S
         while memory and time.monotonic() < end:
             rows = (row.split() for row in kernel_text(Path("/proc/sysvipc/shm")).splitlines()[1:])
-            if not any(row[1:2] == memory and row[6] != "0" for row in rows):
+            if not any(row[1] == memory and row[6] != "0" for row in rows):
                 return
             time.sleep(0.02)
 
@@ -339,8 +339,16 @@ class PostgresInstance(ServedInstance):
                 )  # "immediate": nothing is written any more, shared memory is given back
         finally:
             super().release()
-            for segment in self._shared:  # of a server that was killed
+            # Of a server that was killed. The next directory may get the inode of this one, and PostgreSQL would take
+            # what still runs here for its own.
+            self._wait_for_orphans(self._memory)
+            for segment in self._shared:
                 segment.unlink(missing_ok=True)
+
+
+def _memory_of(pid_file: Sequence[str]) -> str | None:
+    """The number of the System V shared memory that a ``postmaster.pid`` names."""
+    return pid_file[6].split()[-1] if len(pid_file) > 6 and pid_file[6].split() else None
 
 
 def _shared_memory(pid: int | None) -> set[Path]:
