@@ -46,20 +46,29 @@ class Setting:
     value: str
     where: Where
     written: str = ""  # the name as it stands there
+    section: str = ""  # that it stands in: the database of a databases.conf, the group of a my.cnf
 
     def says(self) -> Evidence:
         return self.where.says(f"{self.written or self.name} = {self.value}")
 
 
+# Where settings are written, the later before the earlier: what a server said of itself beats whatever it was given.
+Source = Literal["file", "environment", "command line", "statement", "dump"]
+SOURCES: tuple[Source, ...] = ("file", "environment", "command line", "statement", "dump")
+
+
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration file. ``settings`` holds what is set; a line that is a comment sets nothing."""
+    """What sets an engine's settings in one place. ``settings`` holds what is set; a line that is a comment sets
+    nothing."""
 
     where: Where
     engine: EngineName
     kind: str  # "firebird.conf", "databases.conf", "my.cnf", "postgresql.conf"
     settings: tuple[Setting, ...]
     comments: tuple[Setting, ...] = ()  # those that stand in a comment, as a file's author leaves a default
+    source: Source = "file"
+    side: str = ""  # what it is one of within a file that describes several, as a service of a compose file
 
     def get(self, name: str) -> Setting | None:
         """The last one of that name, which is the one that holds."""
@@ -222,10 +231,28 @@ class Published:
     retries: int | None = None
     ceiling_ms: float | None = None  # the longest that the tool's histogram tells from longer ones
     warehouses: int | None = None  # of TPC-C's schema
+    # What was run, as far as the tool says it.
+    script: str = ""  # its name for the workload: "TPC-B (sort of)", "oltp_read_write", "workloada"
+    scale: float | None = None  # the tool's own measure of the data: warehouses, pgbench's scale
+    query_mode: str = ""  # "simple", "extended", "prepared"
+    isolation: str = ""
+    reconnects: bool | None = None  # whether each transaction has a connection of its own
+    repetition: int | None = None
+    written: str = ""  # the rate and its unit as they stand there: "71,440 tpm"
+    parameters: dict[str, str] = field(default_factory=dict)  # other options, as they are written
     # Of ours: those that are on the drive before the next of the same terminal begins; None: not claimed, or not known.
     durable_rate: float | None = None
     turns: Statement | None = None  # of ours: how often the drive turns, of kind "turns"; None: not known
     in_turn: tuple[float, ...] = ()  # of ours: rates of repetitions on one database that followed each other
+
+
+@dataclass(frozen=True)
+class InForce:
+    """One setting as it holds on a side."""
+
+    setting: Setting
+    source: Source
+    overridden: tuple[Setting, ...] = ()  # what it was set to elsewhere, in vain; the strongest first
 
 
 @dataclass(frozen=True)
@@ -245,6 +272,13 @@ class Side:
     def settings(self, name: str) -> Iterator[Setting]:
         """What each of its configurations sets under that name."""
         return (setting for one in self.configurations if (setting := one.get(name.lower())))
+
+    def in_force(self, name: str) -> InForce | None:
+        """What holds of what is set for the whole server; None where nobody sets it."""
+        server = [one for one in self.configurations if one.kind != "databases.conf"]
+        ranked = sorted(server, key=lambda one: SOURCES.index(one.source))  # stable: of one rank the last holds
+        asked = [(setting, one.source) for one in reversed(ranked) if (setting := one.get(name.lower()))]
+        return InForce(*asked[0], tuple(setting for setting, _ in asked[1:])) if asked else None
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,8 @@ def held(side: Side, name: str) -> tuple[str | None, Evidence]:
     """
     known = settings.of(side.engine).known.get(name)
     spelled = known.name if known else name
-    asked = [setting for one in main(side) if (setting := one.get(name))]
-    if asked:
-        return asked[-1].value, asked[-1].says()
+    if asked := side.in_force(name):
+        return asked.setting.value, asked.setting.says()
     default = known.default(side.version) if known else None
     text = f"{spelled} is not set" + (f": {default} by default" if default is not None else "")
     all_ = main(side)
