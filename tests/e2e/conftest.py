@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forked import Forked, can_fork
 from support import ACIDTEST
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -20,14 +21,23 @@ def engines(engines_installed: None) -> None:
     """Every test here may run any engine."""
 
 
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forked]:
+    forked = Forked()
+    yield forked
+    forked.close()
+
+
 @pytest.fixture
-def acidtest() -> Run:
-    def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "COLUMNS": "120", **more.pop("environment", {})}
+def acidtest(forked: Forked) -> Run:
+    def run(*arguments: object, timeout: float = 800, **more: Any) -> subprocess.CompletedProcess[str]:
+        asked = more.pop("environment", {})
+        environment, words = {**os.environ, "COLUMNS": "120", **asked}, [str(argument) for argument in arguments]
+        if can_fork(asked, more):
+            return forked.run(ACIDTEST, words, environment, timeout)
         return subprocess.run(
-            [ACIDTEST, *map(str, arguments)],
-            env=environment, capture_output=True, text=True, check=False, **{"timeout": 800, **more},
-        )  # fmt: skip
+            [ACIDTEST, *words], env=environment, capture_output=True, text=True, check=False, timeout=timeout, **more
+        )
 
     return run
 

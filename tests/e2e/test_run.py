@@ -87,9 +87,12 @@ def test_open_loop_counts_every_arrival(acidtest, tmp_path: Path, arrivals: str)
         f'[workload.commits]\nduration_s = 2\nrate_per_s = 200\narrivals = "{arrivals}"\n'
     )
     ran = acidtest("run", file, "--out", tmp_path / "out", "--json")
-    assert ran.returncode == 0, ran.stderr
-    json.loads(ran.stdout)
+    # On a busy machine some may still be waiting at the end, which is a finding that is severe.
+    severe = {one["rule"] for one in json.loads(ran.stdout)["findings"] if one["severity"] == "invalid"}
+    assert severe <= {"unfinished-arrivals"}
+    assert ran.returncode == len(severe), ran.stderr
     (recording,) = journal_lines(tmp_path / "out")
+    assert recording["status"] == "done", recording["reason"]
     arrived = recording["result"]["arrivals"]
     committed = recording["result"]["counts"]["committed"]
     assert arrived["scheduled"] > 300
