@@ -69,6 +69,8 @@ class Configuration:
     comments: tuple[Setting, ...] = ()  # those that stand in a comment, as a file's author leaves a default
     source: Source = "file"
     side: str = ""  # what it is one of within a file that describes several, as a service of a compose file
+    version: str = ""  # of the engine, where the place says it, as an image's tag or a dump does
+    prose: bool = False  # whether a text tells of it, as a table in a README does
 
     def get(self, name: str) -> Setting | None:
         """The last one of that name, which is the one that holds."""
@@ -155,8 +157,9 @@ class Mount:
 
     where: Where
     point: str
-    filesystem: str
+    filesystem: str  # "tmpfs" of memory; "bind" and "volume" of a container, whose file system is not known
     options: frozenset[str]
+    side: str = ""  # whose it is within a file that describes several; as of Configuration
 
 
 @dataclass(frozen=True)
