@@ -58,19 +58,50 @@ SOURCES: tuple[Source, ...] = ("file", "environment", "command line", "statement
 
 
 @dataclass(frozen=True)
+class Include:
+    """A line by which a configuration makes its engine read another file, or all files of a folder."""
+
+    where: Where
+    path: str  # as it is written; of Firebird with "*" in it
+    folder: bool = False
+    optional: bool = False  # it is passed over where there is none
+    at: int = 0  # how many settings stand before it
+
+    def says(self) -> Evidence:
+        return self.where.says(f"reads {self.path}, which is not in the kit")
+
+
+DUMP_WHOLE = 50  # settings; a dump of fewer is of those that somebody asked for
+PARTS = ("databases.conf", "postgresql.auto.conf")  # kinds of files that stand beside a main one
+
+
+@dataclass(frozen=True)
 class Configuration:
-    """What sets an engine's settings in one place. ``settings`` holds what is set; a line that is a comment sets
-    nothing."""
+    """What sets an engine's settings in one place. ``settings`` holds what is set, in the order in which it is read,
+    files that it includes among them; a line that is a comment sets nothing."""
 
     where: Where
     engine: EngineName
-    kind: str  # "firebird.conf", "databases.conf", "my.cnf", "postgresql.conf"
+    kind: str  # "firebird.conf", "databases.conf", "my.cnf", "postgresql.conf", "postgresql.auto.conf"
     settings: tuple[Setting, ...]
     comments: tuple[Setting, ...] = ()  # those that stand in a comment, as a file's author leaves a default
     source: Source = "file"
     side: str = ""  # what it is one of within a file that describes several, as a service of a compose file
     version: str = ""  # of the engine, where the place says it, as an image's tag or a dump does
     prose: bool = False  # whether a text tells of it, as a table in a README does
+    reads: tuple[str, ...] = ()  # names below the kit of files that it gives to the server: a mounted my.cnf
+    includes: tuple[Include, ...] = ()  # those that are not in the kit, once all files are read
+    whole: bool | None = None  # whether all that it does not set is at its default; None: as its source is
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether what it does not set is at its default."""
+        if self.includes or self.prose:
+            return False
+        if self.whole is not None:
+            return self.whole
+        main = self.source == "file" and self.kind not in PARTS
+        return main or (self.source == "dump" and len(self.settings) >= DUMP_WHOLE)
 
     def get(self, name: str) -> Setting | None:
         """The last one of that name, which is the one that holds."""

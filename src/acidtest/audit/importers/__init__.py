@@ -5,25 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from acidtest.audit.bench import (
-    Account,
-    Bench,
-    Binary,
-    Claim,
-    Configuration,
-    Database,
-    LogEntry,
-    Mount,
-    Published,
-    Routine,
-    Side,
-    Statement,
-)
+from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
 from acidtest.audit.finding import Evidence
 from acidtest.audit.importers import engines
 from acidtest.audit.importers.file import Broken, File, Importer, Part
@@ -64,7 +50,7 @@ def read(root: Path) -> Bench:
                 unread.append(file.name)
             parts += [(file.name, part) for part in of_file]
     return Bench(
-        sides=_sides(parts),
+        sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
         routines=[part for _, part in parts if isinstance(part, Routine)],
         texts=[part for _, part in parts if isinstance(part, Statement)],
@@ -112,32 +98,3 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
         else:
             kind = importer.kind
     return kind or other, parts
-
-
-def _sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
-    """What lies below an engine's folder is one side; a database or a log elsewhere goes to the only one that can have
-    made it, and what is said of the machine to all."""
-    homes = engines.homes(name for name, part in parts if isinstance(part, Binary | Configuration))
-    held: dict[str, list[Part]] = defaultdict(list)
-    loose: list[Part] = []
-    for name, part in parts:
-        if isinstance(part, Published | Routine | Claim | Statement):
-            continue
-        home = next((str(above) for above in PurePosixPath(name).parents if str(above) in homes), None)
-        if home is None:
-            loose.append(part)
-        else:
-            held[home].append(part)
-    machine = [part for part in loose if isinstance(part, Mount | Account)]
-    strays: dict[str, list[Part]] = {}
-    for part in loose:
-        if isinstance(part, Database | LogEntry):
-            fitting = [home for home in sorted(held) if engines.made(engines.side(home, held[home]), part)]
-            if len(fitting) == 1:
-                held[fitting[0]].append(part)
-            else:
-                strays.setdefault(part.where.file, []).append(part)
-    return [
-        *(engines.side(home, [*held[home], *machine]) for home in sorted(held)),
-        *(engines.side("", [*of, *machine]) for of in strays.values()),
-    ]

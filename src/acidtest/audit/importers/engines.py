@@ -1,12 +1,40 @@
-"""Which files of a kit belong to one engine."""
+"""Which parts of a kit belong to one side.
+
+A side begins with the folder of an engine (a program or a configuration file in it), or with the name that a file gives
+to one of several (``Configuration.side``, as the services of a compose file). Several engines in one folder, or several
+whole configurations of one, are several sides. What has no folder of its own then joins them:
+
+- a named part the folder of its name or of the files that it ``reads``, or the only side of its engine;
+- a command line, environment, statement or dump the side that its file lies in, or whose name its file's name holds;
+  else every side of its engine, for nothing tells them apart by it. Dumps of several versions are several sides;
+- a database or a log the only side that can have made it;
+- facts of the machine every side, unless they lie in the folder of one.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from acidtest.audit.bench import Account, Binary, Configuration, Database, LogEntry, Mount, Side
+from acidtest.audit import settings
+from acidtest.audit.bench import (
+    PARTS,
+    Account,
+    Binary,
+    Claim,
+    Configuration,
+    Database,
+    EngineName,
+    LogEntry,
+    Mount,
+    Published,
+    Routine,
+    Side,
+    Statement,
+)
 from acidtest.audit.importers.file import Part
 
 # Folders of an installation that are never its root.
@@ -24,10 +52,56 @@ ODS_SERIES = {
     (13, 0): "4.0",
     (13, 1): "5.0",
 }
+# A configuration that lies beside the one in force, and is none.
+KEPT = re.compile(r".*(\.(bak|backup|orig|old|sample|example|dist|template|tmpl|rpmnew|rpmsave|dpkg-\w+)|~)")
+FORKS = frozenset(("mysql", "mariadb"))  # one reads the other's files: only a program, a log or a name tells which
+VERSION_OF = {"postgresql": ("server_version",), "mysql": ("version",), "mariadb": ("version",)}
+NAME_MIN = 3  # characters of a side's name that are looked for in the names of files
+
+Owned = Binary | Configuration | Database | LogEntry
+
+
+@dataclass
+class _Group:
+    """What is known to belong together so far."""
+
+    name: str
+    engine: EngineName | None
+    home: str  # "" of none
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def files(self) -> set[str]:
+        return {part.where.file for part in self.parts}
+
+    def side(self) -> Side:
+        binaries = tuple(part for part in self.parts if isinstance(part, Binary))
+        configurations = tuple(part for part in self.parts if isinstance(part, Configuration))
+        versions = Counter(binary.version for binary in binaries if binary.version)
+        told = [version for one in configurations if (version := version_of(one))]
+        return Side(
+            name=self.name,
+            engine=self.engine,
+            version=versions.most_common(1)[0][0] if versions else max(told, key=len, default=""),
+            binaries=binaries,
+            configurations=configurations,
+            databases=tuple(part for part in self.parts if isinstance(part, Database)),
+            log=tuple(part for part in self.parts if isinstance(part, LogEntry)),
+            mounts=tuple(part for part in self.parts if isinstance(part, Mount)),
+            accounts=tuple(part for part in self.parts if isinstance(part, Account)),
+        )
+
+
+def version_of(one: Configuration) -> str:
+    """The engine's version as a configuration says it; a dump has it among its settings."""
+    if one.version or one.source != "dump":
+        return one.version
+    said = next((setting for name in VERSION_OF.get(one.engine, ()) if (setting := one.get(name))), None)
+    return (re.match(r"[\d.]*", said.value) or [""])[0].strip(".") if said else ""
 
 
 def homes(names: Iterable[str]) -> set[str]:
-    """The folders that hold one engine each, given the names of all programs and configurations."""
+    """The folders that hold an engine, given the names of all programs and configurations."""
     folders = set()
     for name in names:
         home = PurePosixPath(name).parent
@@ -39,30 +113,248 @@ def homes(names: Iterable[str]) -> set[str]:
     return {str(home) for home in whole if str(home) != "." or len(whole) == 1}
 
 
-def side(home: str, parts: Sequence[Part]) -> Side:
-    """What lies in one folder, as one side."""
-    binaries = tuple(part for part in parts if isinstance(part, Binary))
-    configurations = tuple(part for part in parts if isinstance(part, Configuration))
-    databases = tuple(part for part in parts if isinstance(part, Database))
-    log = tuple(part for part in parts if isinstance(part, LogEntry))
-    engines = Counter(part.engine for part in parts if isinstance(part, Binary | Configuration | Database | LogEntry))
-    versions = Counter(binary.version for binary in binaries if binary.version)
-    name = home if home not in ("", ".") else parts[0].where.file
-    return Side(
-        name=name,
-        engine=engines.most_common(1)[0][0] if engines else None,
-        version=versions.most_common(1)[0][0] if versions else "",
-        binaries=binaries,
-        configurations=configurations,
-        databases=databases,
-        log=log,
-        mounts=tuple(part for part in parts if isinstance(part, Mount)),
-        accounts=tuple(part for part in parts if isinstance(part, Account)),
-    )
+def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
+    """The sides of a kit, in order of their names, given each part with the file that it was read from."""
+    mine = [(name, part) for name, part in parts if not isinstance(part, Published | Routine | Claim | Statement)]
+    anchored = [name for name, part in mine if isinstance(part, Binary) or _is_file(part)]
+    roots = homes(anchored)
+    held: dict[str, list[Part]] = defaultdict(list)
+    loose: list[Part] = []
+    common: list[Part] = []  # beside the folders of engines
+    named: list[Configuration] = []
+    mounts: list[Mount] = []  # of named ones
+    passing: list[Configuration] = []
+    for name, part in mine:
+        home = next((str(above) for above in PurePosixPath(name).parents if str(above) in roots), None)
+        if isinstance(part, Configuration) and part.side:
+            named.append(part)
+        elif isinstance(part, Configuration) and not _is_file(part):
+            passing.append(part)
+        elif isinstance(part, Mount) and part.side:
+            mounts.append(part)
+        elif home is not None:
+            held[home].append(part)
+        elif isinstance(part, Binary | Configuration):
+            common.append(part)
+        else:
+            loose.append(part)
+    groups = [group for home in sorted(held) for group in _of_home(home, held[home], loose)]
+    groups += _of_all(common, groups, loose)
+    groups = _with_named(groups, named)
+    groups = _with_passing(groups, passing)
+    strays: dict[tuple[str, str], _Group] = {}
+    for one in loose:
+        if isinstance(one, Database | LogEntry):
+            fitting = [group for group in groups if made(group.side(), one)]
+            if len(fitting) == 1:
+                fitting[0].parts.append(one)
+            else:
+                file = one.where.file
+                strays.setdefault((file, one.engine), _Group(file, one.engine, "")).parts.append(one)
+    groups = [*sorted(groups, key=lambda group: group.name), *strays.values()]
+    for group in groups:
+        group.parts += [one for one in loose if isinstance(one, Mount | Account)]
+        called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
+        group.parts += [one for one in mounts if (one.where.file, one.side) in called]
+    return [group.side() for group in groups]
 
 
-def made(side: Side, part: Database | LogEntry) -> bool:
-    """Whether ``part``, which lies elsewhere, can have come from this side."""
+def _is_file(part: Part) -> bool:
+    return isinstance(part, Configuration) and part.source == "file" and not part.side and not part.prose
+
+
+def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_Group]:
+    """The engines in one folder, and of each its configurations that cannot be in force together. What is of another
+    engine there goes to ``loose``."""
+    owned = [part for part in parts if isinstance(part, Owned)]
+    engine_of = _forks(owned)
+    anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
+    groups: list[_Group] = []
+    for engine in anchors:
+        of = [part for part in owned if engine_of[part.engine] == engine]
+        clusters = _clusters([part for part in of if isinstance(part, Configuration)])
+        for n, cluster in enumerate(clusters or [[]]):
+            # One program serves each configuration, and each may have been run on the databases.
+            shared = [
+                part for part in of if isinstance(part, Binary | Database) or (n == 0 and isinstance(part, LogEntry))
+            ]
+            first = cluster[0] if len(clusters) > 1 or len(anchors) > 1 else None
+            whole = [*shared, *cluster] if not cluster or shared else cluster
+            name = first.where.file if first else home if home not in ("", ".") else _first(parts, whole)
+            groups.append(_Group(name, engine, home, sorted(whole, key=parts.index)))
+    for part in parts:
+        if isinstance(part, Mount | Account):
+            for group in groups:
+                group.parts.append(part)
+        elif isinstance(part, Database | LogEntry) and engine_of[part.engine] not in anchors:
+            loose.append(part)
+    yield from groups
+
+
+def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part]) -> list[_Group]:
+    """What lies beside the folders of engines: of those of its engine that have no configuration, else a side."""
+    new = []
+    for group in _of_home(".", common, loose):
+        bare = [
+            one
+            for one in groups
+            if _same(one.engine, group.engine) and not any(isinstance(part, Configuration) for part in one.parts)
+        ]
+        for one in bare:
+            one.parts += group.parts
+        if not bare:
+            new.append(replace(group, name=_first(common, group.parts)))
+    return new
+
+
+def _first(parts: Sequence[Part], of: Sequence[Part]) -> str:
+    return min(of, key=parts.index).where.file
+
+
+def _forks(owned: Sequence[Owned]) -> dict[EngineName, EngineName]:
+    """What each engine that is named in a folder is in fact: a ``my.cnf`` beside MariaDB's program is MariaDB's."""
+    engines = {part.engine: part.engine for part in owned}
+    sure = {part.engine for part in owned if isinstance(part, Binary | LogEntry) and part.engine in FORKS}
+    if len(sure) == 1:
+        engines |= dict.fromkeys(FORKS & set(engines), next(iter(sure)))
+    return engines
+
+
+def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuration]]:
+    """Configurations of one engine in one folder, apart where they cannot be in force together: two whole ones that set
+    the same names, but not all to the same."""
+    main = [one for one in configurations if one.kind not in PARTS and not _fragment(one)]
+    real = [one for one in main if not KEPT.fullmatch(one.where.file.lower())] or main
+    real.sort(key=lambda one: not one.settings)  # what sets nothing joins any
+    clusters: list[list[Configuration]] = []
+    for one in real:
+        fits = next((of for of in clusters if all(map(_together, of, [one] * len(of)))), None)
+        if fits is None:
+            clusters.append([one])
+        else:
+            fits.append(one)
+    beside = [one for one in configurations if one not in main]
+    if not clusters:
+        return [beside] if beside else []
+    return [[*cluster, *beside] for cluster in clusters]
+
+
+def _fragment(one: Configuration) -> bool:
+    """Whether it lies in a folder whose files are all read: "conf.d"."""
+    return PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
+
+
+def _together(one: Configuration, other: Configuration) -> bool:
+    """Whether both may be in force: they set nothing alike, or everything."""
+    values = [{setting.name: setting.value for setting in of.settings} for of in (one, other)]
+    return not (values[0].keys() & values[1].keys()) or values[0] == values[1]
+
+
+def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_Group]:
+    """The groups, and those that files give a name to: each with what lies in the folder that is its own."""
+    by_name: dict[tuple[str, str], list[Configuration]] = defaultdict(list)
+    for one in named:
+        by_name[str(PurePosixPath(one.where.file).parent), one.side].append(one)
+    engines = Counter(of[0].engine for of in by_name.values())
+    base: dict[int, list[_Group]] = defaultdict(list)
+    new: list[_Group] = []
+    for (folder, name), of in by_name.items():
+        engine = of[0].engine
+        own = [group for group in groups if _same(group.engine, engine) and _is_named(group, folder, name, of)]
+        alone = [group for group in groups if _same(group.engine, engine)]
+        found = own[:1] or (alone if len(alone) == 1 and engines[engine] == 1 else [])
+        known = [one for one in by_name if one[1] == name]
+        group = _Group(name if len(known) == 1 else f"{folder}: {name}", engine, folder, list(of))
+        if found:
+            base[id(found[0])].append(group)
+        else:
+            new.append(group)
+    for group in groups:
+        takers = base[id(group)]
+        if len(takers) == 1:
+            group.parts += takers[0].parts
+            new.append(group)
+        elif takers:  # several servers are given one configuration
+            new += [replace(taker, parts=[*group.parts, *taker.parts]) for taker in takers]
+        else:
+            new.append(group)
+    return new
+
+
+def _same(one: EngineName | None, other: EngineName | None) -> bool:
+    return one == other or (one in FORKS and other in FORKS)
+
+
+def _is_named(group: _Group, folder: str, name: str, of: Sequence[Configuration]) -> bool:
+    """Whether a group is what a file in ``folder`` calls by this name."""
+    if any(file in group.files for one in of for file in one.reads):
+        return True
+    path = PurePosixPath(group.home)
+    return path.name.lower() == name.lower() and (folder == "." or PurePosixPath(folder) in path.parents)
+
+
+def _with_passing(groups: list[_Group], passing: Sequence[Configuration]) -> list[_Group]:
+    """The groups, with what sets settings and has no folder of its own: command lines, statements, dumps."""
+    for engine in dict.fromkeys(one.engine for one in passing):
+        of = [one for one in passing if one.engine == engine]
+        dumps = [one for one in of if one.source == "dump"]
+        alike = [group for group in groups if _same(group.engine, engine)]
+        if len(alike) == 1 and len(set(map(_says, dumps))) > 1:
+            # They are of several servers, and nothing says of which one the rest is.
+            groups.remove(alike[0])
+            groups += _apart(dumps, alike[0].parts)
+            of = [one for one in of if one.source != "dump"]
+        elif not alike:
+            begun = dumps or [one for one in of if one.source == "command line"]
+            groups += _apart(begun, []) if begun else [_Group(of[0].where.file, engine, "")]
+            of = [one for one in of if one not in begun]
+        for one in of:
+            for group in _told_of(one, [group for group in groups if _same(group.engine, engine)]):
+                group.parts.append(one)
+    return groups
+
+
+def _apart(begun: Sequence[Configuration], shared: Sequence[Part]) -> list[_Group]:
+    """A group for each file, those that say the same together."""
+    by_file: dict[str, list[Configuration]] = defaultdict(list)
+    for one in begun:
+        by_file[one.where.file].append(one)
+    groups: dict[object, _Group] = {}
+    for file, of in by_file.items():
+        groups.setdefault((*map(_says, of),), _Group(file, of[0].engine, "", list(shared))).parts += of
+    return list(groups.values())
+
+
+def _says(one: Configuration) -> tuple[str, frozenset[tuple[str, str]]]:
+    """What two must have alike to be of one server. A dump has names and times in it that are never the same twice."""
+    known = settings.of(one.engine).known
+    of = [setting for setting in one.settings if one.source != "dump" or setting.name in known]
+    return version_of(one), frozenset((setting.name, settings.alike(setting.value)) for setting in of)
+
+
+def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:
+    """Which of these sides a configuration without a folder of its own is of; all, where nothing tells."""
+    path = PurePosixPath(one.where.file)
+    version = version_of(one)
+    below = [group for group in groups if group.home not in ("", ".") and PurePosixPath(group.home) in path.parents]
+    called = [group for group in groups if _name_in(group.name, one.where.file)]
+    aged = [group for group in groups if version and (of := group.side().version) and _one_version(of, version)]
+    wholly = [group for group in below if group in called]
+    return wholly or below or called or aged or groups
+
+
+def _name_in(name: str, file: str) -> bool:
+    """Whether the name of a file has that of a side in it: "run-pg15.sh", "pg15"."""
+    last = PurePosixPath(name).name.lower()
+    return len(last) >= NAME_MIN and re.search(rf"(?<![a-z0-9]){re.escape(last)}(?![a-z0-9])", file.lower()) is not None
+
+
+def _one_version(one: str, other: str) -> bool:
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def made(side: Side, part: Owned) -> bool:
+    """Whether ``part``, which lies elsewhere, can be of this side."""
     if part.engine != side.engine:
         return False
     series = ODS_SERIES.get(part.ods) if isinstance(part, Database) and part.ods else None
