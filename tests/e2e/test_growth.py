@@ -155,8 +155,8 @@ def test_a_series_whose_disk_fills_up_ends_and_keeps_what_it_has(acidtest, tmp_p
     lab = subprocess.Popen(
         [ACIDTEST, "run", file, "--out", out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    end = time.monotonic() + 120
-    while time.monotonic() < end and not (out.is_dir() and b"10 MB#1" in (out / "journal.jsonl").read_bytes()):
+    end, journal = time.monotonic() + 120, out / "journal.jsonl"
+    while time.monotonic() < end and not (journal.exists() and b"10 MB#1" in journal.read_bytes()):
         time.sleep(0.02)
     (small_disk / "filler").write_bytes(bytes(150 * MB))
     said, _ = lab.communicate(timeout=120)
