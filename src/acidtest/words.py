@@ -1,8 +1,9 @@
-"""Figures within sentences: nouns agree with their number, thousands are set apart."""
+"""Figures within sentences: nouns agree with their number, thousands are set apart; and words of other people."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # What the rig's details count, and "differ", which agrees with its number too.
 _PLURALS = {
@@ -31,3 +32,28 @@ def agreeing(text: str) -> str:
     """
     text = _ONE_OF_MANY.sub(lambda found: f"1 {_PLURALS[found[1]]}", text)
     return _THOUSANDS.sub(lambda found: f"{int(found[0]):,}", text)
+
+
+def harmless(text: str, most: int = 2_000) -> str:
+    """Text of other people, a name of a file, a value, a line of a log, so that whatever shows it does not obey it.
+
+    Control codes and what is invisible or turns the direction of writing become what Python writes for them, so does a
+    byte of a name that is no UTF-8; other kinds of space become a space. Of more than ``most`` characters the middle is
+    left out.
+
+    >>> harmless("a\\x1b[2Jb\\u202ec")
+    'a\\\\x1b[2Jb\\\\u202ec'
+    """
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(one: str) -> str:
+    if one.isprintable():
+        return one
+    if one == "\t" or unicodedata.category(one) == "Zs":
+        return " "
+    if "\udc80" <= one <= "\udcff":
+        return f"\\x{ord(one) & 0xFF:02x}"
+    return one.encode("unicode_escape").decode()

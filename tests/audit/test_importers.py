@@ -197,25 +197,27 @@ def test_a_database_elsewhere_goes_to_the_side_that_can_have_made_it(tmp_path: P
 def test_what_may_not_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As for a user without the rights; whoever runs the tests may have them."""
     (tmp_path / "closed").mkdir()
-    read(tmp_path, firebird__conf="#Port = 1\n", secret__conf="x")
-    closed = (tmp_path / "secret.conf", tmp_path / "closed" / "firebird.log", tmp_path / "closed")
-    really, stat, scan = Path.open, Path.is_file, os.scandir
+    (tmp_path / "listed").mkdir()
+    read(tmp_path, firebird__conf="#Port = 1\n", secret__conf="x", listed_in_a__conf="x")
+    really, scan = os.open, os.scandir
 
-    def refuse(path: object, always: Any, *rest: Any) -> Any:
-        if Path(str(path)) in closed:
+    def refuse(path: Any, *rest: Any, **named: Any) -> int:
+        if path in ("secret.conf", "closed"):
             raise PermissionError(13, "Permission denied", str(path))
-        return always(path, *rest)
+        return really(path, *rest, **named)
 
-    monkeypatch.setattr(Path, "open", lambda path, *rest: refuse(path, really, *rest))
-    monkeypatch.setattr(os, "scandir", lambda path: refuse(path, scan))
+    def unseen(descriptor: int) -> Any:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == "listed":
+            raise PermissionError(13, "Permission denied")
+        return scan(descriptor)
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "scandir", unseen)
     bench = importers.read(tmp_path)
     assert [(one.file, one.text) for one in bench.broken] == [
-        ("secret.conf", "cannot be read: Permission denied"),
-        ("closed", "cannot be read: Permission denied"),
+        (name, "cannot be read: Permission denied") for name in ("secret.conf", "closed", "listed")
     ]
     assert bench.read == [("firebird.conf", "configuration")]
-    monkeypatch.setattr(Path, "is_file", lambda path: refuse(path, stat))
-    assert [one.file for one in importers.read(tmp_path).broken] == ["secret.conf", "closed"]
 
 
 EMPTY = ("firebird.conf", "postgresql.conf", "firebird.exe", "a.fdb", "x.log", "p.json", "q.csv", "s.sql", "README.md")

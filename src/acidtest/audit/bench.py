@@ -328,6 +328,7 @@ class Bench:
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
+    passed: Sequence[Evidence] = ()  # what was not opened, or not read to its end, and why
 
     @property
     def others(self) -> list[Published]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
 from acidtest.audit.finding import Evidence
 from acidtest.audit.importers import engines
-from acidtest.audit.importers.file import Broken, File, Importer, Part
+from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
+from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
-
-FILES_MAX = 100_000
 
 
 @cache
@@ -34,21 +32,23 @@ def read(root: Path) -> Bench:
     parts: list[tuple[str, Part]] = []
     understood, unread = [], []
     broken: list[Evidence] = []
-    for number, file in enumerate(_files(root, broken)):
-        if number == FILES_MAX:
-            raise BadInput(f"{root}: holds more than {FILES_MAX:,} files", "give the benchmark's own directory")
+    walk = Walk(root, Budget())
+    for file in walk.files():
         try:
             kind, of_file = _import(file)
         except Broken as error:
             broken.append(Evidence(str(error), file.name, error.line))
         except OSError as error:
             broken.append(Evidence(f"cannot be read: {error.strerror}", file.name))
+        except Spent:
+            walk.passed.append(Evidence("was not read to its end: the audit has read as much as it may", file.name))
         else:
             if kind:
                 understood.append((file.name, kind))
             else:
                 unread.append(file.name)
             parts += [(file.name, part) for part in of_file]
+        walk.passed += file.notes
     return Bench(
         sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
@@ -57,29 +57,9 @@ def read(root: Path) -> Bench:
         claims=[part for _, part in parts if isinstance(part, Claim)],
         read=understood,
         unread=unread,
-        broken=broken,
+        broken=[*broken, *walk.unreadable],
+        passed=walk.passed,
     )
-
-
-def _files(root: Path, broken: list[Evidence]) -> Iterator[File]:
-    """Regular files below ``root``, in order of their names. Links are not followed out of it. What cannot be looked
-    into goes to ``broken``."""
-
-    def note(error: OSError) -> None:
-        name = Path(error.filename).relative_to(root).as_posix()
-        broken.append(Evidence(f"cannot be read: {error.strerror}", "the directory itself" if name == "." else name))
-
-    for directory, folders, names in os.walk(root, onerror=note):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(directory) / name
-            try:
-                regular = path.is_file() and path.resolve().is_relative_to(root.resolve())
-            except OSError as error:
-                note(error)
-            else:
-                if regular:
-                    yield File(path, path.relative_to(root).as_posix())
 
 
 def _import(file: File) -> tuple[str, Sequence[Part]]:

@@ -34,7 +34,7 @@ LATENCIES = (
     ("max", "Maximum Latency (microseconds)"),
     ("mean", "Average Latency (microseconds)"),
 )
-CONFIGURATION_BYTES_MAX = 1 << 20
+CONFIGURATION_CHARACTERS_MAX = 1 << 20
 RATE = re.compile(rf"<rate>\s*{NUMBER}\s*</rate>")
 WARMUP = re.compile(rf"<warmup>\s*{NUMBER}\s*</warmup>")
 SERIES_HEAD = re.compile(r"(?:Time \(seconds\)|time\(sec\)), ?(?:Requests, ?)?(?:Throughput|throughput)")
@@ -78,11 +78,11 @@ def _parameters(file: File) -> Sequence[Published] | None:
 
 def _configuration(file: File) -> tuple[float | None, float | None]:
     """The rate that was asked for and the seconds of warm-up, of the configuration that lies beside a summary."""
-    beside = file.path.with_name(file.path.name.replace(".summary.json", ".config.xml"))
-    if beside == file.path or not beside.is_file():
+    base = file.path.name.replace(".summary.json", ".config.xml")
+    beside = file.beside(base) if base != file.path.name else None
+    if beside is None:
         return None, None
-    with beside.open("rb") as opened:
-        text = opened.read(CONFIGURATION_BYTES_MAX).decode(errors="replace")
+    text = beside.text[:CONFIGURATION_CHARACTERS_MAX]
     rates, warmup = RATE.findall(text), WARMUP.search(text)
     return (float(rates[0]) if len(rates) == 1 else None), (float(warmup[1]) if warmup else None)
 

@@ -1,9 +1,20 @@
-"""One file of a kit, and what an importer makes of it."""
+"""One file of a kit, and what an importer makes of it.
+
+Whatever the file is, reading it takes time and memory within bounds: it is opened without following a link and only if
+it is a regular file, no more is read of it than it had when it was opened, holes of a sparse file are left out, lines
+are cut at ``LINE_MAX`` characters, and the whole audit has one ``Budget``. What was left out is said in ``notes``.
+"""
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
+import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,10 +31,17 @@ from acidtest.audit.bench import (
     Statement,
     Where,
 )
+from acidtest.audit.finding import Evidence
 
-TEXT_BYTES_MAX = 64 << 20  # of a log or a result; what is longer is read so far
+TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
+STREAM_BYTES_MAX = 64 << 20  # of one that is read line by line
 HEAD_BYTES = 1 << 16
-LINE_BYTES_MAX = 1 << 16  # of a line that is read by itself; a longer one comes in pieces
+LINE_MAX = 1 << 16  # characters of a line; the rest of a longer one is left out
+LINES_MAX = 1_000_000  # of a text that is taken as a whole
+BLOCK_BYTES = 1 << 20
+BUDGET_BYTES = 512 << 20
+CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+           (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
 Part = Account | Binary | Claim | Configuration | Database | LogEntry | Mount | Published | Routine | Statement
 
@@ -36,62 +54,169 @@ class Broken(ValueError):
         self.line = line
 
 
+class Spent(Exception):
+    """The audit has read as much as it may."""
+
+
+@dataclass
+class Budget:
+    """How much the audit may still read, of all files together."""
+
+    bytes: int = BUDGET_BYTES
+
+    def spend(self, amount: int) -> None:
+        """Raises Spent."""
+        self.bytes -= amount
+        if self.bytes < 0:
+            raise Spent
+
+
 @dataclass(frozen=True)
 class File:
-    """A file, its bytes read only when asked for."""
+    """A file, its bytes read only when asked for. Each of its members may raise OSError and Spent."""
 
     path: Path
-    name: str  # below the kit, with "/"
+    name: str  # below the kit, with "/"; bytes that are no UTF-8 are halves of surrogate pairs, as os.fsdecode has it
+    folder: int | None = None  # the descriptor of its directory, by which it is opened; None: by its path
+    budget: Budget = field(default_factory=Budget, compare=False, repr=False)
+    notes: list[Evidence] = field(default_factory=list, compare=False, repr=False)  # what of it was not read
 
     @property
     def base(self) -> str:
-        """The last part of its name, in lower case."""
-        return self.name.rpartition("/")[2].lower()
+        """The last part of its name, in lower case, and "?" for what in it is no text."""
+        return self.name.rpartition("/")[2].lower().encode(errors="replace").decode()
+
+    def beside(self, base: str) -> File | None:
+        """Another file of the same folder by its name; None where there is none that can be read."""
+        other = File(self.path.with_name(base), f"{self.name.rpartition('/')[0]}/{base}".lstrip("/"), self.folder,
+                     self.budget)  # fmt: skip
+        try:
+            with other.opened():
+                return other
+        except OSError:
+            return None
+
+    @contextmanager
+    def opened(self) -> Iterator[io.FileIO]:
+        """Its bytes, without a buffer. Raises OSError for what is no regular file (any more); a link is not followed,
+        and nothing waits for the other end of a pipe."""
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+        where = self.path if self.folder is None else self.path.name
+        with io.FileIO(os.open(where, flags, dir_fd=self.folder), "r") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "is no regular file")
+            yield file
 
     @cached_property
     def size(self) -> int:
-        return self.path.stat().st_size
+        """Bytes, those of holes with them, when it was first asked."""
+        with self.opened() as file:
+            return os.fstat(file.fileno()).st_size
 
     @cached_property
     def head(self) -> bytes:
         """Its first bytes."""
-        with self.path.open("rb") as file:
-            return file.read(HEAD_BYTES)
+        self.budget.spend(min(self.size, HEAD_BYTES))
+        with self.opened() as file:
+            return file.read(min(self.size, HEAD_BYTES)) or b""
+
+    @cached_property
+    def coding(self) -> str:
+        """How its text is written: by its first bytes. What is no UTF-8 is taken for Windows' Latin."""
+        for mark, coding in CODINGS:
+            if self.head.startswith(mark):
+                return coding
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(self.head)
+        except UnicodeDecodeError:
+            return "cp1252"
+        return "utf-8"
 
     @cached_property
     def text(self) -> str:
-        """All of it as text, with whatever is no text replaced."""
-        with self.path.open("rb") as file:
-            raw = file.read(TEXT_BYTES_MAX)
-        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            return raw.decode("utf-16", errors="replace")
-        return raw.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+        """All of it as text, with whatever is no text replaced, and each line's end a "\\n"."""
+        return "".join(self._blocks(TEXT_BYTES_MAX))
 
     @cached_property
     def lines(self) -> list[str]:
-        return self.text.splitlines()
+        """Its lines. They end as an editor has it, at no other characters that Unicode calls a line's end."""
+        lines = self.text.split("\n", LINES_MAX)
+        if len(lines) > LINES_MAX:
+            self._left_out(f"has more than {LINES_MAX:,} lines; the others were not read")
+        del lines[-1 if lines[-1] == "" else LINES_MAX :]
+        return [self._cut(line, number) for number, line in enumerate(lines, start=1)]
 
     @cached_property
     def first_lines(self) -> list[str]:
         """The whole lines of its first bytes."""
-        lines = self.head.decode(errors="replace").splitlines() if not self._is_utf16 else self.lines[:1000]
-        return lines if self.size <= HEAD_BYTES or len(lines) < 2 else lines[:-1]
+        lines = _text(self.head, self.coding).split("\n")
+        return lines[:-1] if lines[-1] == "" or (self.size > HEAD_BYTES and len(lines) > 1) else lines
 
     def stream(self) -> Iterator[str]:
         """Its lines, one at a time, so that its size does not matter."""
-        if self._is_utf16:
-            yield from self.lines
-            return
-        with self.path.open("rb") as file:
-            while line := file.readline(LINE_BYTES_MAX):
-                yield line.decode(errors="replace").rstrip("\r\n")
+        rest, number = "", 0
+        for block in self._blocks(STREAM_BYTES_MAX):
+            lines = block.split("\n")
+            lines[0] = rest + lines[0]
+            for line in lines[:-1]:
+                number += 1
+                yield self._cut(line, number)
+            rest = lines[-1][: LINE_MAX + 1]
+        if rest:
+            yield self._cut(rest, number + 1)
 
-    @property
-    def _is_utf16(self) -> bool:
-        return self.head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    def data(self, most: int) -> Iterator[tuple[int, bytes]]:
+        """At most so many of its bytes in blocks, with where each begins; a hole is left out, not read."""
+        size, left = self.size, most
+        with self.opened() as file:
+            begin = 0
+            while begin < size and left > 0:
+                begin, end = _extent(file.fileno(), begin, size)
+                while begin < end and left > 0:
+                    self.budget.spend(min(BLOCK_BYTES, end - begin))
+                    block = os.pread(file.fileno(), min(BLOCK_BYTES, end - begin, left), begin)
+                    if not block:
+                        self._left_out("grew shorter while it was read")
+                        return
+                    yield begin, block
+                    begin += len(block)
+                    left -= len(block)
+            if begin < size and left <= 0 and _extent(file.fileno(), begin, size)[0] < size:
+                self._left_out(f"is larger than is read of one file: {size:,} bytes, of which {most:,} were read")
+
+    def _blocks(self, most: int) -> Iterator[str]:
+        decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(self.coding)("replace"), translate=True)
+        for _, block in self.data(most):
+            yield decoder.decode(block)
+        yield decoder.decode(b"", final=True)
+
+    def _cut(self, line: str, number: int) -> str:
+        if len(line) <= LINE_MAX:
+            return line
+        self._left_out(f"has a line of more than {LINE_MAX:,} characters; the rest of it was not read", number)
+        return line[:LINE_MAX]
+
+    def _left_out(self, why: str, line: int | None = None) -> None:
+        if not any(one.text == why for one in self.notes):
+            self.notes.append(Evidence(why, self.name, line))
 
     def at(self, line: int | None = None) -> Where:
         return Where(self.name, line)
+
+
+def _text(raw: bytes, coding: str) -> str:
+    """As much of ``raw`` as is whole characters, in the words of ``File.text``."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(coding)("replace"), translate=True)
+    return decoder.decode(raw)
+
+
+def _extent(descriptor: int, at: int, size: int) -> tuple[int, int]:
+    """The next bytes from ``at`` on that are no hole; lseek(2). A file system that knows of none has all in one."""
+    try:
+        begin = os.lseek(descriptor, at, os.SEEK_DATA)
+        return begin, min(os.lseek(descriptor, begin, os.SEEK_HOLE), size)
+    except OSError as error:
+        return (size, size) if error.errno == errno.ENXIO else (at, size)
 
 
 @dataclass(frozen=True)
@@ -99,7 +224,9 @@ class Importer:
     """Understands one kind of file.
 
     ``read`` answers with what it found, which may be nothing, and with None of a file of any other kind. It raises
-    Broken, and nothing else, whatever the bytes are.
+    Broken, and nothing else but what ``File`` raises, whatever the bytes are. Its patterns are those of
+    ``acidtest.formats.linear``, which take time linear in the text, and what it parses as JSON or YAML comes from
+    ``trees``.
     """
 
     kind: str  # "firebird.conf", "pgbench summary"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections import Counter
 from typing import Any
 
 from acidtest.audit.importers.file import Broken, File
+from acidtest.audit.importers.trees import load_json
+from acidtest.formats import linear
 from acidtest.words import counted
 
 NUMBER = r"(\d{1,15}(?:\.\d{1,15})?)"
-_NUMBER = re.compile(rf"\s*{NUMBER}\s*")
+_NUMBER = linear.compile(rf"\s*{NUMBER}\s*")
 SERIES_MAX = 1_000_000  # intervals
 STEPS = 40  # of a histogram, for each power of two: a value is told to 1.75 %
 
@@ -37,13 +37,8 @@ def figures(values: dict[str, float | None]) -> dict[str, float]:
 
 
 def load(file: File, begin: int = 0) -> Any:
-    """The JSON that begins there in its text. What follows it is not looked at."""
-    begin += len(file.text[begin:]) - len(file.text[begin:].lstrip())
-    try:
-        return json.JSONDecoder().raw_decode(file.text, begin)[0]
-    except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise Broken(f"is no whole JSON: {getattr(error, 'msg', type(error).__name__)}", line) from None
+    """The JSON that begins there in its text. What follows it is not looked at. Raises Broken."""
+    return load_json(file.text, begin)
 
 
 def table(value: Any) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""Regular expressions whose matching takes time linear in the text, whatever the text is: RE2 instead of ``re``.
+
+Whatever reads files of other people uses these. They are written as those of ``re`` are and answer as they do, but:
+no lookaround and no back references; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` are of ASCII; ``\\z`` instead of ``\\Z``;
+``$`` is the very end (or, under MULTILINE, that of a line); a count is at most 1,000. A pattern that RE2 does not take
+is an error when the module is imported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, AnyStr, Generic
+
+import re2
+
+I = IGNORECASE = re.IGNORECASE  # noqa: E741 - as re calls it
+M = MULTILINE = re.MULTILINE
+S = DOTALL = re.DOTALL
+LETTERS = {IGNORECASE: "i", MULTILINE: "m", DOTALL: "s"}
+MEMORY_MAX = 1 << 20  # of one pattern's automata; where they need more it is slower, and linear all the same
+
+
+class Pattern(Generic[AnyStr]):
+    """As ``re.Pattern``. Halves of surrogate pairs, which names of files and JSON may hold, are read as "?"."""
+
+    __slots__ = ("_of", "pattern")
+
+    def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
+        if flags & ~sum(LETTERS):
+            raise ValueError(f"RE2 has no such flag: {flags}")
+        options = re2.Options()
+        options.max_mem, options.log_errors = MEMORY_MAX, False
+        letters = "".join(letter for flag, letter in LETTERS.items() if flags & flag)
+        before: Any = f"(?{letters})" if letters else ""
+        if isinstance(pattern, bytes):
+            options.encoding = re2.Options.Encoding.LATIN1
+            before = before.encode()
+        self.pattern: AnyStr = pattern
+        self._of = re2.compile(before + pattern, options)
+
+    def search(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
+        found: re.Match[AnyStr] | None = _asked(self._of.search, text, begin)
+        return found
+
+    def match(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
+        found: re.Match[AnyStr] | None = _asked(self._of.match, text, begin)
+        return found
+
+    def fullmatch(self, text: AnyStr) -> re.Match[AnyStr] | None:
+        found: re.Match[AnyStr] | None = _asked(self._of.fullmatch, text)
+        return found
+
+    def finditer(self, text: AnyStr) -> Iterator[re.Match[AnyStr]]:
+        found: Iterator[re.Match[AnyStr]] = self._of.finditer(_encodable(text))
+        return found
+
+    def findall(self, text: AnyStr) -> list[Any]:
+        found: list[Any] = _asked(self._of.findall, text)
+        return found
+
+    def split(self, text: AnyStr, maxsplit: int = 0) -> list[Any]:
+        parts: list[Any] = _asked(self._of.split, text, maxsplit)
+        return parts
+
+    def sub(self, by: AnyStr | Callable[[re.Match[AnyStr]], AnyStr], text: AnyStr, count: int = 0) -> AnyStr:
+        replaced: AnyStr = self._of.sub(by, _encodable(text), count)
+        return replaced
+
+
+def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as re calls it
+    """Raises ``re2.error`` for what RE2 does not take."""
+    return Pattern(pattern, flags)
+
+
+escape = re.escape
+
+
+def _asked(ask: Callable[..., Any], text: AnyStr, *rest: int) -> Any:
+    try:
+        return ask(text, *rest)
+    except UnicodeEncodeError:
+        return ask(_encodable(text), *rest)
+
+
+def _encodable(text: Any) -> Any:
+    return text if isinstance(text, bytes) or text.isascii() else text.encode(errors="replace").decode()
