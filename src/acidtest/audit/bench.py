@@ -237,12 +237,15 @@ class Statement:
     value: float | None = None
 
 
+Unit = Literal["transactions", "queries", "operations", "requests", "reads", "writes", "flushes"]
+
+
 @dataclass(frozen=True)
 class Published:
     """One result that a tool printed or somebody wrote down. Rates are a second."""
 
     where: Where
-    tool: str  # "pgbench", "sysbench", "hammerdb", "benchbase", "go-tpc", "fio", "pg_test_fsync", "acidtest"
+    tool: str  # "pgbench", "sysbench", "hammerdb", "fio", …, "acidtest"; "" where nobody says which
     name: str  # of the run, as far as it has one
     rate: float | None = None  # transactions a second
     attempts: float | None = None  # of those, and of what was refused or failed
@@ -257,7 +260,7 @@ class Published:
     errors: int | None = None
     series: tuple[float, ...] = ()  # the rate, an interval each
     interval_s: float = 1.0  # of the series
-    unit: Literal["transactions", "reads", "writes", "flushes"] = "transactions"  # of the rate; "reads" write nothing
+    unit: Unit = "transactions"  # of the rate; "reads" write nothing
     flushed: bool = False  # whether the tool itself waited for the drive after each
     engine: EngineName | None = None
     threads: int | None = None  # of the tool
@@ -274,6 +277,11 @@ class Published:
     repetition: int | None = None
     written: str = ""  # the rate and its unit as they stand there: "71,440 tpm"
     parameters: dict[str, str] = field(default_factory=dict)  # other options, as they are written
+    planned: bool = False  # what a script or a file of properties asks for; no figure is measured
+    told: bool = False  # from a table that somebody wrote, and no tool: it may sum up several runs
+    runs: int | None = None  # how many runs this figure sums up, where it says so
+    bytes_per_s: float | None = None  # of a test of a drive
+    took_s: float | None = None  # of a fixed amount of work: how long all of it took
     # Of ours: those that are on the drive before the next of the same terminal begins; None: not claimed, or not known.
     durable_rate: float | None = None
     turns: Statement | None = None  # of ours: how often the drive turns, of kind "turns"; None: not known
@@ -329,6 +337,7 @@ class Bench:
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
     passed: Sequence[Evidence] = ()  # what was not opened, or not read to its end, and why
+    not_understood: Sequence[Evidence] = ()  # figures and settings that nobody parsed, each where they begin
 
     @property
     def others(self) -> list[Published]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
 from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import engines
+from acidtest.audit.importers import engines, left_over
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -22,7 +22,7 @@ def importers() -> tuple[Importer, ...]:
     known = []
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         known += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
-    return tuple({id(one): one for one in known}.values())
+    return tuple(sorted({id(one): one for one in known}.values(), key=lambda one: one.last))
 
 
 def read(root: Path) -> Bench:
@@ -32,6 +32,7 @@ def read(root: Path) -> Bench:
     parts: list[tuple[str, Part]] = []
     understood, unread = [], []
     broken: list[Evidence] = []
+    not_understood: list[Evidence] = []
     walk = Walk(root, Budget())
     for file in walk.files():
         try:
@@ -48,6 +49,7 @@ def read(root: Path) -> Bench:
             else:
                 unread.append(file.name)
             parts += [(file.name, part) for part in of_file]
+            not_understood += left_over.of_file(file, kind, of_file)
         walk.passed += file.notes
     return Bench(
         sides=engines.sides(parts),
@@ -59,6 +61,7 @@ def read(root: Path) -> Bench:
         unread=unread,
         broken=[*broken, *walk.unreadable],
         passed=walk.passed,
+        not_understood=not_understood,
     )
 
 

@@ -91,7 +91,7 @@ def _read(file: File) -> Sequence[Statement] | None:
 
 
 def _is_output(file: File) -> bool:
-    return any(_is(one, file) for one in importers() if not one.beside)
+    return any(_is(one, file) for one in importers() if not (one.beside or one.last))
 
 
 def _is(importer: Importer, file: File) -> bool:

@@ -232,3 +232,4 @@ class Importer:
     kind: str  # "firebird.conf", "pgbench summary"
     read: Callable[[File], Sequence[Part] | None]
     beside: bool = False  # whether the file may be of another kind too, as a text is that quotes something
+    last: bool = False  # asked after all others, of what would fit much

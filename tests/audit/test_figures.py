@@ -1,0 +1,113 @@
+"""Tables of results that people write: what their units make of the figures, and what is left without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.audit import importers
+from acidtest.audit.bench import Published
+from acidtest.audit.importers.figures import value_of
+from acidtest.audit.importers.file import File
+
+
+def told(directory: Path, text: str, name: str = "README.md") -> list[Published]:
+    path = directory / name
+    path.write_text(text)
+    _, parts = importers._import(File(path, name))
+    return [one for one in parts if isinstance(one, Published)]
+
+
+TABLES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
+    ("unit in the heading", "README.md", "Measured with pgbench.\n\n| Clients | TPS | p95 (ms) |\n|---:|---:|---:|\n| 8 | 1,234.5 | 7.25 |\n| 16 | 2 469 | 9 |\n", [
+        {"tool": "pgbench", "rate": 1234.5, "terminals": 8, "latency_ms": {"p95": 7.25}, "unit": "transactions", "written": "1,234.5 TPS", "told": True},
+        {"rate": 2469.0, "terminals": 16, "latency_ms": {"p95": 9.0}},
+    ]),
+    ("a column a side", "notes.md", "| threads | PostgreSQL 16 (TPM) | MariaDB (TPM) | change |\n|--|--|--|--|\n| 4 | 60k | 54k | -10 % |\n", [
+        {"tpm": 60_000.0, "rate": 1000.0, "engine": "postgresql", "terminals": 4, "tool": ""},
+        {"tpm": 54_000.0, "rate": 900.0, "engine": "mariadb"},
+    ]),
+    ("NOPM beside TPM is one result", "t.md", "| VU | NOPM | TPM |\n|-|-|-|\n| 10 | 43000 | 100000 |\n", [{"nopm": 43_000.0, "tpm": 100_000.0, "terminals": 10}]),
+    ("rows are the measures", "t.md", "| | before | after |\n|---|---|---|\n| QPS | 900 | 1100 |\n| mean latency (µs) | 1100 | 900 |\n", [
+        {"rate": 900.0, "unit": "queries", "latency_ms": {"mean": 1.1}, "name": "before"},
+        {"rate": 1100.0, "unit": "queries", "latency_ms": {"mean": 0.9}, "name": "after"},
+    ]),
+    ("unit behind the figure", "t.md", "| metric | old | new |\n|---|---|---|\n| avg | 7.1 ms | 3.2 ms |\n| p(95) | 10.0 ms | 4.2 ms |\n", [
+        {"latency_ms": {"mean": 7.1, "p95": 10.0}, "name": "old"},
+        {"latency_ms": {"mean": 3.2, "p95": 4.2}, "name": "new"},
+    ]),
+    ("unit above the table", "t.md", "## Throughput in ops/s\n\n| store | load | mixed |\n|---|---|---|\n| a | 100 | 200 |\n", [
+        {"rate": 100.0, "unit": "operations", "name": "a: load"},
+        {"rate": 200.0, "name": "a: mixed"},
+    ]),
+    ("comma-separated", "runs.csv", "clients,duration,tps,latency_avg_ms\n1,60,100.5,9.9\n2,60,190.5,10.5\n", [{"rate": 100.5, "terminals": 1, "latency_ms": {"mean": 9.9}}, {"rate": 190.5}]),
+    ("semicolons, tabs, quotes", "runs.tsv", 'engine\t"IOPS read"\nsqlite\t5000\nfirebird\t6000\n', [{"rate": 5000.0, "unit": "reads"}, {"engine": "firebird"}]),
+    ("of a client", "out.txt", "+---------+------+\n| threads | qps  |\n+---------+------+\n|       1 | 1000 |\n+---------+------+\n", [{"rate": 1000.0, "terminals": 1}]),
+    ("of a page", "report.html", "<h2>sysbench</h2><table><tr><th>run</th><th>tps</th></tr><tr><td>1</td><td>500</td></tr>\n<tr><td>2</td><td><b>510</b></td></tr></table>", [
+        {"rate": 500.0, "repetition": 1, "tool": "sysbench"},
+        {"rate": 510.0, "repetition": 2},
+    ]),
+    ("megabytes a second", "t.md", "| test | MB/s |\n|---|---|\n| write | 500 |\n", [{"bytes_per_s": 5e8, "rate": None}]),
+    ("time of a fixed work", "t.md", "| engine | insert of a million rows (s) |\n|---|---|\n| SQLite | 12.5 |\n", [{"took_s": 12.5, "engine": "sqlite", "rate": None}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in TABLES], ids=[row[0] for row in TABLES])
+def test_a_table(name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path) -> None:
+    found = told(tmp_path, text, name)
+    assert len(found) == len(expected)
+    for one, wanted in zip(found, expected, strict=True):
+        assert {key: getattr(one, key) for key in wanted} == {
+            key: pytest.approx(value) if isinstance(value, dict | float) else value for key, value in wanted.items()
+        }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| option | default |\n|---|---|\n| --time | 60 |\n| --threads | 8 |\n",
+        "| item | value |\n|---|---|\n| memory | 32 GB |\n| cores | 8 |\n",
+        "| metric | target |\n|---|---|\n| p95 | < 500 ms |\n",
+        "| a | change in % |\n|---|---|\n| tps | +12 |\n",
+        "| a | throughput |\n|---|---|\n| x | 12 |\n",
+    ],
+)
+def test_what_is_no_figure_is_no_result(text: str, tmp_path: Path) -> None:
+    assert told(tmp_path, text) == []
+
+
+def test_each_line_is_where_it_stands(tmp_path: Path) -> None:
+    found = told(tmp_path, "# a\n\ntext\n\n| n | tps |\n|---|---|\n| x | 1 |\n| y | 2 |\n")
+    assert [one.where.line for one in found] == [7, 8]
+
+
+def test_a_record_of_many_runs_is_one_result_each_kind(tmp_path: Path) -> None:
+    lines = [f"{kind},{100 + n % 5}" for n in range(400) for kind in ("a", "b")]
+    found = told(tmp_path, "\n".join(["kind,tps", *lines]), "runs.csv")
+    assert [(one.name, one.runs, one.rate) for one in found] == [("a", 400, 102.0), ("b", 400, 102.0)]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("1,234.5", 1234.5), ("1.234,5", 1234.5), ("1 234", 1234.0), ("1'234", 1234.0), ("1,234", 1234.0), ("0,5", 0.5), ("1.234.567", 1_234_567.0), ("12", 12.0)],
+)  # fmt: skip
+def test_figures_as_people_write_them(written: str, value: float) -> None:
+    assert value_of(written) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "|" * 200_000,
+        "| a | tps |\n|---|---|\n" + "| x | " + "1 " * 100_000 + "|\n",
+        "<table>" * 50_000,
+        "<td" + " " * 300_000,
+        "| a | tps |\n" + "|---|---|\n" * 50_000,
+        "a,tps\n" + "1," * 200_000,
+    ],
+    ids=["pipes", "spaces", "tables", "tag", "rules", "commas"],
+)
+def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
+    assert told(tmp_path, text) == []

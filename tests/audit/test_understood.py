@@ -1,0 +1,82 @@
+"""What nobody parsed is said: figures and settings of unknown forms, and kits of nothing but prose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from acidtest.audit import importers
+from acidtest.audit.bench import Bench
+from acidtest.audit.finding import Evidence
+from acidtest.audit.rules.understood import unknown_results
+from acidtest.cli import app
+from acidtest.errors import BadInput
+
+
+def kit(directory: Path, **files: str | bytes) -> Bench:
+    for name, text in files.items():
+        path = directory / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return importers.read(directory)
+
+
+LEFT = [
+    ("a rate in a log", "run_dot_log", "starting\nreached 12,345 ops/sec\n", 2),
+    ("times in a log", "run_dot_log", "a took 12 ms\nb took 13 ms\nc took 14 ms\n", 1),
+    ("JSON with measurements", "out_dot_json", '{\n "name": "x",\n "latency_avg": 12.5\n}', 3),
+    ("a table without a unit", "out_dot_csv", "store,throughput\na,100\nb,200\n", 1),
+    ("a table in a text without a unit", "README_dot_md", "# x\n\n| store | throughput |\n|---|---|\n| a | 100 |\n| b | 200 |\n", 3),
+    ("settings in a form of its own", "server_dot_settings", "shared_buffers :: 1\nshared_buffers: 8GB\nwork_mem: 64MB\n", 2),
+    ("a spreadsheet", "results_dot_xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
+    ("a packed log", "sysbench_dot_log_dot_gz", b"\x1f\x8b\x08", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "line"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
+def test_figures_that_nobody_parsed(name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
+    bench = kit(tmp_path, **{name: text})
+    assert [(one.file, one.line) for one in bench.not_understood] == [(name.replace("_dot_", "."), line)]
+    assert len(list(unknown_results(bench))) == 1
+
+
+UNDERSTOOD: list[tuple[str, str | bytes]] = [
+    ("README_dot_md", "# A kit\n\nIt took 12 ms, then 13 ms, then 14 ms.\n\n| a | b |\n|---|---|\n| c | d |\n"),
+    ("bench_dot_py", "print('tps: 12')\nTPS = 100\nprint('tps: 12')\n"),
+    ("data_dot_csv", "id,name,zip\n1,a,12345\n2,b,23456\n"),
+    ("package_dot_json", '{"version": 1, "latency": 5}'),
+    (
+        "iostat_dot_log",
+        "Linux 6.1.0 (host) 01/01/26 _x86_64_ (8 CPU)\n\navg-cpu:  %user   %nice\n           1.00    0.00\n",
+    ),
+    ("docker-compose_dot_yml", "services:\n  db:\n    # up to 250 MB/s\n    image: postgres\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), UNDERSTOOD, ids=[name for name, _ in UNDERSTOOD])
+def test_what_holds_no_figures_is_not_told_of(name: str, text: str | bytes, tmp_path: Path) -> None:
+    assert kit(tmp_path, **{name: text}).not_understood == []
+
+
+def test_a_folder_is_named_once(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {f"runs__{n}_dot_log": "12,345 ops/sec\n" for n in range(30)}
+    (found,) = unknown_results(kit(tmp_path, **files, other__x_dot_log="5 qps\n"))
+    assert found.text == "31 files with figures or settings that are not understood, in runs (30), other (1)."
+    assert [one.file for one in found.evidence[:2]] == ["runs/0.log", "other/x.log"]
+
+
+def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
+    bench = kit(tmp_path, README_dot_md="# We are fast\n", run_dot_bin=b"\0\1")
+    (found,) = unknown_results(bench)
+    assert found.evidence == (Evidence("is of an unknown kind", "run.bin"),)
+
+
+def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:
+    assert list(unknown_results(kit(tmp_path, README_dot_md="# x\n", my_dot_cnf="[mysqld]\nport = 1\n"))) == []
+
+
+def test_a_kit_of_which_nothing_could_be_read_ends_so(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text("12,345 ops/sec\n")
+    assert isinstance(CliRunner().invoke(app, ["audit", str(tmp_path)]).exception, BadInput)  # exit code 2
