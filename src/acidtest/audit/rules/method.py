@@ -18,6 +18,8 @@ from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
+COMPARED = ("transactions", "reads", "queries", "operations", "requests")
+OF_DRIVES = ("fio", "ioping", "hdparm", "dd", "crystaldiskmark")
 FIRST_RUN_SHARE = 0.9
 DRIFT = 0.10
 CHECKPOINT_TIMEOUT_S = 300.0  # PostgreSQL's default
@@ -155,7 +157,7 @@ def _timeout_s(side: Side) -> float | None:
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
     groups = [of for of in _repetitions(bench).values() if of]
-    most = max(map(len, groups), default=0)
+    most = max((sum(one.runs or 1 for one in of) for of in groups), default=0)
     stated = any(one.kind == "spread" for one in bench.texts)
     if len(groups) > 1 and most < REPETITIONS_FOR_INTERVAL and not stated:
         times = "once" if most == 1 else f"at most {counted(most, 'time')}"
@@ -228,8 +230,8 @@ def _repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
     number only, which counts from 0 or 1 on and is none of a version; with the same tool, terminals and rate."""
     by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for one in bench.others:
-        if one.rate and one.unit in ("transactions", "reads") and one.tool != "fio":
-            by_kind[one.tool, one.unit, one.terminals, one.asked_rate].append(one)
+        if one.rate and one.unit in COMPARED and one.tool not in OF_DRIVES:
+            by_kind[one.tool, one.unit, one.terminals, one.asked_rate, one.name if one.told else ""].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
         counted = _counted({one.where.file for one in alike})
