@@ -47,8 +47,8 @@ def test_factors_are_told_apart_by_the_size_of_what_they_do() -> None:
     assert fs.ratio.interval.low < 2 < fs.ratio.interval.high
     assert (option.best, option.worst, option.contexts) == ("option0", "option1", 9)
     said = conclusion(found)
-    assert said[0].startswith("fs matters most: fs1 2")
-    assert said[1].startswith("Less, but shown: option option0 1.1")
+    assert said[0].startswith("fs matters most: fs1 is 2")
+    assert said[1].startswith("Less, but shown: option option0 is 1.1")
     assert said[2] == "No difference is shown for scheduler."
 
 

@@ -104,8 +104,8 @@ def _name(effect: Effect) -> str:
 def _in_words(effect: Effect, named: bool) -> str:
     interval = effect.ratio.interval
     between = f" ({interval.low:.3g} to {interval.high:.3g})" if interval else ""
-    name = f"{_name(effect)} " if named else ""
-    return f"{name}{effect.best} {effect.ratio.median:.3g} times as fast as {effect.worst}{between}"
+    best, worst = (f"{_name(effect)} {level}" if named else level for level in (effect.best, effect.worst))
+    return f"{best} is {effect.ratio.median:.3g} times as fast as {worst}{between}"
 
 
 def _low(effect: Effect) -> float:

@@ -39,6 +39,12 @@ from acidtest.report.survival_table import ms, page_tables
 from acidtest.report.vega import CONFIG, Chart
 from acidtest.words import counted
 
+# How the sentence begins that names the rows of a verdict that decides nothing.
+UNDECIDED = {
+    "no difference shown": "No difference from the base is shown for",
+    "too few repetitions": "Too few repetitions to tell from the base:",
+}
+
 
 def write_page(results: Results, path: Path) -> None:
     """Write the page to ``path``, whole or not at all."""
@@ -232,7 +238,6 @@ def _answers(results: Results) -> list[str]:
                 f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) {what} a second."
             )
         verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
-        unclear = [line for line in measured if line.verdict in ("no difference shown", "too few repetitions")]
         if table.grids and results.base:
             counts = Counter(line.verdict for line in measured if line.verdict)
             answers.append(
@@ -242,6 +247,7 @@ def _answers(results: Results) -> list[str]:
         if verdicts:
             shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in verdicts)
             answers.append(f"Against the base (= 100): {shown}.")
-        if unclear:
-            answers.append(f"No difference from the base is shown for {'; '.join(line.label for line in unclear)}.")
+        for verdict, sentence in UNDECIDED.items():
+            if labels := [line.label for line in measured if line.verdict == verdict]:
+                answers.append(f"{sentence} {'; '.join(labels)}.")
     return answers
