@@ -1,8 +1,8 @@
 """What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``sysbench``), a
 load by the rig, row by row, and by the server's own means (``load``), the simulated disk beside a plain loop device
 (``disk``), the probe beside pg_test_fsync and fio (``probe``), what watching system calls costs (``observer``), how
-long a power cut takes to its verdict, and crash states a second (``cuts``), or how long ``acidtest plan`` takes for so
-many cells (``plan``)."""
+long a power cut takes to its verdict, and crash states a second (``cuts``), how long ``acidtest plan`` takes for so
+many cells (``plan``), or what the auditor finds in benchmarks of other people, and what it should (``audit``)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import cuts, disk, generator, load, observer, peers, planning, probe
+from bench import audit, cuts, disk, generator, load, observer, peers, planning, probe
+from bench.auditor.cases import HALVES
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", *peers.PEERS]
+    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", "audit", *peers.PEERS]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
@@ -26,6 +27,13 @@ def main() -> int:
     parser.add_argument("--warehouses", type=int, default=4, help="of the load")
     parser.add_argument("--directory", type=Path, default=Path(), help="of the probe")
     parser.add_argument("--journal-mode", default="delete", help="SQLite's, of the observer")
+    of_audit = parser.add_argument_group("of audit")
+    of_audit.add_argument("--snapshots", type=Path, metavar="DIR", help="has bare git directories named owner+name")
+    of_audit.add_argument("--half", choices=HALVES, help="(default: both)")
+    of_audit.add_argument("--only", default="", help="benchmarks with this in their name")
+    of_audit.add_argument("--details", action="store_true", help="print what was missed, what is false, what is silent")
+    of_audit.add_argument("--jobs", type=int, default=1, help="how many at a time; then seconds mean less")
+    of_audit.add_argument("--keep", type=Path, metavar="DIR", help="leave the files of the benchmarks there")
     asked = parser.parse_args()
     try:
         if asked.what == "generator":
@@ -40,6 +48,8 @@ def main() -> int:
             cuts.main(asked.rounds)
         elif asked.what == "plan":
             planning.main(asked.rounds)
+        elif asked.what == "audit":
+            audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
         elif asked.what == "observer":
             observer.main(asked.journal_mode, asked.rounds)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -68,11 +69,21 @@ def as_json(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unche
     return {
         "findings": [finding.as_json() for finding in findings],
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
-        "read": [{"file": file, "as": kind} for file, kind in bench.read],
+        "read": _read(bench),
         "not_read": list(bench.unread),
         "broken": [vars(one) for one in bench.broken],
         "not_checked": [one.as_json() for one in unchecked],
     }
+
+
+def _read(bench: Bench) -> list[dict[str, Any]]:
+    """The files that were read, as what, and how many results and settings each of them gave."""
+    results = Counter(one.where.file for one in bench.published)
+    configurations = [one for side in bench.sides for one in side.configurations]
+    settings = Counter(setting.where.file for one in configurations for setting in (*one.settings, *one.comments))
+    return [
+        {"file": file, "as": kind, "results": results[file], "settings": settings[file]} for file, kind in bench.read
+    ]
 
 
 def as_sarif(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked]) -> dict[str, Any]:
