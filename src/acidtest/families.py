@@ -21,7 +21,6 @@ class Product:
     name: str
     title: str  # as its makers write it
     programs: tuple[str, ...]  # regular expressions of its programs' and libraries' names, in lower case
-    version_in_program: bytes  # a regular expression; how a build says its version, somewhere among its bytes
     words: tuple[str, ...] = ()  # what else it is called, in URLs and by other people's tools
 
 
@@ -154,7 +153,6 @@ SQLITE = Family(
             "sqlite",
             "SQLite",
             programs=(r"(lib)?sqlite3?(\.exe|\.dll|\.so[\d.]*)",),
-            version_in_program=rb"SQLite version (3\.\d{1,3}\.\d{1,3})",
         ),
     ),
     empty_bytes=100_000,
@@ -182,7 +180,6 @@ FIREBIRD = Family(
                 r"(fbserver|fb_inet_server|fb_smp_server|firebird|fbguard)(\.exe)?",
                 r"(lib)?(fbclient|fbembed|gds32|engine\d\d)(\.dll|\.so[\d.]*)",
             ),
-            version_in_program=rb"[A-Z]{2}-[VTDBX](\d{1,2}\.\d{1,2}\.\d{1,3}\.\d{1,6})",
         ),
     ),
     empty_bytes=2_500_000,
@@ -214,7 +211,6 @@ POSTGRESQL = Family(
             "postgresql",
             "PostgreSQL",
             programs=(r"postgres(\.exe)?",),
-            version_in_program=rb"PostgreSQL (\d{1,2}(?:\.\d{1,2}){1,2})",
             words=("postgres",),
         ),
     ),
@@ -241,13 +237,11 @@ MYSQL = Family(
             "mysql",
             "MySQL",
             programs=(r"mysqld(-debug|-nt)?(\.exe)?",),
-            version_in_program=rb"mysqld-(\d{1,2}\.\d{1,2}\.\d{1,3})",
         ),
         Product(
             "mariadb",
             "MariaDB",
             programs=(r"mariadbd(\.exe)?",),
-            version_in_program=rb"(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB",
         ),
     ),
     empty_bytes=5_000_000,

@@ -6,11 +6,15 @@ silent. ``kit`` reads one from somebody's directory, ``ours`` makes one of a jou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from acidtest.audit.finding import Evidence
+from acidtest.audit.settings import alike
 
 EngineName = str  # the name of one of families.PRODUCTS
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
@@ -36,6 +40,7 @@ class Binary:
     system: Literal["Linux", "Windows"]
     version: str  # "3.0.5.33220"; "" where it does not say
     debug: bool
+    client: bool = False  # a library by which programs reach an engine, or what watches it: none itself
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class Include:
         return self.where.says(f"reads {self.path}, which is not in the kit")
 
 
+# Firebird's security databases and its example, by file or alias: nobody's benchmark.
+OWN_DATABASE = re.compile(r"security\d*\.(?:db|fdb|gdb)|employee(?:\.fdb|\.gdb)?")
 DUMP_WHOLE = 50  # settings; a dump of fewer is of those that somebody asked for
 PARTS = ("databases.conf", "postgresql.auto.conf")  # kinds of files that stand beside a main one
 
@@ -295,6 +302,7 @@ class InForce:
     setting: Setting
     source: Source
     overridden: tuple[Setting, ...] = ()  # what it was set to elsewhere, in vain; the strongest first
+    contested: tuple[Setting, ...] = ()  # to what else it is set in places of the same rank: which holds is not known
 
 
 @dataclass(frozen=True)
@@ -311,16 +319,100 @@ class Side:
     mounts: tuple[Mount, ...] = ()
     accounts: tuple[Account, ...] = ()
 
-    def settings(self, name: str) -> Iterator[Setting]:
-        """What each of its configurations sets under that name."""
-        return (setting for one in self.configurations if (setting := one.get(name.lower())))
+    @property
+    def servers(self) -> tuple[Binary, ...]:
+        """The programs and libraries that are the engine."""
+        return tuple(one for one in self.binaries if not one.client)
 
-    def in_force(self, name: str) -> InForce | None:
-        """What holds of what is set for the whole server; None where nobody sets it."""
-        server = [one for one in self.configurations if one.kind != "databases.conf"]
-        ranked = sorted(server, key=lambda one: SOURCES.index(one.source))  # stable: of one rank the last holds
-        asked = [(setting, one.source) for one in reversed(ranked) if (setting := one.get(name.lower()))]
-        return InForce(*asked[0], tuple(setting for setting, _ in asked[1:])) if asked else None
+    def settings(self, name: str) -> Iterator[Setting]:
+        """What holds of what is set for the whole server under that name: one, or none."""
+        holds = self.in_force(name)
+        return iter([holds.setting] if holds and not holds.contested else [])
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether what nothing sets on this side is at its default: somebody has collected its whole configuration."""
+        dumped = any(one.source == "dump" and one.tells_all for one in self.configurations)
+        missing = any(one.includes or one.whole is False for one in self.configurations if one.source == "file")
+        return dumped or (not missing and any(one.tells_all for one in self.configurations))
+
+    @cached_property
+    def _set(self) -> Mapping[str, list[tuple[int, Configuration, Setting]]]:
+        """All that is set anywhere, by name, in order."""
+        by_name: dict[str, list[tuple[int, Configuration, Setting]]] = defaultdict(list)
+        for order, one in enumerate(self.configurations):
+            for setting in one.settings:
+                by_name[setting.name].append((order, one, setting))
+        return by_name
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        """The databases that ``databases.conf`` names, but for those that Firebird brings with it."""
+        named = (
+            setting.name
+            for one in self.configurations
+            if one.kind == "databases.conf"
+            for setting in one.settings
+            if not setting.section
+        )
+        return tuple(dict.fromkeys(name for name in named if not OWN_DATABASE.fullmatch(name)))
+
+    def in_force(self, name: str, database: str | None = None) -> InForce | None:
+        """What holds of what is set; None where nobody sets it.
+
+        It is asked of one database by its alias, of the whole server by "", and else of whatever databases there are:
+        contested, where it is not the same for all of them.
+        """
+        name = name.lower()
+        if database is not None or not any(
+            setting.section in self.aliases for _, _, setting in self._set.get(name, ())
+        ):
+            return self._holds(name, database or "")
+        of_each = [self._holds(name, alias) for alias in self.aliases]
+        holds = next(one for one in of_each if one)
+        others = tuple(one.setting for one in of_each if one and alike(one.setting.value) != alike(holds.setting.value))
+        return replace(holds, contested=(*holds.contested, *others)) if None not in of_each else None
+
+    def _holds(self, name: str, database: str) -> InForce | None:
+        asked: list[tuple[tuple[int, ...], Configuration, Setting]] = []
+        for order, one, setting in self._set.get(name, ()):
+            if self._reads(one, setting, database):
+                of_database = one.kind == "databases.conf"
+                rank = (
+                    not one.prose,
+                    SOURCES.index(one.source),
+                    one.kind == "postgresql.auto.conf",
+                    of_database,
+                    order,
+                )
+                asked.append((tuple(map(int, rank)), one, setting))
+        if not asked:
+            return None
+        asked.sort(key=lambda each: each[0])  # stable: of one place the last holds
+        best, place, holds = asked[-1]
+        # Files are read one after the other; of statements and starts nobody knows which came last.
+        rivals = tuple(
+            setting
+            for other, one, setting in asked
+            if other[:-1] == best[:-1]
+            and (place.prose or place.source != "file")
+            and (one is not place or place.source == "statement")
+            and alike(setting.value) != alike(holds.value)
+        )
+        return InForce(holds, place.source, tuple(setting for _, _, setting in reversed(asked[:-1])), rivals)
+
+    def _reads(self, one: Configuration, setting: Setting, database: str) -> bool:
+        """Whether this server reads this line: sections are of one database, or of servers of one version or kind."""
+        if one.kind == "databases.conf":
+            return bool(setting.section) and setting.section == database.lower()
+        if one.kind != "my.cnf" or not setting.section:
+            return True
+        kind, _, version = setting.section.partition("-")
+        if kind == "client":  # of "client-server"
+            return self.engine != "mysql"
+        if kind.startswith("mariadb") and self.engine == "mysql":
+            return False
+        return not (version and self.version) or f"{self.version}.".startswith(f"{version}.")
 
 
 @dataclass(frozen=True)

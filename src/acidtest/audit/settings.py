@@ -25,25 +25,42 @@ class Known:
     oldest: tuple[int, ...]  # the first version of the engine that is known here
 
     def default(self, version: str) -> str | None:
-        """What holds in ``version``; of an unknown one, what holds in all. None where that is not known."""
-        if not version:
+        """What holds in ``version``; of an unknown one or a series, what holds in all. None where that is not known."""
+        of = numbers(version)
+        if not of:
             everywhere = len(self.defaults) == 1 and not self.until and self.defaults[0][0] <= self.oldest
             return self.defaults[0][1] if everywhere else None
-        of = numbers(version)
-        if self.until and of >= self.until:
+        if self.until and (of >= self.until or _within(self.until, of)):
             return None
-        return next((value for since, value in reversed(self.defaults) if of >= since), None)
+        values = {value for since, value in self.defaults if _within(since, of)}
+        values.add(next((value for since, value in reversed(self.defaults) if of >= since), ""))
+        return values.pop() or None if len(values) == 1 else None
+
+
+def _within(one: tuple[int, ...], series: tuple[int, ...]) -> bool:
+    """Whether a version is one of this series, and not its first."""
+    return one[: len(series)] == series and any(one[len(series) :])
 
 
 @dataclass(frozen=True)
 class Engine:
     known: dict[str, Known]  # by the name in lower case
     neutral: re.Pattern[str]  # names of what has nothing to do with speed or safety
+    names: re.Pattern[str]  # of settings that only this engine has
+
+    def has(self, name: str) -> bool:
+        """Whether a setting of this name, in lower case, is one of this engine's."""
+        return name in self.known or self.names.fullmatch(name) is not None
+
+    def spelled(self, name: str) -> str:
+        """A setting's name as the manual writes it."""
+        return self.known[name].name if name in self.known else name
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """ "3.0.5" as something that can be compared."""
-    return tuple(int(part) for part in re.findall(r"\d{1,9}", version))
+    """ "3.0.5" as something that can be compared; without what is behind it, as in "10.6.8-MariaDB" and "18beta1"."""
+    begins = re.match(r"\d{1,9}(?:\.\d{1,9}){0,9}", version)
+    return tuple(int(part) for part in begins[0].split(".")) if begins else ()
 
 
 @cache
@@ -62,8 +79,8 @@ def of(engine: str | None) -> Engine:
             known[name] = Known(
                 one["name"], tuple(defaults), until, one.get("note", False), one.get("means", ""), oldest
             )
-    neutral = re.compile("".join(both.get("neutral", "").split()) or r"(?!)")
-    return Engine(known, neutral)
+    neutral, names = (re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in ("neutral", "names"))
+    return Engine(known, neutral, names)
 
 
 def size(value: str) -> int | None:

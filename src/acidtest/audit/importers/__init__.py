@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
 from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import engines, left_over
+from acidtest.audit.importers import configurations, engines, left_over
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -33,8 +33,10 @@ def read(root: Path) -> Bench:
     understood, unread = [], []
     broken: list[Evidence] = []
     not_understood: list[Evidence] = []
+    files: dict[str, File] = {}
     walk = Walk(root, Budget())
     for file in walk.files():
+        files[file.name] = File(file.path, file.name, budget=walk.budget)  # with nothing of it in memory
         try:
             kind, of_file = _import(file)
         except Broken as error:
@@ -51,6 +53,10 @@ def read(root: Path) -> Bench:
             parts += [(file.name, part) for part in of_file]
             not_understood += left_over.of_file(file, kind, of_file)
         walk.passed += file.notes
+    parts, included = configurations.follow(parts, files)
+    understood += [(name, "configuration") for name in unread if name in included]
+    unread = [name for name in unread if name not in included]
+    not_understood = [one for one in not_understood if one.file not in included]
     return Bench(
         sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],

@@ -4,43 +4,128 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 from acidtest.audit.bench import Binary, EngineName
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.settings import numbers
 from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
 
 PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
     (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs
 )
-VERSIONS: dict[EngineName, re.Pattern[bytes]] = {
-    product.name: re.compile(product.version_in_program) for product in PRODUCTS.values()
+# By which others reach the engine, or which only watches it. ``fbembed`` and ``engine12`` are engines.
+CLIENT = re.compile(r"(lib)?(fbclient|gds32)(\.dll|\.so[\d.]*)|fbguard(\.exe)?")
+FOR_OTHERS = "wow64"  # the folder of Firebird's 32-bit client in a 64-bit installation
+BYTES_MAX = 128 << 20  # of a program that are looked through
+CHUNK = 4 << 20
+AROUND = 160  # bytes before and after what is looked for
+EDGE = bytes(2 * AROUND)
+CANDIDATES_MAX = 20_000
+
+POSTGRESQL = re.compile(rb"\(PostgreSQL\) (\d{1,2}(?:\.\d{1,3}){0,2}(?:devel|beta\d{1,2}|rc\d{1,2})?)(?![\w.])")
+# Its client interface calls itself 6.3 beside the version; only the latter has the same series in words behind it.
+FIREBIRD = re.compile(rb"[A-Z]{2}-[VTDBX]((\d{1,2}\.\d{1,2})\.\d{1,3}\.\d{1,6})(?: Firebird (\d{1,2}\.\d{1,2}))?(?!\d)")
+MARIADB = re.compile(rb"(?<![\w. ])(\d{1,2}\.\d{1,2}\.\d{1,3})-MariaDB")
+MYSQL_SERIES = re.compile(rb"mysqld-(\d{1,2}\.\d{1,2})(?:\.\d{1,3})?(?![\d.])")
+MYSQL = re.compile(rb"(?:\x00|mysqld-)(\d{1,2}\.\d{1,2}\.\d{1,3})(?:-[\w.+~-]{0,60})?(?=\x00)")
+SQLITE = re.compile(rb"SQLite version (3\.\d{1,3}\.\d{1,3})")
+INTERFACE = b"6.3"
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """What is looked through, piece by piece, so that a large program takes no memory."""
+
+    file: File
+
+    def around(self, *words: bytes) -> Iterator[bytes]:
+        """The bytes around each place where one of ``words`` stands."""
+        left, held, after, done = CANDIDATES_MAX, b"", 0, 0
+        for begin, piece in chain(self.file.data(BYTES_MAX), [(-1, b"")]):
+            held += (b"" if begin == after else EDGE) + piece  # a hole is of zeros, and so is the end
+            after = begin + len(piece)
+            whole = len(held) - len(EDGE)
+            for word in words:
+                at = held.find(word, done)
+                while 0 <= at < whole and left > 0:
+                    left -= 1
+                    yield held[max(at - AROUND, 0) : at + len(word) + AROUND]
+                    at = held.find(word, at + 1)
+            if whole > AROUND:
+                held, done = held[whole - AROUND :], AROUND
+
+    def first(self, pattern: re.Pattern[bytes], *words: bytes) -> str:
+        found = (match[1] for seen in self.around(*words) if (match := pattern.search(seen)))
+        return next(found, b"").decode()
+
+
+def _firebird(raw: _Bytes) -> str:
+    sure, other = b"", b""
+    for seen in raw.around(b"-V", b"-T", b"-B", b"-X", b"-D"):
+        for match in FIREBIRD.finditer(seen):
+            if match[3] == match[2]:
+                sure = sure or match[1]
+            elif match[2] != INTERFACE:
+                other = other or match[1]
+        if sure:
+            break
+    return (sure or other).decode()
+
+
+def _mysql(raw: _Bytes) -> str:
+    """Programs name their series with their groups of options, and their version by itself, among others' of history:
+    none of those is a later one of the series."""
+    series = next((match[1] for seen in raw.around(b"mysqld-") if (match := MYSQL_SERIES.search(seen))), None)
+    if series is None:
+        return ""
+    said = {match[1] for seen in raw.around(series + b".") for match in MYSQL.finditer(seen)}
+    return max((one.decode() for one in said if one.startswith(series + b".")), key=numbers, default="")
+
+
+VERSIONS: dict[EngineName, Callable[[_Bytes], str]] = {
+    "firebird": _firebird,
+    "mariadb": lambda raw: raw.first(MARIADB, b"-MariaDB"),
+    "mysql": _mysql,
+    "postgresql": lambda raw: raw.first(POSTGRESQL, b"(PostgreSQL) "),
+    "sqlite": lambda raw: raw.first(SQLITE, b"SQLite version "),
 }
-DEBUG = re.compile(rb"[LW]I-D\d|mysqld-\d[\d.]*-debug")
-# MariaDB's server went by the name of MySQL's up to 10.4.
-MARIADB = VERSIONS["mariadb"]
+DEBUG: dict[EngineName, tuple[re.Pattern[bytes], tuple[bytes, ...]]] = {
+    "firebird": (re.compile(rb"([LW]I-D\d)"), (b"LI-D", b"WI-D")),
+    "mysql": (re.compile(rb"(\d\.\d{1,3}-debug)"), (b"-debug",)),
+    "mariadb": (re.compile(rb"(\d-MariaDB[\w-]{0,40}-debug)"), (b"-debug",)),
+    "postgresql": (re.compile(rb"('--enable-cassert')"), (b"--enable-cassert",)),  # of pg_config's answer
+}
 
 
 def _read(file: File) -> Sequence[Binary] | None:
     engine = next((engine for pattern, engine in PROGRAMS if pattern.fullmatch(file.base)), None)
     if engine is None or (file.head[:4] != b"\x7fELF" and file.head[:2] != b"MZ"):
         return None
-    with file.path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-        if engine == "mysql" and MARIADB.search(raw):
-            engine = "mariadb"
-        match = VERSIONS[engine].search(raw)
-        version = match[1].decode() if match else ""
-        debug = DEBUG.search(raw) is not None
+    if FOR_OTHERS in file.name.lower().split("/")[:-1]:
+        return []
+    raw = _Bytes(file)
+    version = VERSIONS[engine](raw)
+    # MariaDB's server went by the name of MySQL's up to 10.4.
+    if engine == "mysql" and (forks := VERSIONS["mariadb"](raw)):
+        engine, version = "mariadb", forks
+    debug = engine in DEBUG and bool(raw.first(DEBUG[engine][0], *DEBUG[engine][1]))
+    client = CLIENT.fullmatch(file.base) is not None
+    with file.opened() as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
         try:
             if file.head[:2] == b"MZ":
-                windows = pe.parse(raw)
+                windows = pe.parse(mapped if file.size <= BYTES_MAX else mapped[:CHUNK])
                 return [
-                    Binary(file.at(), engine, windows.bits, windows.machine, "Windows", version or windows.version,
-                           debug or windows.debug)
+                    Binary(
+                        file.at(), engine, windows.bits, windows.machine, "Windows", version or windows.version,
+                        debug or windows.debug, client,
+                    )
                 ]  # fmt: skip
-            linux = elf.parse(raw)
-            return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug)]
+            linux = elf.parse(mapped)
+            return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
         except (elf.NotElf, pe.NotPe) as error:
             raise Broken(str(error)) from None
 

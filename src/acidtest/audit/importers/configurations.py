@@ -1,72 +1,360 @@
-"""Configuration files of the engines. What stands in a comment sets nothing."""
+"""Configuration files of the engines, by their names or, under any other, by what they hold. What stands in a comment
+sets nothing. ``follow`` puts what a file includes where it includes it, once all files of a kit are known."""
 
 from __future__ import annotations
 
+import fnmatch
+import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import PurePosixPath
 
-from acidtest.audit.bench import Configuration, EngineName, Setting
-from acidtest.audit.importers.file import Broken, File, Importer, Part
+from acidtest.audit import settings
+from acidtest.audit.bench import Configuration, EngineName, Include, Setting
+from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 
 LINES_MAX = 100_000
-COMMENT = re.compile(r"\s*#(?=[A-Za-z]\w*\s*=)")  # "#Name = value": a default as its author shows it
-FIREBIRD = re.compile(r"\s*([A-Za-z]\w*)\s*=\s*(.*?)\s*")
-POSTGRESQL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:=|\s)\s*('(?:[^']|'')*'|[^\s#]+)\s*(?:#.*)?")
-MYSQL = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*?))?\s*")
-MYSQL_SECTION = re.compile(r"\s*\[([\w.-]+)\]\s*")
-SERVER_SECTIONS = re.compile(r"mysqld.*|mariadb.*|server|galera")
+LINE_MAX = 10_000
+OTHER_BYTES_MAX = 1 << 20  # of a file of another name
+INCLUDED_MAX = 1_000  # files, of all configurations of a kit
+DEPTH_MAX = 10  # as PostgreSQL and MySQL have it
+KNOWN_MIN = 3  # names of settings by which a file of another name is known
+KNOWN_SHARE = 0.5  # of what it sets
+COMMENT = re.compile(r"#(?=[A-Za-z]\w*\s*=)")  # "#Name = value": a default as its author shows it
+NAME = re.compile(r"[A-Za-z_][\w.-]*")
+ALIAS = re.compile(r"[^\s={}#]+")
+BARE = re.compile(r"[^\s#]+")
+SECTION = re.compile(r"\[([\w.-]+)\]")
+# Groups that a server reads, see "Server Command-Line Options" and mysqld_multi; not those of clients and mysqld_safe.
+SERVER = re.compile(r"(?:mysqld|mariadb|mariadbd)(?:-\d[\d.]*)?|server|client-server|galera|mysqld\d+")
+INSTANCE = re.compile(r"mysqld\d+")  # of mysqld_multi
+TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|\$[A-Z_]{2,}|@[A-Z_]{2,}@")  # a value that is filled in later
+INCLUDES = {"include": (False, False), "include_if_exists": (False, True), "include_dir": (True, False)}
+MACRO = re.compile(r"\$\((?:this|root|install|dir_\w+)\)/?", re.IGNORECASE)
+FORMS = {"skip_": "OFF", "disable_": "OFF", "enable_": "ON"}
+
+Line = Setting | Include
 
 
-def _firebird(lines: Sequence[str], file: File) -> Iterator[Setting]:
-    """See the head of any firebird.conf: "name = value", "#" begins a comment; databases.conf adds blocks in braces."""
+def _firebird(lines: Sequence[str], file: File) -> Iterator[Line]:
+    """See the head of any firebird.conf: "name = value", "#" begins a comment, "include" reads another file."""
     for number, line in enumerate(lines, start=1):
-        if match := FIREBIRD.fullmatch(line.partition("#")[0]):
-            yield Setting(match[1].lower(), match[2].strip('"'), file.at(number), match[1])
+        bare = line.partition("#")[0].strip()
+        word, _, rest = bare.partition(" ")
+        name, equals, value = bare.partition("=")
+        if word.lower() == "include" and rest.strip() and not rest.lstrip().startswith("="):
+            yield Include(file.at(number), rest.strip().strip('"'))
+        elif equals and NAME.fullmatch(name.strip()):
+            yield Setting(name.strip().lower(), value.strip().strip('"'), file.at(number), name.strip())
 
 
-def _postgresql(lines: Sequence[str], file: File) -> Iterator[Setting]:
+def _databases(lines: Sequence[str], file: File) -> Iterator[Line]:
+    """An alias of a database and its path in each line; what follows in braces is set for that database alone."""
+    section, alias = "", ""
     for number, line in enumerate(lines, start=1):
-        if match := POSTGRESQL.fullmatch(line):
-            value = match[2]
-            quoted = value[:1] == "'"
-            yield Setting(match[1].lower(), value[1:-1].replace("''", "'") if quoted else value, file.at(number))
+        bare = line.partition("#")[0].strip()
+        if bare.startswith("}"):
+            section = ""
+            continue
+        opens = bare.endswith("{")
+        bare = bare.removesuffix("{").strip()
+        name, equals, value = bare.partition("=")
+        if equals and ALIAS.fullmatch(name.strip()):
+            alias = alias if section else name.strip().lower()
+            yield Setting(name.strip().lower(), value.strip().strip('"'), file.at(number), name.strip(), section)
+        if opens:
+            section = alias
 
 
-def _mysql(lines: Sequence[str], file: File) -> Iterator[Setting]:
-    """Only what the server reads; "-" and "_" are the same in names."""
+def _postgresql(lines: Sequence[str], file: File) -> Iterator[Line]:
+    """See "Setting Parameters" in its manual: "name = value" or "name value", values in quotes or bare."""
+    for number, line in enumerate(lines, start=1):
+        bare = line.strip()
+        name = NAME.match(bare)
+        if not name or "-" in name[0]:
+            continue
+        rest = bare[name.end() :]
+        if not rest[:1].isspace() and rest[:1] not in ("=", "'"):
+            continue
+        value, after = _value(rest.lstrip().removeprefix("=").lstrip())
+        if value is None or after.lstrip()[:1] not in ("", "#"):
+            continue
+        if name[0].lower() in INCLUDES:
+            folder, optional = INCLUDES[name[0].lower()]
+            yield Include(file.at(number), value, folder, optional)
+        else:
+            yield Setting(name[0].lower(), value, file.at(number), name[0])
+
+
+def _value(text: str) -> tuple[str | None, str]:
+    """The value that ``text`` begins with, and what comes after it; None where there is none."""
+    if text[:1] != "'":
+        match = BARE.match(text)
+        return (match[0], text[match.end() :]) if match else (None, text)
+    value, at = [], 1
+    while at < len(text):
+        pair = text[at : at + 2]
+        if pair in ("''", "\\'"):
+            value.append("'")
+            at += 2
+        elif text[at] == "'":
+            return "".join(value), text[at + 1 :]
+        else:
+            value.append(text[at])
+            at += 1
+    return None, ""
+
+
+def _mysql(lines: Sequence[str], file: File) -> Iterator[Line]:
+    """Only what the server reads; "-" and "_" are the same in names. See "Using Option Files"."""
     section = ""
     for number, line in enumerate(lines, start=1):
-        bare = re.split(r"\s[#;]|^[#;]", line)[0]
-        if match := MYSQL_SECTION.fullmatch(bare):
+        bare = line.strip()
+        if bare[:1] in ("#", ";"):
+            continue
+        if bare.startswith(("!includedir", "!include")):
+            word, _, path = bare.partition(" ")
+            yield Include(file.at(number), path.strip(), word == "!includedir")
+            continue
+        comment = re.search(r"\s#", bare)
+        bare = bare[: comment.start()].strip() if comment else bare
+        if match := SECTION.fullmatch(bare):
             section = match[1].lower()
-        elif SERVER_SECTIONS.fullmatch(section) and (match := MYSQL.fullmatch(bare)):
-            value = "ON" if match[2] is None else match[2].strip("\"'")
-            yield Setting(match[1].lower().replace("-", "_"), value, file.at(number))
+            continue
+        name, equals, value = (part.strip() for part in bare.partition("="))
+        if SERVER.fullmatch(section) and NAME.fullmatch(name):
+            key, meant = mysql_option(name, value.strip("\"'") if equals else None)
+            yield Setting(key, meant, file.at(number), name, section)
 
 
-Parse = Callable[[Sequence[str], File], Iterator[Setting]]
-KINDS: tuple[tuple[re.Pattern[str], EngineName, str, Parse], ...] = (
-    (re.compile(r"firebird\.conf|fbembed\.conf"), "firebird", "firebird.conf", _firebird),
-    (re.compile(r"(databases|aliases)\.conf"), "firebird", "databases.conf", _firebird),
-    (re.compile(r"postgresql(\.auto)?\.conf"), "postgresql", "postgresql.conf", _postgresql),
-    (re.compile(r"(my|mysqld?|mariadb|\d*-?server)\.(cnf|ini)"), "mysql", "my.cnf", _mysql),
+def mysql_option(name: str, value: str | None) -> tuple[str, str]:
+    """What an option of MySQL or MariaDB sets, and to what: "loose-", "skip-", "disable-" and "enable-" are forms of
+    it. See "Program Option Modifiers". None where it has no value."""
+    key = name.lower().replace("-", "_").removeprefix("loose_")
+    known = settings.of("mysql").known
+    for form, meant in FORMS.items():
+        if key.startswith(form) and key.removeprefix(form) in known:
+            return key.removeprefix(form), meant
+    return key, "ON" if value is None else value
+
+
+Parse = Callable[[Sequence[str], File], Iterator[Line]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of configuration file."""
+
+    name: str
+    engine: EngineName
+    names: re.Pattern[str]  # of files that are of this kind whatever they hold
+    parse: Parse
+    suffix: str = ""  # of the files that are read where a folder is included
+
+
+KINDS = (
+    Kind("firebird.conf", "firebird", re.compile(r"firebird\.conf|fbembed\.conf"), _firebird),
+    Kind("databases.conf", "firebird", re.compile(r"(databases|aliases)\.conf"), _databases),
+    Kind("postgresql.auto.conf", "postgresql", re.compile(r"postgresql\.auto\.conf"), _postgresql),
+    Kind("postgresql.conf", "postgresql", re.compile(r"postgresql\.conf"), _postgresql, ".conf"),
+    Kind("my.cnf", "mysql", re.compile(r"(my|mysqld?|mariadb|\d*-?server)\.(cnf|ini)"), _mysql, ".cnf"),
+)
+BY_NAME = {kind.name: kind for kind in KINDS}
+# Names that a configuration may have; and those of other kinds of files, which may show one.
+OTHER_NAMES = re.compile(
+    r".*\.(conf|cnf|ini|cfg|config|properties|auto|tuned|default)(?![a-z]).*|(my|pg|postgres(ql)?|mysql|mariadb|firebird)[._-][^.]*",
+    re.DOTALL,
+)
+NOT_ONE = re.compile(
+    r".*(?<!\.conf)(?<!\.cnf)(?<!\.ini)\.txt|.*\.(md|rst|adoc|html?|ya?ml|json|toml|sql|sh|py|rb|pl|js|go|bat|ps1|log|out|err|csv|tsv|xml)"
 )
 
 
-def _is_mariadb(file: File) -> bool:
-    """By its name or folder, or a section that only MariaDB reads."""
-    return "mariadb" in file.name.lower() or any(line.strip().lower().startswith("[mariadb") for line in file.lines)
+def _nearest(file: File) -> EngineName | None:
+    """MySQL or MariaDB, as the last part of its name says that names one of them."""
+    parts = file.name.lower().split("/")
+    for at in range(len(parts) - 1, -1, -1):
+        of_system = parts[at] in ("mysql", "mysql.conf.d") and "etc" in parts[max(at - 2, 0) : at]
+        if ("mariadb" in parts[at]) != ("mysql" in parts[at]) and not of_system:
+            return "mariadb" if "mariadb" in parts[at] else "mysql"
+    return None
+
+
+def _fork(file: File, lines: Sequence[Line]) -> EngineName:
+    sections = {one.section for one in lines if isinstance(one, Setting)}
+    return _nearest(file) or ("mariadb" if any(one.startswith("mariadb") for one in sections) else "mysql")
+
+
+def _made(kind: Kind, file: File) -> Iterator[Configuration]:
+    """The file as one of this kind; of an option file for several servers (mysqld_multi), one for each."""
+    lines = [line if len(line) <= LINE_MAX else "" for line in file.lines]
+    read = list(kind.parse(lines, file))
+    shown = [match[0] if (match := re.match(r"\s*#\s?", line)) else "" for line in lines]
+    bare = [line.lstrip()[1:] if shown[n] and COMMENT.match(line.lstrip()) else "" for n, line in enumerate(lines)]
+    comments = tuple(one for one in kind.parse(bare, file) if isinstance(one, Setting))
+    engine = _fork(file, read) if kind.engine == "mysql" else kind.engine
+    instances = {one.section for one in read if isinstance(one, Setting) and INSTANCE.fullmatch(one.section)}
+    for instance in sorted(instances) or [""]:
+        of = [
+            one
+            for one in read
+            if isinstance(one, Include) or not INSTANCE.fullmatch(one.section) or one.section == instance
+        ]
+        yield replace(_of_lines(file, engine, kind, of), comments=comments, side=instance)
+
+
+def _of_lines(file: File, engine: EngineName, kind: Kind, lines: Sequence[Line]) -> Configuration:
+    values: list[Setting] = []
+    includes: list[Include] = []
+    filled_in = False
+    for one in lines:
+        if isinstance(one, Include):
+            includes.append(replace(one, at=len(values)))
+        elif TEMPLATE.search(one.value):
+            filled_in = True
+        else:
+            values.append(one)
+    return Configuration(
+        file.at(), engine, kind.name, tuple(values), includes=tuple(includes), whole=False if filled_in else None
+    )
+
+
+def _by_content(file: File) -> Kind | None:
+    """What a file of another name is, where its content leaves no doubt."""
+    if not OTHER_NAMES.fullmatch(file.base) or NOT_ONE.fullmatch(file.base):
+        return None
+    if file.size > OTHER_BYTES_MAX or b"\0" in file.head or len(file.lines) > LINES_MAX:
+        return None
+    for kind in (BY_NAME["my.cnf"], BY_NAME["firebird.conf"], BY_NAME["postgresql.conf"]):
+        if _is_one(kind, file):
+            return kind
+    return None
+
+
+def _is_one(kind: Kind, file: File) -> bool:
+    lines = [line if len(line) <= LINE_MAX else "" for line in file.lines]
+    filled = [bare for line in lines if (bare := line.strip()) and bare[0] not in "#;"]
+    set_ = [one for one in kind.parse(lines, file) if isinstance(one, Setting)]
+    engine = settings.of(kind.engine)
+    known = {one.name for one in set_ if engine.has(one.name)}
+    if kind.name == "my.cnf":
+        sections = {match[1].lower() for bare in filled if (match := SECTION.fullmatch(bare))}
+        return bool(known or not set_) and any(SERVER.fullmatch(one) and one != "server" for one in sections)
+    told = kind.engine in file.base or (kind.engine == "postgresql" and file.base.startswith(("pg", "postgres")))
+    neutral = {one.name for one in set_ if engine.neutral.fullmatch(one.name)}
+    share = len(known | neutral) / max(len(filled), 1)
+    return len(known) >= (1 if told else KNOWN_MIN) and share >= KNOWN_SHARE
 
 
 def _read(file: File) -> Sequence[Part] | None:
-    for pattern, of, kind, parse in KINDS:
-        if pattern.fullmatch(file.base):
-            if "\0" in file.text or len(file.lines) > LINES_MAX:
-                raise Broken(f"is no {kind}: it holds what is no text")
-            engine: EngineName = "mariadb" if of == "mysql" and _is_mariadb(file) else of
-            bare = [COMMENT.sub("", line) if COMMENT.match(line) else "" for line in file.lines]
-            return [Configuration(file.at(), engine, kind, tuple(parse(file.lines, file)), tuple(parse(bare, file)))]
-    return None
+    kind = next((kind for kind in KINDS if kind.names.fullmatch(file.base)), None)
+    if kind is None:
+        kind = _by_content(file)
+    elif "\0" in file.text or len(file.lines) > LINES_MAX:
+        raise Broken(f"is no {kind.name}: it holds what is no text")
+    return list(_made(kind, file)) if kind else None
+
+
+@dataclass
+class _Follower:
+    """Puts the files that configurations include in their places."""
+
+    files: Mapping[str, File]  # of the kit, by name
+    used: set[str] = field(default_factory=set)  # those that were included
+    left: int = INCLUDED_MAX
+
+    def __post_init__(self) -> None:
+        self.folders: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.files):
+            self.folders[posixpath.dirname(name) or "."].append(name)
+        self.parsed = lru_cache(maxsize=INCLUDED_MAX)(self._parsed)
+
+    def whole(self, one: Configuration, above: tuple[str, ...] = ()) -> Configuration:
+        """It, with all that it includes and that is in the kit."""
+        values: list[Setting] = []
+        missing: list[Include] = []
+        filled_in = one.whole
+        at = 0
+        for include in one.includes:
+            values += one.settings[at : include.at]
+            at = include.at
+            self.left -= 1
+            found = self._targets(include, one) if self.left > 0 and len(above) < DEPTH_MAX else None
+            if found is None:
+                missing.append(include)
+            for name in found or ():
+                self.left -= 1
+                if name in (*above, one.where.file) or self.left < 0:
+                    continue
+                self.used.add(name)
+                inner = self.whole(self.parsed(name, one.kind, one.engine), (*above, one.where.file))
+                values += inner.settings
+                missing += inner.includes
+                filled_in = False if inner.whole is False else filled_in
+        values += one.settings[at:]
+        return replace(one, settings=tuple(values), includes=tuple(missing), whole=filled_in)
+
+    def _parsed(self, name: str, kind: str, engine: EngineName) -> Configuration:
+        file = self.files[name]
+        try:
+            return self._read(file, kind, engine)
+        except (OSError, Spent):  # ``read`` has said so of this file
+            return Configuration(file.at(), engine, kind, (), whole=False)
+
+    @staticmethod
+    def _read(file: File, kind: str, engine: EngineName) -> Configuration:
+        fits = file.size <= OTHER_BYTES_MAX and b"\0" not in file.head
+        lines = [line if len(line) <= LINE_MAX else "" for line in file.lines[:LINES_MAX]] if fits else []
+        return _of_lines(file, engine, BY_NAME[kind], list(BY_NAME[kind].parse(lines, file)))
+
+    def _targets(self, include: Include, of: Configuration) -> list[str] | None:
+        """The files that it stands for, in the order in which they are read; None where they are not in the kit."""
+        path = MACRO.sub("", include.path.replace("\\", "/")).rstrip("/")
+        home = posixpath.dirname(of.where.file)
+        for candidate in _candidates(home, path):
+            if include.folder and candidate in self.folders:
+                return self._below(candidate, f"*{BY_NAME[of.kind].suffix}")
+            if not include.folder and candidate in self.files:
+                return [candidate]
+            folder, _, pattern = candidate.rpartition("/")
+            if "*" in pattern and (found := self._below(folder or ".", pattern)):
+                return found
+        return None
+
+    def _below(self, folder: str, pattern: str) -> list[str]:
+        names = self.folders.get(folder, [])
+        return [one for one in names if fnmatch.fnmatchcase(posixpath.basename(one), pattern)]
+
+
+def _candidates(home: str, path: str) -> Iterator[str]:
+    """Where in a kit a file of this path may lie that a file in ``home`` includes: there, or below a folder that was
+    the root when it was collected."""
+    if not path.startswith("/") and ":" not in path:
+        yield posixpath.normpath(posixpath.join(home, path))
+    parts = [part for part in path.split("/") if part not in ("", ".", "..") and not part.endswith(":")][-DEPTH_MAX:]
+    above = [home, *(str(one) for one in PurePosixPath(home).parents)] if home else [""]
+    for begin in range(len(parts)):
+        for folder in above[:DEPTH_MAX]:
+            yield posixpath.normpath(posixpath.join(folder, *parts[begin:]))
+
+
+def follow(parts: Sequence[tuple[str, Part]], files: Mapping[str, File]) -> tuple[list[tuple[str, Part]], set[str]]:
+    """The parts, each configuration with what it includes and no longer beside it; and the names of what was
+    included. ``files`` are all of the kit."""
+    follower = _Follower(files)
+    whole = [
+        (name, follower.whole(part) if isinstance(part, Configuration) and part.includes else part)
+        for name, part in parts
+    ]
+    kept = [
+        (name, part)
+        for name, part in whole
+        if not (isinstance(part, Configuration) and part.where.file in follower.used and not part.side)
+    ]
+    return kept, follower.used
 
 
 IMPORTER = Importer("configuration", _read)

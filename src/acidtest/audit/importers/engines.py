@@ -77,7 +77,8 @@ class _Group:
     def side(self) -> Side:
         binaries = tuple(part for part in self.parts if isinstance(part, Binary))
         configurations = tuple(part for part in self.parts if isinstance(part, Configuration))
-        versions = Counter(binary.version for binary in binaries if binary.version)
+        versions = Counter(one.version for one in binaries if one.version and not one.client)
+        versions = versions or Counter(one.version for one in binaries if one.version)
         told = [version for one in configurations if (version := version_of(one))]
         return Side(
             name=self.name,

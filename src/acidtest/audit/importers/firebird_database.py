@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acidtest.audit.bench import Database
+from acidtest.audit.bench import OWN_DATABASE, Database
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.formats import firebird_header, gstat
 
@@ -23,6 +23,8 @@ def _database(file: File) -> Sequence[Database] | None:
         if not named:
             return None
         raise Broken(f"is no Firebird database that is known here: {error}") from None
+    if _is_own(file.base):
+        return []
     return [
         Database(
             where=file.at(),
@@ -64,6 +66,8 @@ def _gstat(file: File) -> Sequence[Database] | None:
             raise ValueError
     except (KeyError, ValueError):
         raise Broken("is gstat's output without page size, ODS version or page buffers", first) from None
+    if _is_own(name.lower()):
+        return []
     return [
         Database(
             where=file.at(first),
@@ -77,6 +81,11 @@ def _gstat(file: File) -> Sequence[Database] | None:
             places=tuple((what, file.at(lines[name])) for name, what in SAID.items() if name in lines),
         )
     ]
+
+
+def _is_own(name: str) -> bool:
+    """Whether Firebird brings it with it, which nobody measures."""
+    return OWN_DATABASE.fullmatch(name.removesuffix(".header").removesuffix(".hdr")) is not None
 
 
 DATABASE = Importer("Firebird database", _database)

@@ -43,7 +43,7 @@ class Walk:
     def __init__(self, root: Path, budget: Budget) -> None:
         self.unreadable: list[Evidence] = []
         self.passed: list[Evidence] = []
-        self._root, self._budget = root, budget
+        self._root, self.budget = root, budget
         self._path: list[_Folder] = []
         self._within: set[tuple[int, int]] = set()  # the identities of those
         self._entries = self._characters = 0
@@ -88,7 +88,7 @@ class Walk:
         if len(self._path) > OPEN_MAX + 1:
             self._close(self._path[-OPEN_MAX - 1])
         for one in self._list(folder):
-            yield File(self._root / name / one, name + one, descriptor, self._budget)
+            yield File(self._root / name / one, name + one, descriptor, self.budget)
 
     def _list(self, folder: _Folder) -> list[str]:
         """The regular files of a folder; its folders and what is neither are noted."""

@@ -14,14 +14,21 @@ GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on 
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
 
-def named(side: Side) -> str:
-    """A side as people call it."""
+def named(side: Side, among: Iterable[Side] = ()) -> str:
+    """A side as people call it; where another one of ``among`` is called the same, with its folder or file."""
+    called = _called(side)
+    alike = any(_called(one) == called and one.name != side.name for one in among)
+    return f"{called} ({side.name})" if alike and side.engine else called
+
+
+def _called(side: Side) -> str:
     return " ".join(word for word in (PRODUCTS[side.engine].title if side.engine else side.name, side.version) if word)
 
 
-def all_named(sides: Iterable[Side]) -> str:
+def all_named(sides: Iterable[Side], among: Iterable[Side] = ()) -> str:
     """Those sides, each name once."""
-    return ", ".join(dict.fromkeys(map(named, sides)))
+    others = list(among)
+    return ", ".join(dict.fromkeys(named(side, others) for side in sides))
 
 
 @rule(
@@ -33,9 +40,9 @@ def all_named(sides: Iterable[Side]) -> str:
     source=INVESTIGATION,
 )
 def word_size(bench: Bench) -> Iterator[Found]:
-    servers = [(side, binary) for side in bench.sides for binary in side.binaries]
+    servers = [(side, binary) for side in bench.sides for binary in side.servers]
     if len({binary.bits for _, binary in servers}) > 1:
-        sizes = {side.name: (named(side), binary) for side, binary in servers}
+        sizes = {side.name: (named(side, bench.sides), binary) for side, binary in servers}
         text = ", ".join(f"{name} is {binary.bits}-bit" for name, binary in sizes.values())
         evidence = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
         yield Found(f"{text}.", evidence)
@@ -73,9 +80,9 @@ def old_build(bench: Bench) -> Iterator[Found]:
 )
 def debug_build(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        evidence = tuple(binary.where.says("a debug build") for binary in side.binaries if binary.debug)
+        evidence = tuple(binary.where.says("a debug build") for binary in side.servers if binary.debug)
         if evidence:
-            yield Found(f"{named(side)} is a debug build.", evidence)
+            yield Found(f"{named(side, bench.sides)} is a debug build.", evidence)
 
 
 @rule(
@@ -91,7 +98,7 @@ def architecture_differs(bench: Bench) -> Iterator[Found]:
         return
     # x86 against x86-64 is a matter of word size.
     families = {
-        side.name: {"x86" if b.machine == "x86-64" else b.machine for b in side.binaries} for side in bench.sides
+        side.name: {"x86" if b.machine == "x86-64" else b.machine for b in side.servers} for side in bench.sides
     }
     yield from _differs(bench, families, "{} is built for {}", lambda binary: f"built for {binary.machine}")
 
@@ -107,7 +114,7 @@ def architecture_differs(bench: Bench) -> Iterator[Found]:
 def system_differs(bench: Bench) -> Iterator[Found]:
     if "system" in bench.factors:
         return
-    systems: dict[str, set[str]] = {side.name: {b.system for b in side.binaries} for side in bench.sides}
+    systems: dict[str, set[str]] = {side.name: {b.system for b in side.servers} for side in bench.sides}
     yield from _differs(bench, systems, "{} is built for {}", lambda binary: f"built for {binary.system}")
 
 
@@ -115,6 +122,8 @@ def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Calla
     known = [side for side in bench.sides if by_side[side.name]]
     if len({frozenset(by_side[side.name]) for side in known}) > 1:
         sentence = ", ".join(
-            dict.fromkeys(text.format(named(side), " and ".join(sorted(by_side[side.name]))) for side in known)
+            dict.fromkeys(
+                text.format(named(side, bench.sides), " and ".join(sorted(by_side[side.name]))) for side in known
+            )
         )
-        yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.binaries))
+        yield Found(f"{sentence}.", tuple(b.where.says(of(b)) for side in known for b in side.servers))

@@ -101,8 +101,8 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
     for promise, sides in _by_promise(bench):
         broken = [(side, kept) for side, kept in sides if not kept.kept]
         if broken and len(broken) < len(sides):
-            names = all_named(side for side, _ in broken)
-            others = all_named(side for side, kept in sides if kept.kept)
+            names = all_named((side for side, _ in broken), bench.sides)
+            others = all_named((side for side, kept in sides if kept.kept), bench.sides)
             evidence = (
                 *(e for _, kept in broken for e in kept.evidence),
                 *(kept.evidence[0] for _, kept in sides if kept.kept),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from acidtest.audit import settings
-from acidtest.audit.bench import Bench, Claim, Database, Side, Where
+from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
 from acidtest.audit.rules.settings import files, held
@@ -21,6 +21,7 @@ BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost mo
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
 DEVICE_CACHE = 1 << 30  # of a cheap RAID controller: 1 to 2 GB
+READ_CONSISTENCY = (4, 0)  # the first version that has it
 EXCEEDS = 2  # a database is to be two to three times the cache that it means to exceed
 
 
@@ -131,9 +132,19 @@ def buffers_smallest(bench: Bench) -> Iterator[Found]:
     for buffers, of in _by_buffers(bench, lambda one: one.buffers <= BUFFERS_MIN):
         yield Found(f"{_listed(of)}: a page cache of {counted(buffers, 'page')}.", _says(of))
     for side in bench.sides:
-        asked = next(side.settings("DefaultDbCachePages"), None) if side.engine == "firebird" else None
-        if asked and 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
-            yield Found(f"{named(side)} has a page cache of {asked.value} (pages).", (asked.says(),))
+        for asked in dict.fromkeys(_configured_buffers(side)):
+            if 0 < (settings.size(asked.value) or 0) <= BUFFERS_MIN:
+                whose = f"{asked.section} of " if asked.section else ""
+                text = f"{whose}{named(side, bench.sides)} has a page cache of {asked.value} (pages)."
+                yield Found(text, (asked.says(),))
+
+
+def _configured_buffers(side: Side) -> Iterator[Setting]:
+    """What each database is given that may be measured, or of unknown ones the server's."""
+    for alias in side.aliases or ("",):
+        asked = side.in_force("DefaultDbCachePages", alias) if side.engine == "firebird" else None
+        if asked and not asked.contested:
+            yield asked.setting
 
 
 @rule(
@@ -192,7 +203,7 @@ def server_mode(side: Side) -> tuple[str, bool]:
         return (chosen.pop(), True) if len(chosen) == 1 else ("", False)
     asked = next(side.settings("ServerMode"), None)
     if asked is None:
-        return ("Super" if side.configurations and side.version else ""), False
+        return ("Super" if side.tells_all and side.version else ""), False
     words = {"super": "Super", "threadeddedicated": "Super", "superclassic": "SuperClassic",
              "threadedshared": "SuperClassic", "classic": "Classic", "multiprocess": "Classic"}  # fmt: skip
     return words.get(asked.value.lower(), ""), True
@@ -212,7 +223,7 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
         return
     modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
     if len({mode for _, mode in modes}) > 1:
-        text = ", ".join(dict.fromkeys(f"{named(side)} is {mode}" for side, mode in modes))
+        text = ", ".join(dict.fromkeys(f"{named(side, bench.sides)} is {mode}" for side, mode in modes))
         evidence = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
         yield Found(f"{text}.", tuple(evidence))
 
@@ -235,9 +246,10 @@ def read_consistency_differs(bench: Bench) -> Iterator[Found]:
     have = []
     for side in sides:
         value, evidence = held(side, "readconsistency")
-        have.append((side, value is not None and settings.alike(value) == "on", evidence))
+        if value is not None or settings.numbers(side.version) < READ_CONSISTENCY:
+            have.append((side, value is not None and settings.alike(value) == "on", evidence))
     if len({on for _, on, _ in have}) > 1:
-        names = [all_named(side for side, on, _ in have if on is wanted) for wanted in (True, False)]
+        names = [all_named((side for side, on, _ in have if on is wanted), bench.sides) for wanted in (True, False)]
         text = f"ReadConsistency is on in {names[0]}, and off or not there yet in {names[1]}."
         yield Found(text, tuple(evidence for _, on, evidence in have if on))
 
@@ -254,7 +266,7 @@ def restarts_in_log(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
         for entry in side.log:
             if entry.kind == "update-conflict":
-                text = f"{named(side)} gave up after all restarts, {counted(entry.count, 'time')}."
+                text = f"{named(side, bench.sides)} gave up after all restarts, {counted(entry.count, 'time')}."
                 yield Found(text, (entry.where.says(entry.text),))
 
 
@@ -310,7 +322,8 @@ def drive_test_in_file_cache(bench: Bench) -> Iterator[Found]:
         evidence += [e for one in meant if one.buffers for e in one.says(counted(one.buffers, "buffer"))]
         evidence += [claim.where.says(claim.text) for claim in claims[:3]]
         yield Found(
-            f"The file cache is on in {all_named(through)}, and the drive is meant to be measured.", tuple(evidence)
+            f"The file cache is on in {all_named(through, bench.sides)}, and the drive is meant to be measured.",
+            tuple(evidence),
         )
 
 

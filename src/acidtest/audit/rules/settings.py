@@ -43,36 +43,49 @@ def files(side: Side) -> list[Configuration]:
 
 
 def held(side: Side, name: str) -> tuple[str | None, Evidence]:
-    """What a setting is on a side, by its files or by the engine's default, and where that is seen.
+    """What a setting is on a side, by what sets it or by the engine's default, and where that is seen.
 
-    None where neither is known. The evidence of a default is the line that shows it in a comment, if there is one.
+    None where neither is known: nobody sets it and a part of the configuration is not in the kit, or it is set to
+    several values, and nothing tells which holds. The evidence of a default is the line that shows it in a comment, if
+    there is one.
     """
     known = settings.of(side.engine).known.get(name)
-    spelled = known.name if known else name
     if asked := side.in_force(name):
+        if asked.contested:
+            other = asked.contested[0]
+            spelled = asked.setting.written or name
+            place = f"{other.where.file}:{other.where.line}" if other.where.line else other.where.file
+            return None, asked.setting.where.says(f"{spelled} = {asked.setting.value}, but {other.value} in {place}")
         return asked.setting.value, asked.setting.says()
-    default = known.default(side.version) if known else None
+    spelled = known.name if known else name
+    default = known.default(side.version) if known and side.tells_all else None
     text = f"{spelled} is not set" + (f": {default} by default" if default is not None else "")
     all_ = main(side)
     comment = next((setting for one in all_ for setting in one.comments if setting.name == name), None)
     where = comment.where if comment else all_[0].where if all_ else None
-    return (default if all_ else None), where.says(text) if where else Evidence(f"{side.name}: {text}")
+    return default, where.says(text) if where else Evidence(f"{side.name}: {text}")
 
 
-def _tuned(side: Side) -> list[Setting]:
-    """What is set to something else than the default and has to do with speed or safety."""
+def _tuned(side: Side) -> bool:
+    """Whether something is set to something else than the default and has to do with speed or safety."""
     engine = settings.of(side.engine)
-    tuned = []
-    for one in side.configurations:
-        for setting in one.settings:
-            known = engine.known.get(setting.name)
-            if one.kind == "databases.conf" and known is None:
-                continue  # a name of a database
-            default = known.default(side.version) if known else None
-            changed = default is None or settings.alike(default) != settings.alike(setting.value)
-            if changed and not engine.neutral.fullmatch(setting.name):
-                tuned.append(setting)
-    return tuned
+    names = {
+        setting.name
+        for one in side.configurations
+        for setting in one.settings
+        # A dump has everything in it; the aliases of databases.conf are none of the engine's settings.
+        if engine.has(setting.name) or (one.source != "dump" and one.kind != "databases.conf")
+    }
+    for name in names:
+        asked = side.in_force(name)
+        known = engine.known.get(name)
+        default = known.default(side.version) if known else None
+        dumped = asked and asked.source == "dump"
+        if asked is None or engine.neutral.fullmatch(name) or (dumped and default is None):
+            continue
+        if asked.contested or default is None or settings.alike(default) != settings.alike(asked.setting.value):
+            return True
+    return False
 
 
 @rule(
@@ -88,18 +101,21 @@ def _tuned(side: Side) -> list[Setting]:
 def settings_all_default(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
         written = files(side)
-        if not written or _tuned(side):
+        if not written or not side.tells_all or _tuned(side):
             continue
-        own = [one for file in written for one in file.settings]
+        own = [one for file in written for one in file.settings if file.source != "dump"]
         changed = ", ".join(sorted({one.written or one.name for one in own})[:8])
-        evidence = [one.says() for one in own] or [written[0].where.says("sets nothing")]
+        nothing = "holds nothing but defaults" if written[0].source == "dump" else "sets nothing"
+        evidence = [one.says() for one in own] or [written[0].where.says(nothing)]
         meant = []
         for name, known in settings.of(side.engine).known.items():
             default = known.default(side.version)
             if known.note and default is not None:
                 meant.append(f"{known.name} = {default} ({known.means})")
                 evidence.append(held(side, name)[1])
-        text = f"{named(side)} runs with defaults: " + (f"only {changed} set." if changed else "nothing is set.")
+        text = f"{named(side, bench.sides)} runs with defaults: " + (
+            f"only {changed} set." if changed else "nothing is set."
+        )
         yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence))
 
 
@@ -118,15 +134,37 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
         if files(side):
             engines[side.engine or ""].append(side)
     for engine, sides in engines.items():
-        neutral = settings.of(engine).neutral
-        names = {one.name for side in sides for file in files(side) for one in file.settings}
+        of = settings.of(engine)
+        names = {
+            one.name
+            for side in sides
+            for file in files(side)
+            for one in file.settings
+            if file.source != "dump" or of.has(one.name)
+        }
+        names |= {one.name for side in sides for one in _of_databases(side)}
         for name in sorted(names - ELSEWHERE - {factor.lower() for factor in bench.factors}):
-            values = [(side, *held(side, name)) for side in sides]
-            if neutral.fullmatch(name) or _unknown(engine, name, sides):
+            if of.neutral.fullmatch(name) or _unknown(engine, name, sides):
                 continue
-            if len({settings.alike(value) if value is not None else None for _, value, _ in values}) > 1:
-                text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in values)
-                yield Found(f"{name} differs: {text}.", tuple(evidence for _, _, evidence in values))
+            # Where the configuration is not whole, what is not set may be set in what is missing.
+            values = [(side, *held(side, name)) for side in sides]
+            told = [one for one in values if one[1] is not None or (one[0].tells_all and not one[0].in_force(name))]
+            if len({settings.alike(value) if value is not None else None for _, value, _ in told}) > 1:
+                text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
+                spelled = _spelled(name, sides, of)
+                yield Found(f"{spelled} differs: {text}.", tuple(evidence for _, _, evidence in told))
+
+
+def _of_databases(side: Side) -> Iterator[Setting]:
+    """What ``databases.conf`` sets for the databases that may be measured."""
+    beside = (one for one in side.configurations if one.kind == "databases.conf")
+    return (setting for one in beside for setting in one.settings if setting.section in side.aliases)
+
+
+def _spelled(name: str, sides: list[Side], of: settings.Engine) -> str:
+    """A setting's name as the manual writes it, or else as somebody has written it."""
+    asked = (asked.setting.written for side in sides if (asked := side.in_force(name)))
+    return of.known[name].name if name in of.known else next(asked, "") or name
 
 
 def _unknown(engine: str, name: str, sides: list[Side]) -> bool:

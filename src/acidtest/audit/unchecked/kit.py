@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench
@@ -21,7 +21,19 @@ class Need:
 
 def unchecked(bench: Bench) -> list[Unchecked]:
     """What could not be looked for in this benchmark."""
-    return [Unchecked(need.about, need.nothing) for need in NEEDS if need.given(bench) and not need.there(bench)]
+    needs = [Unchecked(need.about, need.nothing) for need in NEEDS if need.given(bench) and not need.there(bench)]
+    return [*needs, *_missing(bench)]
+
+
+def _missing(bench: Bench) -> Iterator[Unchecked]:
+    """Of which sides the defaults are not known, for a part of the configuration lies elsewhere."""
+    for side in bench.sides:
+        includes = [include for one in side.configurations for include in one.includes]
+        if includes and not side.tells_all:
+            first = includes[0]
+            more = f" and {len(includes) - 1:,} more" if len(includes) > 1 else ""
+            why = f"{first.where.file}:{first.where.line} reads {first.path}{more}, which is not in the kit"
+            yield Unchecked(f"what is at its default in {side.name}", why)
 
 
 def _sides(field: str) -> Callable[[Bench], bool]:
