@@ -35,6 +35,8 @@ A, B = {"work_mem": "4MB"}, {"work_mem": "64MB"}
 APART: list[tuple[str, list[Part], dict[str, list[str]]]] = [
     ("engines in one folder", [configuration("etc/postgresql.conf"), configuration("etc/my.cnf", "mysql")],
      {"etc/postgresql.conf": ["etc/postgresql.conf"], "etc/my.cnf": ["etc/my.cnf"]}),
+    ("programs in one folder", [binary("bin/postgres"), binary("bin/mysqld", "mysql")], {"bin/mysqld": [], "bin/postgres": []}),
+    ("what sets nothing", [configuration("c/a.conf"), configuration("c/b.conf", settings=A)], {"c": ["c/a.conf", "c/b.conf"]}),
     ("forks in one folder", [configuration("c/mysql.cnf", "mysql"), configuration("c/mariadb.cnf", "mariadb")],
      {"c/mysql.cnf": ["c/mysql.cnf"], "c/mariadb.cnf": ["c/mariadb.cnf"]}),
     ("two whole configurations", [configuration("c/a.conf", settings=A), configuration("c/b.conf", settings=B)],

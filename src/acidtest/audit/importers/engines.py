@@ -144,9 +144,10 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     groups = _with_named(groups, named)
     groups = _with_passing(groups, passing)
     strays: dict[tuple[str, str], _Group] = {}
+    known = [(group, group.side()) for group in groups]
     for one in loose:
         if isinstance(one, Database | LogEntry):
-            fitting = [group for group in groups if made(group.side(), one)]
+            fitting = [group for group, side in known if made(side, one)]
             if len(fitting) == 1:
                 fitting[0].parts.append(one)
             else:
@@ -168,6 +169,7 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
     """The engines in one folder, and of each its configurations that cannot be in force together. What is of another
     engine there goes to ``loose``."""
     owned = [part for part in parts if isinstance(part, Owned)]
+    order = {id(part): n for n, part in enumerate(parts)}
     engine_of = _forks(owned)
     anchors = dict.fromkeys(engine_of[part.engine] for part in owned if isinstance(part, Binary | Configuration))
     groups: list[_Group] = []
@@ -179,10 +181,9 @@ def _of_home(home: str, parts: Sequence[Part], loose: list[Part]) -> Iterator[_G
             shared = [
                 part for part in of if isinstance(part, Binary | Database) or (n == 0 and isinstance(part, LogEntry))
             ]
-            first = cluster[0] if len(clusters) > 1 or len(anchors) > 1 else None
-            whole = [*shared, *cluster] if not cluster or shared else cluster
-            name = first.where.file if first else home if home not in ("", ".") else _first(parts, whole)
-            groups.append(_Group(name, engine, home, sorted(whole, key=parts.index)))
+            whole: list[Part] = sorted([*shared, *cluster], key=lambda part: order[id(part)])
+            alone = len(clusters) < 2 and len(anchors) == 1 and home not in ("", ".")
+            groups.append(_Group(home if alone else (cluster or whole)[0].where.file, engine, home, whole))
     for part in parts:
         if isinstance(part, Mount | Account):
             for group in groups:
@@ -204,12 +205,8 @@ def _of_all(common: Sequence[Part], groups: Sequence[_Group], loose: list[Part])
         for one in bare:
             one.parts += group.parts
         if not bare:
-            new.append(replace(group, name=_first(common, group.parts)))
+            new.append(group)
     return new
-
-
-def _first(parts: Sequence[Part], of: Sequence[Part]) -> str:
-    return min(of, key=parts.index).where.file
 
 
 def _forks(owned: Sequence[Owned]) -> dict[EngineName, EngineName]:
@@ -226,29 +223,32 @@ def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuratio
     the same names, but not all to the same."""
     main = [one for one in configurations if one.kind not in PARTS and not _fragment(one)]
     real = [one for one in main if not KEPT.fullmatch(one.where.file.lower())] or main
-    real.sort(key=lambda one: not one.settings)  # what sets nothing joins any
-    clusters: list[list[Configuration]] = []
+    alike: dict[frozenset[tuple[str, str]], list[Configuration]] = defaultdict(list)
     for one in real:
-        fits = next((of for of in clusters if all(map(_together, of, [one] * len(of)))), None)
+        alike[frozenset(_values(one).items())].append(one)
+    # What sets nothing joins any.
+    clusters: list[tuple[dict[str, str], list[Configuration]]] = []
+    for of in sorted(alike.values(), key=lambda of: not of[0].settings):
+        values = _values(of[0])
+        fits = next((cluster for cluster in clusters if cluster[0].keys().isdisjoint(values)), None)
         if fits is None:
-            clusters.append([one])
+            clusters.append((values, list(of)))
         else:
-            fits.append(one)
+            fits[0].update(values)
+            fits[1].extend(of)
     beside = [one for one in configurations if one not in main]
     if not clusters:
         return [beside] if beside else []
-    return [[*cluster, *beside] for cluster in clusters]
+    return [[*cluster, *beside] for _, cluster in clusters]
+
+
+def _values(one: Configuration) -> dict[str, str]:
+    return {setting.name: setting.value for setting in one.settings}
 
 
 def _fragment(one: Configuration) -> bool:
     """Whether it lies in a folder whose files are all read: "conf.d"."""
     return PurePosixPath(one.where.file).parent.name.lower().endswith(".d")
-
-
-def _together(one: Configuration, other: Configuration) -> bool:
-    """Whether both may be in force: they set nothing alike, or everything."""
-    values = [{setting.name: setting.value for setting in of.settings} for of in (one, other)]
-    return not (values[0].keys() & values[1].keys()) or values[0] == values[1]
 
 
 def _with_named(groups: list[_Group], named: Sequence[Configuration]) -> list[_Group]:
