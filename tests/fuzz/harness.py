@@ -19,6 +19,7 @@ from acidtest.audit import importers, judge
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.unchecked import kit
 from acidtest.report import findings as shown
+from acidtest.report.sarif import as_sarif
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
@@ -46,7 +47,7 @@ def check(files: Kit, directory: Path) -> None:
         found = judge.of_bench(bench)
         unchecked = kit.unchecked(bench)
         json.dumps(shown.as_json(bench, found, unchecked), allow_nan=False)
-        shown.as_sarif(bench, found, unchecked)
+        as_sarif(bench, found, unchecked)
     except Exception as error:
         raise Fault(f"{type(error).__name__}: {error}") from error
     finally:

@@ -20,6 +20,7 @@ from acidtest import __version__
 from acidtest.cli.stopping import Stopped, goes_on, heeded, left
 from acidtest.cli.streams import abandon, guarded, in_utf8
 from acidtest.errors import AcidtestError, OutputLost, told
+from acidtest.words import harmless
 
 # Each is a module here with a function of its name, or with an ``app`` of commands of its own.
 COMMANDS = (
@@ -117,6 +118,10 @@ def _outcome() -> int:
 
 def _complain(message: str, remedy: str = "") -> None:
     complaint = Console(stderr=True, soft_wrap=True, highlight=False)
-    complaint.print(f"acidtest: {message}", style="bold red", markup=False)
+    complaint.print(_lines(f"acidtest: {message}"), style="bold red", markup=False)
     if remedy:
-        complaint.print(f"  {remedy}", markup=False)
+        complaint.print(_lines(f"  {remedy}"), markup=False)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(harmless(line) for line in text.split("\n"))

@@ -12,6 +12,7 @@ from rich.console import Console
 from acidtest.cli import complete
 from acidtest.cli.journals import opened
 from acidtest.errors import BadInput, cannot_write
+from acidtest.words import harmless
 
 if TYPE_CHECKING:
     from acidtest.audit.bench import Bench
@@ -43,6 +44,7 @@ def audit(
     from acidtest.audit.unchecked import kit
     from acidtest.journal.reader import CUTS, NAME
     from acidtest.report import findings as shown
+    from acidtest.report.sarif import as_sarif
 
     console = Console(highlight=False)
     if rules:
@@ -77,7 +79,7 @@ def audit(
         unchecked = kit.unchecked(bench)
     if sarif is not None:
         try:
-            sarif.write_text(json_.dumps(shown.as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
+            sarif.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
         except OSError as error:
             raise cannot_write(sarif, error, "name another --sarif") from None
     if json:
@@ -89,14 +91,12 @@ def audit(
 
 
 def _why(bench: Bench) -> str:
-    """What there is instead: broken files, or files of an unknown kind."""
-    if bench.broken:
-        first = bench.broken[0]
-        return f": {first.file} {first.text}" + (
-            f", and {len(bench.broken) - 1:,} more" if len(bench.broken) > 1 else ""
-        )
-    names = ", ".join(bench.unread[:3]) + (", …" if len(bench.unread) > 3 else "")
-    return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of an unknown kind" if names else ""
+    """What there is instead: broken files, files of an unknown kind, or none at all."""
+    said = [f"{one.file} {one.text}" for one in bench.broken] + [f"{one.file}: {one.text}" for one in bench.passed]
+    if said:
+        return f": {harmless(said[0])}" + (f", and {len(said) - 1:,} more" if len(said) > 1 else "")
+    names = harmless(", ".join(bench.unread[:3])) + (", …" if len(bench.unread) > 3 else "")
+    return f": {names} {'is' if len(bench.unread) == 1 else 'are'} of an unknown kind" if names else ": it is empty"
 
 
 def _waivers(given: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Findings of an audit: in the terminal, as JSON, and as SARIF 2.1.0 for CI systems."""
+"""Findings of an audit: in the terminal, and as JSON. All words of other people are shown by ``harmless``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from acidtest import __version__
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import Evidence, Finding, Rule, Severity
+from acidtest.audit.finding import SEVERITIES, Evidence, Finding, Rule, Severity
 from acidtest.audit.unchecked import Unchecked
 from acidtest.report.unchecked import print_unchecked
-from acidtest.words import counted
+from acidtest.words import counted, harmless
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
-LEVELS: dict[Severity, str] = {"invalid": "error", "doubtful": "warning", "note": "note"}
 EVIDENCE_MAX = 6
-SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+LISTED_MAX = 20  # files that were not read, one a line
 
 
 def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked], console: Console) -> None:
@@ -42,12 +40,15 @@ def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequenc
             console.print()
     for finding in findings:
         if finding.waiver:
-            console.print(Text(f"set aside: {finding.rule.name}: {finding.waiver}", style="dim"))
-    for one in bench.broken:
-        console.print(Text(f"could not be read: {place(one)}: {one.text}", style="dim"))
+            _dim(console, f"set aside: {finding.rule.name}: {finding.waiver}")
+    for what, files in (("could not be read", bench.broken), ("not read", bench.passed)):
+        for one in files[:LISTED_MAX]:
+            _dim(console, f"{what}: {place(one)}: {one.text}")
+        if len(files) > LISTED_MAX:
+            _dim(console, f"{what}: {len(files) - LISTED_MAX:,} more (--json has all)")
     if bench.unread:
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
-        console.print(Text(f"not read, of an unknown kind: {names}", style="dim"))
+        _dim(console, f"not read, of an unknown kind: {names}")
     print_unchecked(unchecked, console)
     console.print(summary(bench, findings))
 
@@ -55,7 +56,7 @@ def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequenc
 def summary(bench: Bench, findings: Sequence[Finding]) -> str:
     """One line: how many of each severity, over how many files."""
     counts = [
-        f"{sum(1 for f in findings if f.severity == severity and not f.waiver):,} {severity}" for severity in LEVELS
+        f"{sum(1 for f in findings if f.severity == severity and not f.waiver):,} {severity}" for severity in SEVERITIES
     ]
     sides = f"{counted(len(bench.sides), 'side')}, " if bench.sides else ""
     return f"{', '.join(counts)}; {sides}{counted(len(bench.read), 'file')} read"
@@ -70,7 +71,8 @@ def as_json(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unche
         "findings": [finding.as_json() for finding in findings],
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
         "read": _read(bench),
-        "not_read": list(bench.unread),
+        "not_read": [*bench.unread, *(one.file for one in bench.passed)],
+        "why_not_read": [vars(one) for one in bench.passed],
         "broken": [vars(one) for one in bench.broken],
         "not_checked": [one.as_json() for one in unchecked],
     }
@@ -84,65 +86,6 @@ def _read(bench: Bench) -> list[dict[str, Any]]:
     return [
         {"file": file, "as": kind, "results": results[file], "settings": settings[file]} for file, kind in bench.read
     ]
-
-
-def as_sarif(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked]) -> dict[str, Any]:
-    """See the OASIS standard; a waived finding is suppressed with its reason.
-
-    What was not checked is no result: it stands among the tool's notifications (clause 3.20.21).
-    """
-    rules = {finding.rule.name: finding.rule for finding in findings}
-    return {
-        "$schema": SARIF,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "acidtest", "version": __version__,
-                                    "rules": [_sarif_rule(rule) for rule in rules.values()]}},
-                "results": [_sarif_result(finding) for finding in findings],
-                "invocations": [{"executionSuccessful": True,
-                                 "toolExecutionNotifications": _notifications(bench, unchecked)}],
-            }
-        ],
-    }  # fmt: skip
-
-
-def _notifications(bench: Bench, unchecked: Sequence[Unchecked]) -> list[dict[str, Any]]:
-    said = [f"{place(one)} could not be read: {one.text}" for one in bench.broken]
-    said += [f"{name} was not read: it is of an unknown kind" for name in bench.unread]
-    said += [f"Not checked: {one}" for one in unchecked]
-    return [{"level": "note", "message": {"text": text}} for text in said]
-
-
-def _sarif_rule(rule: Rule[Any]) -> dict[str, Any]:
-    return {
-        "id": rule.name,
-        "shortDescription": {"text": rule.says},
-        "help": {"text": f"{rule.remedy} Source: {rule.source}"},
-        "defaultConfiguration": {"level": LEVELS[rule.severity]},
-    }
-
-
-def _sarif_result(finding: Finding) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "ruleId": finding.rule.name,
-        "level": LEVELS[finding.severity],
-        "message": {"text": f"{finding.text} {finding.rule.remedy}"},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": one.file},
-                    **({"region": {"startLine": one.line}} if one.line else {}),
-                },
-                "message": {"text": one.text},
-            }
-            for one in finding.evidence
-            if one.file
-        ],
-    }
-    if finding.waiver:
-        result["suppressions"] = [{"kind": "external", "justification": finding.waiver}]
-    return result
 
 
 def print_rules(rules: Sequence[Rule[Any]], console: Console, *, json: bool) -> None:
@@ -159,9 +102,13 @@ def print_rules(rules: Sequence[Rule[Any]], console: Console, *, json: bool) -> 
         console.print()
 
 
+def _dim(console: Console, text: str) -> None:
+    console.print(Text(harmless(text), style="dim"))
+
+
 def _indented(console: Console, text: str, *, by: int = 2, first: str = "", style: str = "") -> None:
     """``text`` in lines of the console's width; ``first`` stands before the first, as much room before the others."""
     width = by + len(first)
-    for number, line in enumerate(Text(text, style=style).wrap(console, max(console.width - width, 20))):
+    for number, line in enumerate(Text(harmless(text), style=style).wrap(console, max(console.width - width, 20))):
         line.rstrip()
         console.print(Text(f"{'' if number else first}".rjust(width)) + line)

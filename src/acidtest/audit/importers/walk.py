@@ -81,7 +81,7 @@ class Walk:
         folder = _Folder(name, (about.st_dev, about.st_ino), descriptor)
         if folder.identity in self._within:
             os.close(descriptor)
-            self.passed.append(Evidence("is a folder that it lies in itself", name.rstrip("/")))
+            self.passed.append(Evidence("a folder that it lies in itself", name.rstrip("/")))
             return
         self._path.append(folder)
         self._within.add(folder.identity)
@@ -123,7 +123,7 @@ class Walk:
             what = "a symbolic link"
             with suppress(OSError):
                 what += f" to {os.readlink(base, dir_fd=folder.descriptor)}"
-        self.passed.append(Evidence(f"is {what}, and was not opened", folder.name + base))
+        self.passed.append(Evidence(what, folder.name + base))
 
     def _is_full(self) -> bool:
         full = self._entries > ENTRIES_MAX or self._characters > NAME_CHARACTERS_MAX
