@@ -14,6 +14,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 Severity = Literal["invalid", "doubtful", "note"]
 SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst first
+# How sure the reading is: a figure or setting that stands there, a sentence that was taken for what it seems to mean, or
+# something that usually holds where the rest is as it is.
+Certainty = Literal["certain", "read from prose", "guessed"]
+CERTAINTIES: tuple[Certainty, ...] = ("certain", "read from prose", "guessed")
+FACTS_MIN = 2  # that contradict a claim, before a finding may say that it is false
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Found:
 
     text: str
     evidence: tuple[Evidence, ...] = ()
+    certainty: Certainty | None = None  # None: as sure as the places are that it quotes
+    disproved_by: str = ""  # after "It would be disproved by"; "": as the rule says
 
 
 Subject = TypeVar("Subject")
@@ -48,10 +55,11 @@ class Rule(Generic[Subject]):
     about: str  # the number of ours that it concerns: "goodput_per_s", "latency", "place", "settings"
     over: type[Subject]
     find: Callable[[Subject], Iterator[Found]]
+    disproved_by: str = ""  # what would show that a finding of it is false, after "It would be disproved by"
 
     def __call__(self, subject: Subject) -> Iterator[Finding]:
         for one in self.find(subject):
-            yield Finding(self, one.text, one.evidence)
+            yield Finding(self, one.text, one.evidence, one.certainty or "certain", one.disproved_by)
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,9 @@ class Finding:
     rule: Rule[Any]
     text: str
     evidence: tuple[Evidence, ...] = ()
+    certainty: Certainty = "certain"
+    disproved: str = ""  # by what; "": as the rule says
+    lowered: str = ""  # why it is less severe than its rule
     waiver: str = ""  # the reason for which it does not count
 
     @property
@@ -80,16 +91,33 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        return self.rule.severity
+        return "doubtful" if self.lowered and self.rule.severity == "invalid" else self.rule.severity
+
+    @property
+    def disproved_by(self) -> str:
+        """What would show that it is false, after "It would be disproved by"; "" where nobody says."""
+        return self.disproved or self.rule.disproved_by
+
+    def weighed(self, certainty: Certainty) -> Finding:
+        """It is ``invalid`` only if two facts that are quoted contradict the claim, whatever else is true."""
+        lowered = ""
+        if certainty != "certain":
+            lowered = f"it is {certainty}"
+        elif len(set(self.evidence)) < FACTS_MIN:
+            lowered = "it rests on one fact alone"
+        return replace(self, certainty=certainty, lowered=lowered if self.rule.severity == "invalid" else "")
 
     def as_json(self) -> dict[str, Any]:
         """As ``acidtest audit --json`` prints it."""
         return {
             "rule": self.rule.name,
             "severity": self.severity,
+            "certainty": self.certainty,
+            "lowered": self.lowered or None,
             "about": self.about,
             "text": self.text,
             "evidence": [vars(one) for one in self.evidence],
+            "disproved_by": self.disproved_by,
             "remedy": self.rule.remedy,
             "source": self.rule.source,
             "waived": self.waiver or None,
@@ -129,10 +157,11 @@ def rule(
     remedy: str,
     source: str,
     about: str = "goodput_per_s",
+    disproved_by: str = "",
 ) -> Callable[[Callable[[Subject], Iterator[Found]]], Rule[Subject]]:
     """Make the decorated function a rule."""
 
     def made(find: Callable[[Subject], Iterator[Found]]) -> Rule[Subject]:
-        return Rule(name, severity, says, remedy, source, about, over, find)
+        return Rule(name, severity, says, remedy, source, about, over, find, disproved_by)
 
     return made

@@ -9,7 +9,7 @@ from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival
 from acidtest.audit.bench import Bench
-from acidtest.audit.finding import SEVERITIES, Finding, Rule
+from acidtest.audit.finding import SEVERITIES, Evidence, Finding, Rule
 from acidtest.audit.rules import over, rules
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.journal.models import PlaceFacts, Warning
@@ -56,8 +56,28 @@ def _noted(warning: Warning) -> Finding:
 
 
 def of_bench(bench: Bench) -> list[Finding]:
-    """What the rules over a whole benchmark find."""
-    return [finding for rule in over(Bench) for finding in rule(bench)]
+    """What the rules over a whole benchmark find, each as severe as it is certain."""
+    prose = _prose(bench)
+    return [
+        Finding(rule, found.text, found.evidence, disproved=found.disproved_by).weighed(
+            found.certainty or ("read from prose" if any(_place(one) in prose for one in found.evidence) else "certain")
+        )
+        for rule in over(Bench)
+        for found in rule.find(bench)
+    ]
+
+
+def _prose(bench: Bench) -> set[tuple[str, int | None]]:
+    """The places of which only the words were read: sentences, and what somebody wrote into a text."""
+    said = [one.where for one in (*bench.texts, *bench.claims)]
+    said += [one.where for one in bench.published if one.told]
+    told = [one for side in bench.sides for one in side.configurations if one.prose]
+    said += [setting.where for one in told for setting in (*one.settings, *one.comments)]
+    return {(one.file, one.line) for one in said}
+
+
+def _place(evidence: Evidence) -> tuple[str, int | None]:
+    return evidence.file, evidence.line
 
 
 def waived(findings: Iterable[Finding], waivers: Mapping[str, str]) -> list[Finding]:

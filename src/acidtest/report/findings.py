@@ -36,6 +36,7 @@ def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequenc
                     console, f"and {len(finding.evidence) - EVIDENCE_MAX:,} more (--json has all)", by=4, style="dim"
                 )
             _indented(console, finding.rule.remedy, first="→ ")
+            _indented(console, sureness(finding), style="dim")
             _indented(console, f"Source: {finding.rule.source}", style="dim")
             console.print()
     for finding in findings:
@@ -51,6 +52,18 @@ def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequenc
         _dim(console, f"not read, of an unknown kind: {names}")
     print_unchecked(unchecked, console)
     console.print(summary(bench, findings))
+
+
+def sureness(finding: Finding) -> str:
+    """How sure it is, and what would show that it is false, in whole sentences."""
+    sure = {
+        "certain": "Certain: it rests on what is quoted.",
+        "read from prose": "Read from prose: the words may mean something else.",
+        "guessed": "Guessed: it is what usually holds.",
+    }[finding.certainty]
+    if finding.lowered:
+        sure = f"Not {finding.rule.severity}, for {finding.lowered}."
+    return sure + (f" It would be disproved by {finding.disproved_by}." if finding.disproved_by else "")
 
 
 def summary(bench: Bench, findings: Sequence[Finding]) -> str:
@@ -91,7 +104,7 @@ def _read(bench: Bench) -> list[dict[str, Any]]:
 def print_rules(rules: Sequence[Rule[Any]], console: Console, *, json: bool) -> None:
     """Every rule, for people or for programs."""
     if json:
-        names = ("name", "severity", "says", "remedy", "source")
+        names = ("name", "severity", "says", "remedy", "disproved_by", "source")
         console.print_json(json_.dumps({"rules": [{n: getattr(rule, n) for n in names} for rule in rules]}))
         return
     for rule in rules:

@@ -90,6 +90,7 @@ def _result(finding: Finding) -> dict[str, Any]:
         "message": {"text": harmless(f"{finding.text} {finding.rule.remedy}")},
         "locations": [_location(one) for one in finding.evidence if one.file],
     }
+    result["properties"] = {"certainty": finding.certainty, "disprovedBy": finding.disproved_by}
     if finding.waiver:
         result["suppressions"] = [{"kind": "external", "justification": harmless(finding.waiver)}]
     return result

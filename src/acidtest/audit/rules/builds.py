@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import timedelta
+from itertools import islice
 
 from acidtest.audit import releases
 from acidtest.audit.bench import Bench, Binary, Side
@@ -37,6 +38,7 @@ def all_named(sides: Iterable[Side], among: Iterable[Side] = ()) -> str:
     over=Bench,
     says="Builds of different word size are compared as if they differed in version only.",
     remedy="Compare 64-bit builds with 64-bit builds.",
+    disproved_by="a log or a version query of the measured servers that shows other builds",
     source=INVESTIGATION,
 )
 def word_size(bench: Bench) -> Iterator[Found]:
@@ -54,6 +56,7 @@ def word_size(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A build was months behind the newest one of its own series when the newest of the compared builds came out.",
     remedy="Take the newest build of each series.",
+    disproved_by="a log or a version query of the measured servers that shows other builds",
     source=INVESTIGATION,
 )
 def old_build(bench: Bench) -> Iterator[Found]:
@@ -70,19 +73,27 @@ def old_build(bench: Bench) -> Iterator[Found]:
             yield Found(text, (where.says(f"version {side.version}"),) if where else (Evidence(text),))
 
 
+def measured(bench: Bench, side: Side) -> Iterator[Evidence]:
+    """The first rate that may be of this side: what falls, if the side is not what it should be."""
+    of = (one for one in bench.published if one.rate and one.engine in (None, side.engine))
+    for one in islice(of, 1):
+        yield one.where.says(f"{one.name}: {one.rate:,.1f} a second")
+
+
 @rule(
     "debug-build",
     severity="invalid",
     over=Bench,
     says="A debug build is measured: its assertions and missing optimization are what the figures show.",
     remedy="Measure release builds.",
+    disproved_by="a log or a version query of the measured servers that shows other builds",
     source="Firebird's and MySQL's build manuals: debug builds are for developers of the engine",
 )
 def debug_build(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
         evidence = tuple(binary.where.says("a debug build") for binary in side.servers if binary.debug)
         if evidence:
-            yield Found(f"{named(side, bench.sides)} is a debug build.", evidence)
+            yield Found(f"{named(side, bench.sides)} is a debug build.", (*evidence, *measured(bench, side)))
 
 
 @rule(
@@ -91,6 +102,7 @@ def debug_build(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Builds for different processors are compared as if they differed in version only.",
     remedy="Compare builds for the same processor.",
+    disproved_by="a log or a version query of the measured servers that shows other builds",
     source=INVESTIGATION,
 )
 def architecture_differs(bench: Bench) -> Iterator[Found]:
@@ -109,6 +121,7 @@ def architecture_differs(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Builds for different operating systems are compared: their files, caches and schedulers differ too.",
     remedy="Measure all sides on the same system, or make it a factor.",
+    disproved_by="a log or a version query of the measured servers that shows other builds",
     source="The study of InnoDB's commits on Windows and Linux: the same engine, up to ten times apart",
 )
 def system_differs(bench: Bench) -> Iterator[Found]:

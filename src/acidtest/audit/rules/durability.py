@@ -92,6 +92,7 @@ def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]
     over=Bench,
     says="One side may lose what another must keep: one that waits for the drive is compared with one that does not.",
     remedy="Give every side the same promise, or make the level of durability a factor.",
+    disproved_by="a dump of the settings in force while it was measured, with one promise on all sides",
     source=MANUALS,
     about="settings",
 )
@@ -116,6 +117,7 @@ def durability_differs(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="No side keeps the promise: the figures are of an engine that may lose commits or pages.",
     remedy="Measure with the promise kept, or state beside each figure that it is not.",
+    disproved_by="a dump of the settings in force while it was measured, in which the promise is kept",
     source=MANUALS,
     about="settings",
 )

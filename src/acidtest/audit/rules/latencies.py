@@ -23,6 +23,7 @@ TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
     over=Bench,
     says="A percentile is the end of the tool's histogram: the true one is anywhere above it.",
     remedy="Measure with a tool whose histogram covers the range, or state that it is a lower bound.",
+    disproved_by="a record of each latency from which the same percentile follows",
     source="sysbench's sb_logger.c: OPER_LOG_MAX_VALUE; fio's stat.h: FIO_IO_U_PLAT_GROUP_NR, and stat.c: "
     "plat_idx_to_val; go-tpc's measure.go: DefaultMaxLatency",
     about="latency",
@@ -33,7 +34,8 @@ def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
             # Where the tool takes the maximum from the histogram too, that one is clamped as well, but claims less.
             if name.startswith("p") and one.ceiling_ms and value >= NEAR_CEILING * one.ceiling_ms:
                 text = f"{one.name}: {name} is {value:,.0f} ms, {one.tool} counts to {one.ceiling_ms:,.0f}."
-                yield Found(text, (one.where.says(f"{name} {value:,.1f} ms"),))
+                counts = f"printed by {one.tool}, which counts to {one.ceiling_ms:,.0f} ms"
+                yield Found(text, (one.where.says(f"{name} {value:,.1f} ms"), one.where.says(counts)))
 
 
 @rule(
@@ -42,6 +44,7 @@ def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A smaller percentile is above a larger one: these figures are not of one measurement.",
     remedy="Take them from one run, and do not average percentiles.",
+    disproved_by="a record of each latency from which both percentiles follow",
     source="By definition; percentiles of several runs have no mean",
     about="latency",
 )
@@ -51,8 +54,8 @@ def percentiles_disordered(bench: Bench) -> Iterator[Found]:
         names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
         for lower, higher in pairwise(names):
             if one.latency_ms[lower] > ORDER_TOLERANCE * one.latency_ms[higher]:
-                figures = f"{lower} {one.latency_ms[lower]:,.2f} ms, {higher} {one.latency_ms[higher]:,.2f} ms"
-                yield Found(f"{one.name}: {figures}.", (one.where.says(figures),))
+                figures = [f"{name} {one.latency_ms[name]:,.2f} ms" for name in (lower, higher)]
+                yield Found(f"{one.name}: {', '.join(figures)}.", tuple(map(one.where.says, figures)))
 
 
 @rule(
@@ -61,6 +64,7 @@ def percentiles_disordered(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Load came at a rate, and latency counts from when a transaction got its turn: its wait is left out.",
     remedy="Count from the scheduled start (pgbench --rate and sysbench --rate do).",
+    disproved_by="a record of scheduled starts from which the same latencies follow",
     source=TENE,
     about="latency",
 )
@@ -79,6 +83,7 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The rate that was asked for was not reached: what waits grows as long as the run lasts, and latency with it.",
     remedy="Ask for less than the capacity, or report the run as a closed loop's.",
+    disproved_by="the generator's record of its starts, on time",
     source=TENE,
     about="latency",
 )
@@ -95,6 +100,7 @@ def rate_not_kept(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Transactions that would have begun too late were left out, and their latency with them.",
     remedy="Run without --latency-limit, or count those skipped as above the limit.",
+    disproved_by="the same percentiles with those that were skipped counted as late",
     source="PostgreSQL's manual of pgbench: --latency-limit",
     about="latency",
 )
@@ -112,6 +118,7 @@ def late_ones_skipped(bench: Bench) -> Iterator[Found]:
     says="The database stood still for so long that a percentile should show it; the terminals stood still too, and "
     "asked for nothing meanwhile.",
     remedy="Measure latency under a rate, counted from the scheduled start.",
+    disproved_by="latencies counted from the scheduled start over a stall of this length",
     source=TENE,
     about="latency",
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.rules.builds import measured
 from acidtest.words import counted
 
 
@@ -23,6 +25,7 @@ def _entries(bench: Bench, *kinds: str) -> Iterator[Found]:
     over=Bench,
     says="Transactions were refused because of others: their retries are part of what was measured.",
     remedy="Count refusals and retries beside the rate; use a workload whose hot rows are intended.",
+    disproved_by="a date of these entries outside of the measured time",
     source="PostgreSQL's manual, 13.5 (serialization failure handling); MySQL's manual, 17.7.5 (deadlocks in InnoDB)",
 )
 def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
@@ -35,6 +38,7 @@ def deadlocks_in_log(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A server process died: figures from around that time are of a restart.",
     remedy="State when it was, and leave out every run that it affects.",
+    disproved_by="a date of these entries outside of the measured time",
     source="PostgreSQL's postmaster.c, MySQL's signal_handler.cc, Firebird's guard.cpp",
 )
 def crash_in_log(bench: Bench) -> Iterator[Found]:
@@ -47,10 +51,14 @@ def crash_in_log(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The server found its own files damaged: nothing that was measured on them is of a working database.",
     remedy="Find what damages them before measuring; acidtest probe shows whether the storage plausibly flushes.",
+    disproved_by="a check of the measured files that finds nothing, or a date of these entries outside of the "
+    "measured time",
     source="PostgreSQL's bufmgr.c, InnoDB's buf0buf.cc, Firebird's err.cpp",
 )
 def corruption_in_log(bench: Bench) -> Iterator[Found]:
-    yield from _entries(bench, "corruption")
+    for side in bench.sides:
+        for found in _entries(replace(bench, sides=[side]), "corruption"):
+            yield replace(found, evidence=(*found.evidence, *measured(bench, side)))
 
 
 @rule(
@@ -59,6 +67,7 @@ def corruption_in_log(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The server had stopped without a shutdown and recovered: its caches were cold, and its files had changed.",
     remedy="Stop servers in order between runs, or state that the crash was intended.",
+    disproved_by="a date of these entries outside of the measured time",
     source="PostgreSQL's xlogrecovery.c, InnoDB's log0recv.cc",
 )
 def recovery_in_log(bench: Bench) -> Iterator[Found]:
@@ -71,6 +80,7 @@ def recovery_in_log(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The server logged errors.",
     remedy="Remove their cause, or state why they do not matter.",
+    disproved_by="a date of these entries outside of the measured time",
     source="PostgreSQL's manual, table 20.2; MySQL's manual, 7.4.2",
 )
 def errors_in_log(bench: Bench) -> Iterator[Found]:
@@ -84,6 +94,7 @@ def errors_in_log(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="PostgreSQL logs that its checkpoints come too often: whole pages go into the log again and again.",
     remedy="Raise max_wal_size until checkpoints come by time, and state its value.",
+    disproved_by="a date of these entries outside of the measured time",
     source="PostgreSQL's manual: WAL Configuration, checkpoint_warning",
     about="settings",
 )
@@ -97,6 +108,7 @@ def checkpoints_frequent(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="InnoDB logs that its page cleaner or its log cannot keep up: work is put off, so the rate cannot last.",
     remedy="Size the log and innodb_io_capacity for the load, and measure longer.",
+    disproved_by="a date of these entries outside of the measured time",
     source="InnoDB's buf0flu.cc and log0chkp.cc",
     about="settings",
 )

@@ -63,6 +63,7 @@ def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
     over=Bench,
     says="The rate settles only after the measurement has begun: caches and files were still being filled.",
     remedy="Measure after a warm-up, or leave the first intervals out of every figure.",
+    disproved_by="a published figure without the first intervals",
     source="TPC-C, clause 5.5: the measurement interval lies in steady state",
 )
 def warm_up_inside(bench: Bench) -> Iterator[Found]:
@@ -84,6 +85,7 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The rate still rises, falls or jumps while it is measured: its mean depends on how long was measured.",
     remedy="Measure longer, until the rate stands still, and show it over time.",
+    disproved_by="a longer run whose rate settles where this one's mean is",
     source="TPC-C, clause 5.5; Mann-Kendall's and Pettitt's tests at 5 %, with a change of over 10 %",
 )
 def no_steady_state(bench: Bench) -> Iterator[Found]:
@@ -106,6 +108,7 @@ def _intervals(one: Published) -> str:
     over=Bench,
     says="The tool was given no warm-up, and no rate over time shows that none was needed.",
     remedy="Give it one (HammerDB: rampup, sysbench 1.1: --warmup-time), or print the rate over time.",
+    disproved_by="a rate over time that is level from the start, or a script that ran before",
     source="TPC-C, clause 5.5: ramp-up precedes the measurement interval",
 )
 def no_warm_up(bench: Bench) -> Iterator[Found]:
@@ -120,6 +123,7 @@ def no_warm_up(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The run ends before PostgreSQL's checkpoint is due: what a checkpoint costs is not in its figures.",
     remedy="Run for several times checkpoint_timeout, or show in the log (log_checkpoints) that there were some.",
+    disproved_by="a checkpoint within the measured time, in the server's log or pg_stat_bgwriter",
     source="TPC-C, clause 5.5.2: checkpoints lie within the measurement; PostgreSQL's manual, WAL Configuration",
 )
 def no_checkpoint(bench: Bench) -> Iterator[Found]:
@@ -153,6 +157,7 @@ def _timeout_s(side: Side) -> float | None:
     over=Bench,
     says="Rates are compared that were measured too few times to tell a difference from chance.",
     remedy=f"Repeat every run at least {REPETITIONS_FOR_INTERVAL} times and give an interval.",
+    disproved_by="further runs of the same that are not in the kit",
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
@@ -171,6 +176,7 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Runs were repeated, and no text of the kit states how far apart they lie.",
     remedy="Give an interval, or the smallest and the largest, beside every figure.",
+    disproved_by="a text that states it in words that are not known here",
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def no_interval(bench: Bench) -> Iterator[Found]:
@@ -190,6 +196,7 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The first run is much slower than those after it: it still carries the load's backlog, or a cold cache.",
     remedy="Let the load settle (checkpoint, sweep, purge) before the first run, or leave that one out and state it.",
+    disproved_by="another order of the runs, or a reason why the first measures something else",
     source="Firebird's sweep, InnoDB's purge and PostgreSQL's autovacuum work off what the load left",
 )
 def first_run_differs(bench: Bench) -> Iterator[Found]:
@@ -206,6 +213,7 @@ def first_run_differs(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Each run is faster, or slower, than the one before: they inherit what those before them left.",
     remedy="Begin every run with the same database: restore it, or measure in turns.",
+    disproved_by="a script or a log that loads the database anew before each run",
     source="TPC-C, clause 5.5.2: throughput is to be reproducible; a strict order of five has one chance in 60",
 )
 def state_inherited(bench: Bench) -> Iterator[Found]:

@@ -51,6 +51,7 @@ def _waits(bench: Bench, one: Published) -> bool:
     over=Bench,
     says="More durable commits are claimed than the drive that is named turns: something does not flush.",
     remedy="Name the write cache that takes the flushes, or find the layer that drops them (acidtest probe).",
+    disproved_by="a write cache that survives a power cut, or the name of another drive on which it was measured",
     source="G. Smith, PostgreSQL 9.0 High Performance (2010): one commit a turn and writer without a cache that keeps",
 )
 def faster_than_it_turns(bench: Bench) -> Iterator[Found]:
@@ -83,6 +84,7 @@ def _named_turns(bench: Bench) -> Statement | None:
     over=Bench,
     says="A flush takes no longer than a write into memory: the storage does not flush.",
     remedy="Find the layer that drops the flushes (acidtest probe), and call no figure from here durable.",
+    disproved_by="power cuts on the same storage that lose nothing",
     source="The fastest drive of its time needs 9 microseconds to read 4 KiB (AnandTech on the Optane P4800X, 2017)",
 )
 def flush_as_memory(bench: Bench) -> Iterator[Found]:
@@ -102,7 +104,11 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
             text = f"{one.name}: {each_us:.3g} microseconds, a plain write {floor:.3g}."
         else:
             continue
-        yield Found(text, (one.where.says(f"{rate:,.0f} a second"),))
+        flushed = f"{counted(one.terminals, 'client')}, each of which waits for the drive"
+        evidence = (one.where.says(f"{rate:,.0f} a second"), one.where.says(flushed))
+        if floor is not None:
+            evidence = (one.where.says(f"{each_us:.3g} microseconds"), one.where.says(f"a plain write: {floor:.3g}"))
+        yield Found(text, evidence)
 
 
 @rule(
@@ -111,6 +117,7 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="More operations a second are claimed than the named volume was provisioned with: a cache was at work.",
     remedy="Measure past the file cache (fio --direct=1) and past the volume's burst credit.",
+    disproved_by="the volume's own counters of the measured time",
     source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
 )
 def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
@@ -140,6 +147,7 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="More than half of all transactions are new orders, which the TPC-C mix rules out.",
     remedy="Look for payments that fail or are not counted; state the mix if it is another.",
+    disproved_by="a script of the driver with another mix",
     source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
 )
 def new_order_share(bench: Bench) -> Iterator[Found]:
@@ -154,6 +162,7 @@ def new_order_share(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Less than a quarter of all transactions are new orders: the server did other work, or new orders failed.",
     remedy="Look for errors in the tool's log and for other clients of the server.",
+    disproved_by="a script of the driver with another mix",
     source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
 )
 def new_order_share_low(bench: Bench) -> Iterator[Found]:
@@ -166,7 +175,7 @@ def _share(one: Published) -> Found:
     nopm, tpm = one.nopm or 0.0, one.tpm or 0.0
     orders, transactions = counted(nopm, "new order", spec=",.0f"), counted(tpm, "transaction", spec=",.0f")
     text = f"{one.name}: {orders} of {transactions} a minute, {nopm / tpm:.0%}; the mix has 43%."
-    return Found(text, (one.where.says(f"{nopm:,.0f} NOPM, {tpm:,.0f} TPM"),))
+    return Found(text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")))
 
 
 @rule(
@@ -175,6 +184,7 @@ def _share(one: Published) -> Found:
     over=Bench,
     says="More transactions succeeded than were tried.",
     remedy="Count both over the same time and in the same way.",
+    disproved_by="the tool's record of each transaction, from which both figures follow",
     source="By definition: goodput is the part of throughput that succeeded",
 )
 def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
@@ -187,6 +197,7 @@ def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="BenchBase's goodput counts what succeeded in the warm-up too, over the time of the measurement alone.",
     remedy="Take its throughput less the failures; its goodput is too high by the warm-up's share.",
+    disproved_by="a run without a warm-up in which it is above the throughput too",
     source="BenchBase's Worker.java: doWork counts a success in every state; Results.java: requestsPerSecondGoodput "
     "divides by the measured time",
 )
@@ -200,7 +211,7 @@ def _is_above(one: Published) -> bool:
 
 def _above(one: Published) -> Found:
     text = f"{one.name}: {one.rate:,.1f} a second succeeded, of {one.attempts:,.1f} that were tried."
-    return Found(text, (one.where.says(f"goodput {one.rate:,.1f}, throughput {one.attempts:,.1f}"),))
+    return Found(text, (one.where.says(f"goodput {one.rate:,.1f}"), one.where.says(f"throughput {one.attempts:,.1f}")))
 
 
 @rule(
@@ -210,6 +221,7 @@ def _above(one: Published) -> Found:
     says="The schema is too small for its rate by TPC-C's rule: without keying and thinking times, it is a lock and "
     "cache test on few warehouses.",
     remedy="State that there are no keying and thinking times; do not compare with TPC-C results.",
+    disproved_by="keying and thinking times in a script of the driver",
     source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
 )
 def below_scale(bench: Bench) -> Iterator[Found]:
@@ -226,6 +238,7 @@ def below_scale(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Many clients share one thread of the load generator: its own queue may be what is measured.",
     remedy="Give pgbench about as many threads (-j) as the generator has cores.",
+    disproved_by="processor time of the generator's threads far below that of a core each",
     source="PostgreSQL's manual of pgbench: -j, and Good Practices",
 )
 def generator_threads(bench: Bench) -> Iterator[Found]:
@@ -241,6 +254,7 @@ def generator_threads(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="Transactions failed: the rest is another load than the one that is named.",
     remedy="Remove the cause, or report the failures beside every figure.",
+    disproved_by="a record that shows that each of them was repeated until it succeeded, with its time counted",
     source="TPC-C, clause 5.4: only completed transactions count",
 )
 def many_failed(bench: Bench) -> Iterator[Found]:

@@ -103,6 +103,7 @@ def _says(choice: Moved) -> str:
     says="A procedure draws the keys of the rows that it changes itself: called again, or restarted by the engine "
     "after an update conflict, it changes other rows and locks more of them each time.",
     remedy="Draw the keys in the driver and pass them in, so that a repetition does the same work.",
+    disproved_by="a caller that gives the keys, or a source of the procedure that is not this one",
     source=INVESTIGATION,
 )
 def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
@@ -118,6 +119,7 @@ def routine_not_repeatable(bench: Bench) -> Iterator[Found]:
     says="The log shows that a procedure was restarted after update conflicts, and it does other work each time: what "
     "is measured is locks that pile up, not the engine.",
     remedy="Draw the keys in the driver, create fewer rows in one call, or compare with ReadConsistency as a factor.",
+    disproved_by="a log of the measured time without restarts of this procedure",
     source=INVESTIGATION,
 )
 def restarts_not_repeatable(bench: Bench) -> Iterator[Found]:
@@ -141,6 +143,7 @@ def _names_it(entry: LogEntry, routine: Routine) -> bool:
     over=Bench,
     says="Every terminal changes the same row: the test is one of waiting for its lock.",
     remedy="Spread the work over rows as the application would, or state that a lock is measured.",
+    disproved_by="a count of lock waits near zero under the measured load",
     source="TPC-C, clause 2.4.1: rows are chosen at random by a non-uniform function, so that terminals seldom meet",
 )
 def hot_row(bench: Bench) -> Iterator[Found]:
@@ -158,6 +161,7 @@ def hot_row(bench: Bench) -> Iterator[Found]:
     says="One call repeats its work many times in one transaction: locks are kept for all of it, and a conflict at its "
     "end undoes everything.",
     remedy="One business operation a transaction.",
+    disproved_by="a commit within the call",
     source=INVESTIGATION,
 )
 def work_in_one_call(bench: Bench) -> Iterator[Found]:

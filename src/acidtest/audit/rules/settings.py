@@ -95,6 +95,7 @@ def _tuned(side: Side) -> bool:
     says="Nothing in the configuration has been set but ports, paths and the like: defaults are made to start "
     "anywhere, not to be compared.",
     remedy="Set caches, sorting, log and checkpoints for the machine, on each side with the same care.",
+    disproved_by="a dump of the settings in force while it was measured, with other values",
     source=INVESTIGATION,
     about="settings",
 )
@@ -125,6 +126,7 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A setting differs between sides of one engine and is not what is compared.",
     remedy="Set it alike, or make it a factor.",
+    disproved_by="a dump of the settings in force while it was measured, or a text that makes it a factor",
     source=INVESTIGATION,
     about="settings",
 )
@@ -179,6 +181,7 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     over=Bench,
     says="One side writes every change to a binary log too and another does not: a second log and a second flush.",
     remedy="Switch it on or off everywhere, or make it a factor.",
+    disproved_by="SHOW VARIABLES of the measured servers, with log_bin alike",
     source="MySQL's reference manual, The Binary Log; the study of commits on Windows and Linux set it alike",
     about="settings",
 )

@@ -20,6 +20,7 @@ def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
     over=Bench,
     says="The best of several runs is reported: more runs make it better, and it is nobody's usual day.",
     remedy="Report the median with an interval.",
+    disproved_by="the figures of all runs, of which the published one is the median",
     source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
 )
 def best_of(bench: Bench) -> Iterator[Found]:
@@ -33,6 +34,7 @@ def best_of(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A relative figure stands without what it is relative to.",
     remedy="Give both rates, and which of them is the base.",
+    disproved_by="a sentence that names the base and its rate",
     source="G. Heiser, Systems Benchmarking Crimes: relative numbers only",
 )
 def base_missing(bench: Bench) -> Iterator[Found]:
@@ -46,6 +48,7 @@ def base_missing(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="A word is used that the TPC reserves for audited results.",
     remedy='Say "new orders a minute" (NOPM) and "derived from TPC-C, not comparable with TPC results".',
+    disproved_by="an audited result in the TPC's list",
     source="TPC Policies, section 8 (fair use); TPC-C clause 8; HammerDB's manual on the term tpmC",
 )
 def tpc_words(bench: Bench) -> Iterator[Found]:
@@ -63,6 +66,7 @@ def tpc_words(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The kit's texts do not state on what kind of drive it ran, which decides every durable commit.",
     remedy="Name drive, controller and write cache.",
+    disproved_by="a text that names it in words that are not known here",
     source=DISCLOSE,
     about="place",
 )
@@ -77,6 +81,7 @@ def drive_undisclosed(bench: Bench) -> Iterator[Found]:
     over=Bench,
     says="The kit's texts do not state on which file system the databases lay.",
     remedy="Name file system and mount options.",
+    disproved_by="a text that names it in words that are not known here",
     source=DISCLOSE,
     about="place",
 )
