@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 Severity = Literal["invalid", "doubtful", "note"]
 SEVERITIES: tuple[Severity, ...] = ("invalid", "doubtful", "note")  # the worst first
-# How sure the reading is: a figure or setting that stands there, a sentence that was taken for what it seems to mean, or
+# How sure the reading is: a figure or setting that stands there, a sentence taken for what it seems to mean, or
 # something that usually holds where the rest is as it is.
 Certainty = Literal["certain", "read from prose", "guessed"]
 CERTAINTIES: tuple[Certainty, ...] = ("certain", "read from prose", "guessed")

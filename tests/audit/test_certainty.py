@@ -1,0 +1,118 @@
+"""How sure a finding is, how severe it may therefore be, and what would disprove it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from acidtest.audit import judge
+from acidtest.audit import rules as all_rules
+from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Statement, Where
+from acidtest.audit.finding import Evidence, Finding, Found, rule
+from acidtest.report import findings as shown
+
+
+@rule(
+    "a-rule",
+    severity="invalid",
+    over=Bench,
+    says="Something is wrong.",
+    remedy="Mend it.",
+    disproved_by="a longer look",
+    source="a manual",
+)
+def a_rule(bench: Bench) -> Iterator[Found]:
+    yield Found("One is not the other.", (Evidence("one", "a.conf", 1), Evidence("the other", "b.conf", 2)))
+
+
+ONE, OTHER = Evidence("off", "a.conf", 1), Evidence("on", "b.conf", 2)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "certainty", "severity"),
+    [
+        ((ONE, OTHER), "certain", "invalid"),
+        ((ONE, ONE), "certain", "doubtful"),
+        ((ONE,), "certain", "doubtful"),
+        ((), "certain", "doubtful"),
+        ((ONE, OTHER), "read from prose", "doubtful"),
+        ((ONE, OTHER), "guessed", "doubtful"),
+    ],
+)
+def test_invalid_takes_two_facts_that_are_certain(
+    evidence: tuple[Evidence, ...], certainty: str, severity: str
+) -> None:
+    found = Finding(a_rule, "One is not the other.", evidence).weighed(certainty)  # type: ignore[arg-type]
+    assert (found.severity, found.certainty, bool(found.lowered)) == (severity, certainty, severity == "doubtful")
+
+
+def test_other_severities_stay_as_they_are() -> None:
+    note = Finding(replace(a_rule, severity="note"), "A reader should know.", (ONE,))
+    assert (note.weighed("guessed").severity, note.weighed("guessed").lowered) == ("note", "")
+
+
+DRIVE = Where("README.md", 3)
+FSYNC = (
+    Side("a", "postgresql", configurations=(Configuration(
+        Where("a.conf"), "postgresql", "postgresql.conf", (Setting("fsync", "off", Where("a.conf", 4)),)),)),
+    Side("b", "postgresql", configurations=(Configuration(
+        Where("b.conf"), "postgresql", "postgresql.conf", (Setting("fsync", "on", Where("b.conf", 7)),)),)),
+)  # fmt: skip
+
+
+def _only(bench: Bench, name: str) -> Finding:
+    (found,) = (one for one in judge.of_bench(bench) if one.rule.name == name)
+    return found
+
+
+def test_settings_that_contradict_each_other_are_certain() -> None:
+    found = _only(Bench(FSYNC), "durability-differs")
+    assert (found.severity, found.certainty) == ("invalid", "certain")
+
+
+def test_settings_that_a_text_tells_of_are_not() -> None:
+    told = replace(FSYNC[0], configurations=tuple(replace(one, prose=True) for one in FSYNC[0].configurations))
+    found = _only(Bench((told, FSYNC[1])), "durability-differs")
+    assert (found.severity, found.certainty) == ("doubtful", "read from prose")
+
+
+def test_a_sentence_is_prose() -> None:
+    run = Published(Where("run.txt", 9), "fio", "writes", rate=5_000.0, terminals=1, flushed=True, unit="writes")
+    turns = Statement(DRIVE, "turns", "a disk of 7,200 rpm", 7_200)
+    found = _only(Bench([], published=[run], texts=[turns]), "faster-than-it-turns")
+    assert (found.severity, found.certainty, found.lowered) == ("doubtful", "read from prose", "it is read from prose")
+
+
+def test_a_figure_against_itself_is_two_facts() -> None:
+    run = Published(Where("run.txt", 9), "sysbench", "run", latency_ms={"p50": 9.0, "p99": 2.0})
+    assert _only(Bench([], published=[run]), "percentiles-disordered").severe
+    assert not _only(Bench([], published=[replace(run, told=True)]), "percentiles-disordered").severe
+
+
+def test_a_rule_knows_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = replace(a_rule, find=lambda bench: (replace(one, certainty="certain") for one in a_rule.find(bench)))
+    monkeypatch.setattr(judge, "over", lambda subject: (sure,))
+    (found,) = judge.of_bench(Bench([], texts=[Statement(Where("a.conf", 1), "best-of", "the best")]))
+    assert found.severe
+
+
+def test_each_rule_over_a_benchmark_says_what_would_disprove_it() -> None:
+    lacking = [one.name for one in all_rules.over(Bench) if not one.disproved_by or one.disproved_by.endswith(".")]
+    assert not lacking, 'give disproved_by="…", which completes "It would be disproved by …"; docs/ADDING-A-RULE.md'
+
+
+def test_it_is_shown() -> None:
+    found = [Finding(a_rule, "One is not the other.", (ONE, OTHER)).weighed("guessed")]
+    bench = Bench([], read=[("a.conf", "configuration")])
+    (told,) = shown.as_json(bench, found, [])["findings"]
+    assert (told["certainty"], told["severity"], told["lowered"]) == ("guessed", "doubtful", "it is guessed")
+    assert told["disproved_by"] == "a longer look"
+    (result,) = shown.as_sarif(bench, found, [])["runs"][0]["results"]
+    assert result["properties"] == {"certainty": "guessed", "disprovedBy": "a longer look"}
+    output = io.StringIO()
+    shown.print_findings(bench, found, [], Console(file=output, width=200))
+    assert "Not invalid, for it is guessed. It would be disproved by a longer look." in output.getvalue()
