@@ -14,6 +14,7 @@ from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Statement, Where
 from acidtest.audit.finding import Evidence, Finding, Found, rule
 from acidtest.report import findings as shown
+from acidtest.report import sarif
 
 
 @rule(
@@ -111,7 +112,7 @@ def test_it_is_shown() -> None:
     (told,) = shown.as_json(bench, found, [])["findings"]
     assert (told["certainty"], told["severity"], told["lowered"]) == ("guessed", "doubtful", "it is guessed")
     assert told["disproved_by"] == "a longer look"
-    (result,) = shown.as_sarif(bench, found, [])["runs"][0]["results"]
+    (result,) = sarif.as_sarif(bench, found, [])["runs"][0]["results"]
     assert result["properties"] == {"certainty": "guessed", "disprovedBy": "a longer look"}
     output = io.StringIO()
     shown.print_findings(bench, found, [], Console(file=output, width=200))
