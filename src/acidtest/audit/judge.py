@@ -69,7 +69,7 @@ def of_bench(bench: Bench) -> list[Finding]:
 
 def _prose(bench: Bench) -> set[tuple[str, int | None]]:
     """The places of which only the words were read: sentences, and what somebody wrote into a text."""
-    said = [one.where for one in (*bench.texts, *bench.claims)]
+    said = [*(one.where for one in bench.texts), *(one.where for one in bench.claims)]
     said += [one.where for one in bench.published if one.told]
     told = [one for side in bench.sides for one in side.configurations if one.prose]
     said += [setting.where for one in told for setting in (*one.settings, *one.comments)]
