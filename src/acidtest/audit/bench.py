@@ -217,6 +217,7 @@ class Claim:
     about: Literal["drive test", "database size", "memory"]
     text: str  # the line
     bytes: int | None = None
+    machine: str = ""  # of several that a text names, by its kind and number: "client", "server 2"
 
 
 StatementKind = Literal[
@@ -242,6 +243,7 @@ class Statement:
     kind: StatementKind
     text: str
     value: float | None = None
+    machine: str = ""  # as of Claim
 
 
 Unit = Literal["transactions", "queries", "operations", "requests", "reads", "writes", "flushes"]

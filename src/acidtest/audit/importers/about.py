@@ -7,78 +7,103 @@ from collections.abc import Iterator, Sequence
 
 from acidtest import filesystems
 from acidtest.audit.bench import Statement, StatementKind
-from acidtest.audit.importers import importers
+from acidtest.audit.importers import importers, prose
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.formats import linear
 
-PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
+PROSE = linear.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
 BYTES_MAX = 4 << 20  # of prose
+LINE_MAX = 2_000
 COUNT = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|several|multiple|all|the|many)"
 RUNS = r"(?:runs?|results?|tries|attempts|repetitions|iterations|executions|passes|trials)"
 BETTER = r"(?:faster|slower|better|worse|more throughput|higher throughput|improvement|speed-?up|quicker)"
-SAID: tuple[tuple[StatementKind, re.Pattern[str]], ...] = (
+SAID: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
     (
         "drive",
-        re.compile(
+        linear.compile(
             r"\b(?:NVMe|SSDs?|HDDs?|hard (?:disks?|drives?)|SATA|SAS|rpm|EBS|gp[23]|io[12]|pd-(?:ssd|balanced|standard)"
             r"|persistent disk|Optane|eMMC|RAID|tmpfs|ram ?disk|virtio disk|U\.2|M\.2)\b",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
-    ("file-system", re.compile(rf"\b(?:{'|'.join(filesystems.NAMES)})\b", re.IGNORECASE)),
-    ("turns", re.compile(r"\b(\d{1,2}[,. ]?\d00|\d{1,2}(?:\.\d)?k) ?(?:rpm|revolutions)\b", re.IGNORECASE)),
+    ("file-system", linear.compile(rf"\b(?:{'|'.join(filesystems.NAMES)})\b", linear.I)),
+    ("turns", linear.compile(r"\b(\d{1,2}[,. ]?\d00|\d{1,2}(?:\.\d)?k) ?(?:rpm|revolutions)\b", linear.I)),
     (
         "write-cache",
-        re.compile(
+        linear.compile(
             r"battery|\bBB(?:U|WC)\b|write[- ]back|capacitor|NV-?RAM|power[- ]loss|flash[- ]backed|RAID controller"
             r"|write cache",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
     (
         "iops",
-        re.compile(
+        linear.compile(
             r"\b(\d[\d,]{0,9}(?:\.\d)?k?) (?:provisioned IOPS|PIOPS)\b"
             r"|provisioned (?:IOPS|with|at|for)?[^\d\n]{0,20}(\d[\d,]{2,9}k?)(?: IOPS)?\b",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
     (
         "spread",
-        re.compile(
+        linear.compile(
             r"±|\+/-|confidence|\bintervals? of\b|std\.? dev|standard deviation|quartile|error bars?"
             r"|coefficient of variation|\bspread\b",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
     (
         "best-of",
-        re.compile(
+        linear.compile(
             rf"\b(?:best|highest|fastest|maximum) (?:out )?(?:of|from) (?:the )?{COUNT} ?(?:\w+ )?{RUNS}"
             rf"|\b(?:best|fastest|highest)[- ]of[- ]{COUNT}\b"
             r"|\b(?:took|take|kept|keep|reported|report|show|picked|pick|chose) (?:only )?the (?:best|highest|fastest) "
             r"(?:run|result|number|value|figure)",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
     (
         "tpc-word",
-        re.compile(r"\btpmC\b|\bQphH\b|\btpsE\b|\bTPC-[CEH](?:-| )(?:compliant|certified|results?|scores?)\b"),
+        linear.compile(r"\btpmC\b|\bQphH\b|\btpsE\b|\bTPC-[CEH](?:-| )(?:compliant|certified|results?|scores?)\b"),
     ),
     (
         "not-tpc",
-        re.compile(
+        linear.compile(
             r"\bnot (?:an? )?(?:official|audited|comparable|valid|TPC)|\bunaudited|no TPC|derived from|TPC-C[- ]like"
             r"|TPROC-C|not been audited|based on (?:the )?TPC-C",
-            re.IGNORECASE,
+            linear.I,
         ),
     ),
 )
-RELATIVE = re.compile(
-    rf"\b\d{{1,6}}(?:\.\d{{1,4}})? ?(?:%|x|×|times|percent)(?: (?:\w+ )?)?{BETTER}|\btwice as fast\b", re.IGNORECASE
+OF_MACHINES = frozenset(("drive", "file-system", "turns", "write-cache", "iops"))
+DISCLOSED = frozenset(("drive", "file-system", "turns", "iops"))
+LEAST = linear.compile(r"\b(?:min(?:imum)?|smallest|lowest|low|worst|slowest|from)\b", linear.I)
+MOST = linear.compile(r"\b(?:max(?:imum)?|largest|highest|high|best|fastest|to)\b", linear.I)
+LATENCY = linear.compile(r"\blat(?:ency)?\b|\bms\b|response|\btime\b|\bs\)|clients|threads|connections", linear.I)
+DIGIT = linear.compile(r"^\W{0,4}\d")
+RATE = (
+    r"(?:tpm-?c?|nopm|tps|qps|ops|iops|rps|req(?:uests)?|transactions|queries|orders|operations|commits|rows|inserts|"
+    r"ms|µs|us|s|sec|seconds)\b|(?:/|a |per )(?:s|sec|second|min|minute)\b"
 )
-BASE = re.compile(
+FIGURE = r"(\d{1,9}(?:[,' \x{a0}\x{202f}]\d{3}){0,3}(?:\.\d{1,4})?)"
+RANGE = linear.compile(
+    rf"(\b(?:between|range[sd]? (?:from|of|between)|rang(?:e|es|ed|ing):?|var(?:y|ies|ied|ying) (?:from|between)|"
+    rf"spread:?(?: of| from)?|from)[ :]{{1,3}})?{FIGURE}( ?(?:to|–|—|-|\.\.\.?|…|and|bis|à) ?){FIGURE}[ ]?({RATE})?",
+    linear.I,
+)
+COUNTED = linear.compile(
+    r"^\W{0,2}(?:clients?|threads?|connections?|users?|terminals?|warehouses?|sessions?|[kmgt]i?b|bytes?|%|years?|cores?|"
+    r"cpus?|vcpus?|nodes?|rows|tables?|minutes?|hours?|days?)\b",
+    linear.I,
+)
+LEAST_OF_SPREAD = 10  # of a figure; smaller ones are counts
+APART_MAX = 2  # times: what lies further apart is a series of levels
+RELATIVE = linear.compile(
+    rf"\b\d{{1,6}}(?:\.\d{{1,4}})? ?(?:%|x|×|times|percent)(?: (?:\w+ )?)?{BETTER}|\btwice as fast\b", linear.I
+)
+BASE = linear.compile(
     r"\b(?:than|vs\.?|versus|over|against|compared|relative to|baseline|base)\b|\bfrom \d|\d ?(?:tps|tpm|ms|/s)\b",
-    re.IGNORECASE,
+    linear.I,
 )
 
 
@@ -103,17 +128,50 @@ def _is(importer: Importer, file: File) -> bool:
 
 def _statements(file: File) -> Iterator[Statement]:
     around = ""
-    for number, line in enumerate(file.lines, start=1):
-        bare = line[:2000]
+    machines = prose.Machines(file.lines, LINE_MAX)
+    for number, whole in enumerate(file.lines, start=1):
+        line = whole[:LINE_MAX]
         for kind, pattern in SAID:
-            if match := pattern.search(bare):
+            match = next((one for one in pattern.finditer(line) if not _unsaid(kind, line, one)), None)
+            if match:
                 value = next((_value(group) for group in match.groups() if group), None)
-                yield Statement(file.at(number), kind, match[0].strip(), value)
+                machine = machines.of(number, match.start()) if kind in OF_MACHINES else ""
+                yield Statement(file.at(number), kind, match[0].strip(), value, machine)
+                if kind == "tpc-word" and prose.denied(line, *match.span()):
+                    yield Statement(file.at(number), "not-tpc", match[0].strip())
+        if text := spread(line, machines.heads(number)):
+            yield Statement(file.at(number), "spread", text)
         # A base may stand in the same paragraph, before it or in the line after it.
-        around = around[-2000:] + " " + bare if bare.strip() else ""
-        after = file.lines[number][:2000] if number < len(file.lines) else ""
-        if (match := RELATIVE.search(bare)) and not BASE.search(around + " " + after):
+        around = around[-LINE_MAX:] + " " + line if line.strip() else ""
+        after = file.lines[number][:LINE_MAX] if number < len(file.lines) else ""
+        match = RELATIVE.search(line)
+        if match and not BASE.search(around + " " + after) and not prose.denied(line, *match.span()):
             yield Statement(file.at(number), "relative", match[0].strip())
+
+
+def _unsaid(kind: StatementKind, line: str, match: re.Match[str]) -> bool:
+    """Whether it is denied, or, of what a machine has, only wished for."""
+    if kind in ("not-tpc", "tpc-word"):
+        return False
+    return prose.denied(line, *match.span()) or (kind in DISCLOSED and prose.supposed(line, match.start()))
+
+
+def spread(line: str, heads: Sequence[str]) -> str:
+    """How far apart repetitions lie, where a line tells their smallest and largest: "1,188 to 1,214 tps", or a row of a
+    table with columns of both; "" where it tells neither."""
+    if heads and LEAST.search(" | ".join(heads)) and MOST.search(" | ".join(heads)):
+        least, most = (next(n for n, head in enumerate(heads) if of.search(head)) for of in (LEAST, MOST))
+        row = [text for _, text in prose.cells(line)]
+        timed = LATENCY.search(heads[least]) or LATENCY.search(heads[most])
+        if not timed and least < len(row) and most < len(row) and DIGIT.search(row[least]) and DIGIT.search(row[most]):
+            return f"{row[least]} to {row[most]}"[:100]
+    for match in RANGE.finditer(line):
+        low, high = (float(re.sub(r"[ ,'\u00a0\u202f]", "", match[n])) for n in (2, 4))
+        alone = any(text == match[0].strip(" |") for _, text in prose.cells(line))
+        told = match[1] or match[5] or (alone and "-" not in match[3])
+        if told and LEAST_OF_SPREAD <= low < high <= APART_MAX * low and not COUNTED.search(line[match.end() :][:30]):
+            return match[0].strip(" |")
+    return ""
 
 
 def _value(text: str) -> float | None:
