@@ -85,6 +85,7 @@ TOOLS = (
 TOOL = re.compile(rf"(?<![\w-])(?:{'|'.join(TOOLS)})(?![\w-])", re.IGNORECASE)
 GO_TPC = {"PREFIX", "OPERATION"}  # the heading of its own table, which its importer reads
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
+REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
 MARKS = str.maketrans("_", " ")
 
 
@@ -106,7 +107,7 @@ class Amount:
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
-    return _read(file) if PROSE.fullmatch(file.base) else None
+    return _read(file) if PROSE.fullmatch(file.base) and not any(one in file.head for one in REPORTS) else None
 
 
 def _alone(file: File) -> Sequence[Published] | None:
@@ -234,7 +235,11 @@ def _of_rows(
 ) -> Iterator[Published]:
     for row in rows:
         label = [cell for n, cell in enumerate(row.cells) if roles[n] is None and cell and _is_label(cell, head[n])][:3]
-        given = {head[n]: row.cells[n] for n, of in enumerate(roles) if of is None and head[n] and row.cells[n]}
+        given = {
+            head[n]: row.cells[n]
+            for n, of in enumerate(roles)
+            if of is None and head[n] and row.cells[n] and not SHARE.search(row.cells[n])
+        }
         common: dict[str, float] = {}
         groups: dict[str, list[tuple[int, Role, Amount]]] = {}
         for n, of in enumerate(roles):
