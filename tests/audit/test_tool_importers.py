@@ -376,3 +376,105 @@ def test_what_a_script_asks_for(name: str, text: str, expected: dict[str, Any], 
 )
 def test_what_only_speaks_of_a_command_starts_none(name: str, text: str, tmp_path: Path) -> None:
     assert [part for part in read(tmp_path, name, text) if isinstance(part, Published)] == []
+
+
+PGBENCH = """pgbench (17.2)
+starting vacuum...end.
+progress: 1.0 s, 100.0 tps, lat 9.9 ms stddev 1.0, 0 failed
+progress: 2.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed
+progress: 3.0 s, 0.0 tps, lat -nan ms stddev -nan, 0 failed
+transaction type: multiple scripts
+scaling factor: 50
+query mode: prepared
+number of clients: 8
+number of threads: 2
+maximum number of tries: 3
+duration: 60 s
+number of transactions actually processed: 6000
+number of failed transactions: 12 (0.200%)
+number of serialization failures: 10 (0.167%)
+number of deadlock failures: 2 (0.033%)
+number of transactions retried: 5 (0.083%)
+total number of retries: 7
+latency average = 80.000 ms
+latency stddev = 5.000 ms
+average connection time = 2.500 ms
+tps = 99.500000 (including reconnection times)
+SQL script 1: <builtin: TPC-B (sort of)>
+ - weight: 9 (targets 90.0% of total)
+ - 5400 transactions (90.0% of total, tps = 89.550000)
+ - number of failed transactions: 12 (0.200%)
+ - latency average = 81.000 ms
+SQL script 2: own.sql
+ - weight: 1 (targets 10.0% of total)
+ - 600 transactions (10.0% of total, tps = 9.950000)
+statement latencies in milliseconds and failures:
+         0.001           0  \\set aid random(1, 100000)
+"""
+SYSBENCH = """$ sysbench oltp_read_write --threads=4 --time=60 --tables=8 --table-size=100000 --mysql-password=x run
+sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
+
+Number of threads: 4
+SQL statistics:
+    transactions:                        6000   (100.00 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+    reconnects:                          2      (0.03 per sec.)
+General statistics:
+    total time:                          60.0000s
+    total number of events:              6000
+Threads fairness:
+"""
+FILEIO_OLD = """sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Number of threads: 1
+Extra file open flags: 16384
+128 files, 16Mb each
+2Gb total file size
+Block size 16Kb
+Using synchronous I/O mode
+Doing random write test
+Operations performed:  0 Read, 10000 Write, 12800 Other = 22800 Total
+ 2000.25 Requests/sec executed
+    total time:                          5.0000s
+    total number of events:              10000
+Threads fairness:
+"""
+HAMMERDB_JOB = """[
+  "6478A1B2C3D4E5",
+  "2026-01-01 10:00:00",
+  "4 Active Virtual Users configured",
+  "TEST RESULT : System achieved 43000 NOPM from 100000 PostgreSQL TPM"
+]
+"""
+BENCHBASE = """<?xml version="1.0"?>
+<parameters>
+    <type>POSTGRES</type>
+    <isolation>TRANSACTION_SERIALIZABLE</isolation>
+    <newConnectionPerTxn>true</newConnectionPerTxn>
+    <scalefactor>10</scalefactor>
+    <terminals>16</terminals>
+    <works><work><warmup>60</warmup><time>300</time><rate>unlimited</rate><weights>45,43,4,4,4</weights></work></works>
+</parameters>
+"""
+WHAT_RAN: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("pgbench", "x.out", PGBENCH, {"script": "multiple scripts", "scale": 50.0, "query_mode": "prepared", "reconnects": True, "errors": 12, "retries": 7, "rate": 99.5, "series": (100.0, 0.0, 0.0), "parameters": {"maximum number of tries": "3", "number of serialization failures": "10 (0.167%)", "number of deadlock failures": "2 (0.033%)", "number of transactions retried": "5 (0.083%)", "latency stddev": "5.000 ms", "average connection time": "2.500 ms", "scripts": "<builtin: TPC-B (sort of)>@9, own.sql@1"}}),
+    ("pgbench that stays connected", "x.out", PGBENCH.replace("average connection", "initial connection").replace("including reconnection times", "without initial connection time"), {"reconnects": False}),
+    ("sysbench", "x.out", SYSBENCH, {"script": "oltp_read_write", "terminals": 4, "rate": 100.0, "parameters": {"tables": "8", "table-size": "100000", "rows a table": "100000", "reconnects": "2"}}),
+    ("sysbench's files before 1.0", "x.out", FILEIO_OLD, {"script": "random write", "unit": "writes", "rate": 2000.25, "parameters": {"open flags": "16384", "files": "128 files, 16Mb", "total file size": "2Gb", "block size": "16Kb", "I/O mode": "synchronous"}}),
+    ("sysbench with a script that counts no transactions", "x.out", SYSBENCH.replace("6000   (100.00", "0      (0.00"), {"rate": 100.0}),
+    ("HammerDB's job", "job.json", HAMMERDB_JOB, {"nopm": 43_000.0, "tpm": 100_000.0, "terminals": 4, "written": "43000 NOPM from 100000 PostgreSQL TPM"}),
+    ("BenchBase", "tpcc_config.xml", BENCHBASE, {"planned": True, "isolation": "TRANSACTION_SERIALIZABLE", "reconnects": True, "scale": 10.0, "terminals": 16, "warmup_s": 60.0, "measured_s": 300.0, "asked_rate": None, "engine": "postgresql", "parameters": {"weights": "45,43,4,4,4"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in WHAT_RAN], ids=[row[0] for row in WHAT_RAN])
+def test_what_was_run(name: str, text: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    found = [part for part in read(tmp_path, name, text) if isinstance(part, Published)]
+    first = next((one for one in found if not one.planned), found[0])
+    assert {key: getattr(first, key) for key in expected} == expected
+
+
+def test_a_load_is_understood_and_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "load.log").write_text("dropping old tables...\ngenerating data (client-side)...\n100000 of 100000 tuples (100%) done (elapsed 0.10 s, remaining 0.00 s)\ndone in 0.50 s (drop tables 0.01 s).\n")
+    bench = importers.read(tmp_path)
+    assert (bench.read, bench.published, bench.not_understood) == ([("load.log", "pgbench load")], [], [])

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acidtest.audit.bench import EngineName, Published
+from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import (
-    NUMBER,
     SERIES_MAX,
     Latencies,
     PerSecond,
@@ -35,8 +35,11 @@ LATENCIES = (
     ("mean", "Average Latency (microseconds)"),
 )
 CONFIGURATION_CHARACTERS_MAX = 1 << 20
-RATE = re.compile(rf"<rate>\s*{NUMBER}\s*</rate>")
-WARMUP = re.compile(rf"<warmup>\s*{NUMBER}\s*</warmup>")
+TAGS = {
+    "rate": "asked_rate", "warmup": "warmup_s", "time": "measured_s", "terminals": "terminals", "scalefactor": "scale",
+    "isolation": "isolation", "newConnectionPerTxn": "reconnects", "weights": "weights", "batchsize": "batch size",
+}  # fmt: skip
+ENGINE = re.compile(r"<type>\s{0,40}(\w{1,40})\s{0,40}</type>")
 SERIES_HEAD = re.compile(r"(?:Time \(seconds\)|time\(sec\)), ?(?:Requests, ?)?(?:Throughput|throughput)")
 RAW_HEAD = "Transaction Type Index,Transaction Name,"
 
@@ -51,40 +54,62 @@ def _summary(file: File) -> Sequence[Published] | None:
     elapsed = number(summary.get("Elapsed Time (nanoseconds)"))
     distribution = table(summary.get("Latency Distribution"))
     latency = {name: number(distribution.get(key)) for name, key in LATENCIES}
-    asked, warmup = _configuration(file)
-    return [
-        Published(
-            file.at(_line(file, '"Throughput (requests/second)"')),
-            "benchbase",
-            f"{summary.get('Benchmark Type', '')} {file.base}"[:200].strip(),
-            rate=throughput if goodput is None else goodput,
-            attempts=throughput,
-            terminals=whole(summary.get("terminals")),
-            measured_s=elapsed / 1e9 if elapsed else None,
-            warmup_s=warmup,
-            asked_rate=asked,
-            latency_ms={name: value / 1000 for name, value in figures(latency).items()},
-            latency_from="actual start",
-            engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
-            warehouses=whole(summary.get("scalefactor")) if summary.get("Benchmark Type") == "tpcc" else None,
-        )
-    ]
+    kind = str(summary.get("Benchmark Type") or "")
+    one = Published(
+        file.at(_line(file, '"Throughput (requests/second)"')),
+        "benchbase",
+        f"{kind} {file.base}"[:200].strip(),
+        rate=throughput if goodput is None else goodput,
+        attempts=throughput,
+        terminals=whole(summary.get("terminals")),
+        measured_s=elapsed / 1e9 if elapsed else None,
+        latency_ms={name: value / 1000 for name, value in figures(latency).items()},
+        latency_from="actual start",
+        engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
+        warehouses=whole(summary.get("scalefactor")) if kind == "tpcc" else None,
+        script=kind[:60],
+        scale=number(summary.get("scalefactor")),
+        isolation=str(summary.get("isolation") or "")[:60],
+        written=f"{throughput} requests/second",
+        parameters={"version": str(summary["DBMS Version"])[:80]} if summary.get("DBMS Version") else {},
+    )
+    beside = _beside(file, ".summary.json", ".config.xml")
+    return [commands.filled(one, _asked(beside)) if beside is not None else one]
 
 
 def _parameters(file: File) -> Sequence[Published] | None:
-    """The configuration itself; what of it counts is read with its summary."""
-    return [] if file.base.endswith(".config.xml") and b"<parameters" in file.head else None
+    """The configuration itself: what a run of it would do. Beside a summary it is read with that."""
+    if b"<parameters" not in file.head:
+        return None
+    if b"<work" not in file.head or _beside(file, ".config.xml", ".summary.json") is not None:
+        return [] if file.base.endswith(".config.xml") else None
+    kind = ENGINE.search(file.text)
+    one = Published(
+        file.at(_line(file, "<parameters")), "benchbase", file.base, planned=True,
+        engine=ENGINES.get(kind[1].upper()) if kind else None,
+    )  # fmt: skip
+    return [commands.filled(one, _asked(file))]
 
 
-def _configuration(file: File) -> tuple[float | None, float | None]:
-    """The rate that was asked for and the seconds of warm-up, of the configuration that lies beside a summary."""
-    base = file.path.name.replace(".summary.json", ".config.xml")
-    beside = file.beside(base) if base != file.path.name else None
-    if beside is None:
-        return None, None
-    text = beside.text[:CONFIGURATION_CHARACTERS_MAX]
-    rates, warmup = RATE.findall(text), WARMUP.search(text)
-    return (float(rates[0]) if len(rates) == 1 else None), (float(warmup[1]) if warmup else None)
+def _beside(file: File, end: str, other: str) -> File | None:
+    """The file of the same run that ends otherwise."""
+    base = file.path.name.removesuffix(end) + other
+    return file.beside(base) if file.path.name.endswith(end) else None
+
+
+def _asked(file: File) -> dict[str, str]:
+    """What a configuration sets, by the names of what was run."""
+    asked: dict[str, str] = {}
+    text = file.text[:CONFIGURATION_CHARACTERS_MAX]
+    for tag, name in TAGS.items():
+        values = re.findall(rf"<{tag}>\s{{0,40}}([^<>\s]{{1,80}})\s{{0,40}}</{tag}>", text)
+        if len(values) == 1:  # of several phases it is not known which is meant
+            asked[name] = values[0]
+    if asked.get("asked_rate", "").lower() in ("unlimited", "disabled"):
+        del asked["asked_rate"]
+    if "reconnects" in asked:
+        asked["reconnects"] = "yes" if asked["reconnects"].lower() == "true" else "no"
+    return asked
 
 
 def _line(file: File, word: str) -> int:

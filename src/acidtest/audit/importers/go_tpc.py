@@ -111,6 +111,7 @@ def _published(run: _Run, file: File) -> Published:
     tpm = (run.total[1] if run.total else None) or sum(values.get("TPM", 0.0) for values in good.values())
     nopm = run.total[0] if run.total else new_order.get("TPM")
     efficiency = run.total[2] if run.total else 0.0
+    warehouses = round(nopm / (TPMC_PER_WAREHOUSE * efficiency / 100)) if nopm and efficiency else None
     return Published(
         file.at(run.line or 1),
         "go-tpc",
@@ -126,7 +127,10 @@ def _published(run: _Run, file: File) -> Published:
         series=tuple(run.current),
         interval_s=run.takes_s,
         ceiling_ms=CEILING_MS,
-        warehouses=round(nopm / (TPMC_PER_WAREHOUSE * efficiency / 100)) if nopm and efficiency else None,
+        warehouses=warehouses,
+        script="TPC-C" if new_order else "",
+        scale=float(warehouses) if warehouses else None,
+        written=f"tpmC: {nopm}" if run.total else "",
     )
 
 

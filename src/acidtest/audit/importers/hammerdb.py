@@ -21,6 +21,7 @@ RESULT_OLD = re.compile(r"TEST RESULT : System achieved (\d{1,12}) ([A-Za-z0-9 ]
 # What a log has and a text about HammerDB has not.
 HINT = re.compile(
     r"^HammerDB CLI v|^Hammerdb Log @|^(?:Vuser \d{1,6}:)?TEST RESULT : System achieved|"
+    r"^[\s\"'\[,\d:-]{0,60}(?:Vuser \d{1,6}:)?TEST RESULT : System achieved \d|"
     r"^(?:Vuser 1:)?>>>>> (?:PROC:|VIRTUAL USER|SUMMARY OF)|^Vuser 1[: ]"
 )
 USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured")
@@ -86,6 +87,8 @@ def _result(file: File, at: int, nopm: float, tpm: float, engine: str, facts: di
         measured_s=facts["period"] * 60.0 if facts.get("period") else None,
         warmup_s=facts["ramp_up"] * 60.0 if "ramp_up" in facts else None,
         engine=_engine(engine),
+        script="TPROC-C",
+        written=f"{nopm:.0f} NOPM from {tpm:.0f} {engine} TPM",
     )
 
 
@@ -126,6 +129,9 @@ def _report(report: dict[str, Any], file: File) -> Published:
         interval_s=interval,
         engine=_engine(str(job.get("database", ""))),
         warehouses=whole(asked.get("warehouses")),
+        script=str(job.get("benchmark", ""))[:40],
+        scale=number(asked.get("warehouses")),
+        written=f"{nopm:.0f} NOPM" if nopm is not None else "",
     )
 
 

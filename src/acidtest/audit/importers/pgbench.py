@@ -13,8 +13,21 @@ from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER, Latencies, PerSecond, figures
 
 BEGIN = re.compile(r"\s*transaction type: (.+)")
-PROGRESS = re.compile(rf"\s*progress: {NUMBER} s, {NUMBER} tps, lat {NUMBER} ms stddev \S+(.*)")
+PROGRESS = re.compile(rf"\s*progress: {NUMBER} s, {NUMBER} tps, lat \S{{1,20}} ms stddev [\w.+-]{{1,20}}(.*)")
 TPS = re.compile(rf"\s*tps = {NUMBER}(.*)")
+SCRIPT = re.compile(r"\s*SQL script (\d{1,4}): (.{1,200})")
+WEIGHT = re.compile(r"\s*- weight: (\d{1,9})")
+QUERY_MODE = re.compile(r"\s*query mode: (\w{1,20})")
+LOADED = re.compile(
+    r"(?:\d{1,12} of \d{1,12} tuples \(\d{1,3}%\)(?: of pgbench_\w{1,20})? done|done in \d{1,9}\.\d\d s \()"
+)
+# What else it says of a run, as it is written.
+TOLD = re.compile(
+    r"\s*(scaling factor|partition method|partitions|maximum number of tries|number of transactions per client"
+    r"|number of transactions above the \S{1,12} ms latency limit|latency stddev|average connection time"
+    r"|initial connection time|number of serialization failures|number of deadlock failures"
+    r"|number of transactions retried)(?:: | = )(\S.{0,80})"
+)
 FIGURES = {
     "clients": re.compile(rf"\s*number of clients: {NUMBER}"),
     "threads": re.compile(rf"\s*number of threads: {NUMBER}"),
@@ -36,6 +49,9 @@ class _Run:
     script: str = ""
     values: dict[str, float] = field(default_factory=dict)
     progress: list[tuple[float, float]] = field(default_factory=list)  # when, and its rate
+    query_mode: str = ""
+    told: dict[str, str] = field(default_factory=dict)
+    scripts: list[str] = field(default_factory=list)  # with their weights
 
     def published(self, file: File) -> Published:
         values = self.values
@@ -43,6 +59,12 @@ class _Run:
         # From 15 on the rate is without those that failed.
         attempts = rate * (processed + failed) / processed if rate is not None and processed else None
         ends = [at for at, _ in self.progress]
+        told = dict(self.told)
+        scale = told.pop("scaling factor", "").split(" ")[0]
+        # From 14 on only -C has an average of many; before, both ways print the same.
+        reconnects = True if "average connection time" in told else False if "initial connection time" in told else None
+        if self.scripts:
+            told["scripts"] = ", ".join(self.scripts)
         return Published(
             file.at(self.line),
             "pgbench",
@@ -62,6 +84,12 @@ class _Run:
             interval_s=(ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 and ends[-1] > ends[0] else 1.0,
             unit="reads" if "select only" in self.script.lower() else "transactions",
             engine="postgresql",
+            script=self.script,
+            scale=float(scale) if scale.isdigit() else None,
+            query_mode=self.query_mode,
+            reconnects=reconnects,
+            written=f"tps = {rate}" if rate is not None else "",
+            parameters=told,
         )
 
 
@@ -78,7 +106,7 @@ def _summary(file: File) -> Sequence[Published] | None:
                 run.line = number
                 runs.append(run)
             run.progress.append((float(match[1]), float(match[2])))
-            if ", lag " in match[4]:
+            if ", lag " in match[3]:
                 run.values["lag"] = 0.0
         elif match := BEGIN.match(line):
             if run.script or "tps" in run.values:
@@ -89,7 +117,15 @@ def _summary(file: File) -> Sequence[Published] | None:
         elif run.line and (match := TPS.match(line)):
             if "including" not in match[2] or "tps" not in run.values:
                 run.values["tps"] = float(match[1])
+        elif run.line and (match := QUERY_MODE.match(line)):
+            run.query_mode = match[1]
+        elif run.line and (match := SCRIPT.fullmatch(line)):
+            run.scripts.append(match[2].strip())
+        elif run.scripts and (match := WEIGHT.match(line)):
+            run.scripts[-1] = f"{run.scripts[-1].partition('@')[0]}@{match[1]}"
         elif run.line:
+            if match := TOLD.fullmatch(line):
+                run.told.setdefault(match[1], match[2].strip())
             for name, pattern in FIGURES.items():
                 if match := pattern.match(line):
                     run.values[name] = float(match[1])
@@ -119,7 +155,7 @@ def _log(file: File) -> Sequence[Published] | None:
         return [_of_transactions(file)]
     if all(AGGREGATED.fullmatch(line) for line in first):
         return [_of_intervals(file)]
-    if file.base.startswith("pgbench_log."):
+    if re.fullmatch(r"pgbench_log\.\d{1,9}(?:\.\d{1,9})?", file.base):
         raise Broken("is no log of pgbench that is known here", 1)
     return None
 
@@ -182,5 +218,11 @@ def _of_intervals(file: File) -> Published:
     )
 
 
+def _load(file: File) -> Sequence[Published] | None:
+    """What ``pgbench -i`` prints; no result."""
+    return [] if any(LOADED.match(line) for line in file.first_lines) else None
+
+
 SUMMARY = Importer("pgbench output", _summary)
 LOG = Importer("pgbench log", _log)
+LOAD = Importer("pgbench load", _load, last=True)

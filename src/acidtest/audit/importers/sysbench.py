@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from acidtest.audit.bench import Published
+from acidtest.audit.bench import Published, Unit
+from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER, figures
 
@@ -20,6 +21,7 @@ FIGURES = {
     "asked": re.compile(rf"Target transaction rate: {NUMBER}/sec"),
     "warmup_s": re.compile(rf"Warming up for {NUMBER} seconds"),
     "rate": re.compile(rf"transactions: +\d{{1,15}} +\({NUMBER} per sec\.\)"),
+    "events": re.compile(rf"total number of events: +{NUMBER}"),
     "events_per_s": re.compile(rf"events/s \(eps\): +{NUMBER}"),
     "written": re.compile(rf"write: +{NUMBER}$"),
     "errors": re.compile(rf"ignored errors: +{NUMBER} "),
@@ -30,6 +32,21 @@ FIGURES = {
     "mean": re.compile(rf"avg: +{NUMBER}"),
     "max": re.compile(rf"max: +{NUMBER}"),
 }
+# What it says of a run, as it is written; "Running mixed OLTP test" and "Doing random r/w test" name the workload.
+TOLD = (
+    ("script", re.compile(r"(?:Running|Doing) (\S.{0,40}) test\.?")),
+    ("open flags", re.compile(r"Extra file open flags: (\S.{0,40})")),
+    ("files", re.compile(r"(\d{1,9} files, \S{1,20}) each")),
+    ("total file size", re.compile(r"(\d{1,12}(?:\.\d{1,6})? ?[KMGT]i?[Bb]) total file size")),
+    ("block size", re.compile(r"Block size (\d{1,12}(?:\.\d{1,6})? ?[KMGT]?i?[Bb])")),
+    ("I/O mode", re.compile(r"Using (\w{1,20}) I/O mode")),
+    ("fsync", re.compile(r"Periodic FSYNC enabled, calling fsync\(\) each (\d{1,9} requests)")),
+    ("reconnects", re.compile(r"reconnects: +(\d{1,15}) ")),
+    ("deadlocks", re.compile(r"deadlocks: +(\d{1,15}) ")),
+    ("distribution", re.compile(r"Using (\w{1,20}) distribution")),
+)
+REQUESTS = re.compile(rf"{NUMBER} Requests/sec executed")  # of fileio before 1.0
+COMMAND = re.compile(r"(?:^|[\s/$])sysbench (?=.{0,2000} run\b)(.{1,4000})")
 PERCENTILE = re.compile(rf"(?:approx\. +)?(\d{{1,2}})(?:th)? percentile: +{NUMBER}")
 FLUSHED = "Calling fsync() after each write operation"
 END = "Threads fairness"
@@ -46,6 +63,8 @@ class _Run:
     percentiles: dict[str, float] = field(default_factory=dict)
     series: list[tuple[float, float]] = field(default_factory=list)
     flushed: bool = False
+    told: dict[str, str] = field(default_factory=dict)
+    command: str = ""
     ended: bool = False
 
     def published(self, file: File) -> list[Published]:
@@ -62,7 +81,12 @@ class _Run:
             # Under --rate an event's time begins when it is put in the queue (sb_timer_t.queue_time).
             latency_from="scheduled start" if values.get("asked") else "actual start",
             ceiling_ms=None if self.old else CEILING_MS,
+            script=self.told.get("script", ""),
+            parameters={name: value for name, value in self.told.items() if name != "script"},
         )
+        if self.command:
+            # It knows the workload by the name that others have for it too.
+            common = commands.filled(replace(common, script=""), commands.sysbench(self.command.split()))
         kinds: list[tuple[str, Literal["reads", "writes"]]] = [("reads_per_s", "reads"), ("writes_per_s", "writes")]
         files = [(values[name], unit) for name, unit in kinds if values.get(name)]
         if files:
@@ -70,8 +94,16 @@ class _Run:
                 replace(common, rate=rate, unit=unit, flushed=self.flushed and unit == "writes", name=f"fileio {unit}")
                 for rate, unit in files
             ]
+        if "requests_per_s" in values:
+            kind: Unit = "operations"
+            if "read" in common.script or "write" in common.script:
+                kind = "reads" if "read" in common.script else "writes"
+            return [replace(common, rate=values["requests_per_s"], unit=kind, name="fileio")]
         if "rate" not in values:
             return []  # of the processor, of memory: no concern of a database
+        if not values["rate"] and values.get("events") and values.get("measured_s"):
+            # A script of one's own that counts no transactions.
+            values["rate"] = values["events"] / values["measured_s"]
         ends = [at for at, _ in self.series]
         even = len(ends) > 1 and ends[-1] > ends[0]
         return [
@@ -90,10 +122,13 @@ def _read(file: File) -> Sequence[Published] | None:
     if not any(BEGIN.match(line) or INTERVAL.match(line) for line in file.first_lines):
         return None
     runs: list[_Run] = []
+    command = ""
     for number, line in enumerate(file.stream(), start=1):
         bare = line.strip()
+        if "sysbench" in line and (match := COMMAND.search(line[:8_000])):
+            command = match[1]
         if BEGIN.match(line) or (INTERVAL.match(line) and (not runs or runs[-1].ended)):
-            runs.append(_Run(number, old=OLD.match(line) is not None))
+            runs.append(_Run(number, old=OLD.match(line) is not None, command=command))
         if not runs:
             continue
         run = runs[-1]
@@ -106,6 +141,11 @@ def _read(file: File) -> Sequence[Published] | None:
         elif bare.startswith(END):
             run.ended = True
         elif not run.ended:
+            if match := REQUESTS.match(bare):
+                run.values["requests_per_s"] = float(match[1])
+            for name, pattern in TOLD:
+                if match := pattern.match(bare):
+                    run.told.setdefault(name, match[1].strip())
             for name, pattern in FIGURES.items():
                 if match := pattern.match(bare):
                     run.values[name] = float(match[1])

@@ -44,6 +44,11 @@ def _results(field: str) -> Callable[[Bench], bool]:
     return lambda bench: any(getattr(one, field) for one in bench.published)
 
 
+def _measured(bench: Bench) -> bool:
+    """Whether there is a result, and not only a script that would make one."""
+    return any(not one.planned for one in bench.published)
+
+
 def _any(field: str) -> Callable[[Bench], bool]:
     return lambda bench: bool(getattr(bench, field))
 
@@ -61,8 +66,8 @@ NEEDS = (
     Need("deadlocks, restarts, crashes and checkpoints", "no log of an engine", _sides("log")),
     Need("work that is repeated or waits in procedures", "no procedure or trigger", _any("routines")),
     Need("what is claimed of the drive, the file system and the repetitions", "no text", _any("texts")),
-    Need("rates, latencies and repetitions", "no result of a tool", _any("published")),
-    Need("latencies", "no result has any", _results("latency_ms"), given=_any("published")),
-    Need("warm-up and steady state", "no result has its rate over time", _results("series"), given=_any("published")),
+    Need("rates, latencies and repetitions", "no result of a tool", _measured),
+    Need("latencies", "no result has any", _results("latency_ms"), given=_measured),
+    Need("warm-up and steady state", "no result has its rate over time", _results("series"), given=_measured),
     Need("what differs between sides", "fewer than two sides", lambda bench: len(bench.sides) > 1),
 )
