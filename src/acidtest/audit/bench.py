@@ -232,6 +232,7 @@ StatementKind = Literal[
     "relative",  # a comparison without what it is compared with
     "tpc-word",
     "not-tpc",  # that the result is none of the TPC's
+    "published",  # a sentence with a rate, or that says that one is faster than another
 ]
 
 
@@ -418,6 +419,61 @@ class Side:
 
 
 @dataclass(frozen=True)
+class DeclaredMachine:
+    """A machine as its owner describes it. ``facts`` are "processor", "memory_gb", "drive" and the like, as written."""
+
+    where: Where
+    name: str
+    facts: tuple[Setting, ...] = ()
+
+    def get(self, name: str) -> Setting | None:
+        return next((one for one in self.facts if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class DeclaredSide:
+    """One of those that are compared, as the author of the study names it."""
+
+    where: Where
+    name: str
+    engine: EngineName | None = None
+    version: str = ""
+    files: tuple[str, ...] = ()  # files and folders of the kit that are of this side
+    machine: str = ""  # the name of one of the machines; "" where none is named
+
+
+@dataclass(frozen=True)
+class DeclaredResult:
+    """Something that was published, and what it rests on."""
+
+    where: Where
+    text: str  # the sentence
+    results: tuple[str, ...] = ()  # files and folders of the kit
+    rates: tuple[Setting, ...] = ()  # the name of a side and the figure
+    unit: str = ""  # of those, one of UNITS; "" where it does not matter
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a study says of itself, in its ``benchmark.toml`` or in the front matter of its README."""
+
+    where: Where
+    title: str = ""
+    varies: tuple[Setting, ...] = ()  # what differs on purpose, each as the name of a Setting; its value is empty
+    sides: tuple[DeclaredSide, ...] = ()
+    machines: tuple[DeclaredMachine, ...] = ()
+    published: tuple[DeclaredResult, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What differs on purpose."""
+        return frozenset(one.name for one in self.varies)
+
+    def machine(self, side: DeclaredSide) -> DeclaredMachine | None:
+        return next((one for one in self.machines if one.name == side.machine), None)
+
+
+@dataclass(frozen=True)
 class Bench:
     """A whole benchmark. ``factors`` are settings that differ on purpose."""
 
@@ -431,6 +487,7 @@ class Bench:
     unread: Sequence[str] = ()  # files that nothing here understands
     broken: Sequence[Evidence] = ()  # files that should be understood and are not
     passed: Sequence[Evidence] = ()  # what was not opened, or not read to its end, and why
+    declared: Declared | None = None  # what the study says of itself
     not_understood: Sequence[Evidence] = ()  # figures and settings that nobody parsed, each where they begin
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import replace
 from acidtest.analysis.database import StatisticsBySize
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival
+from acidtest.audit import declared
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Evidence, Finding, Rule
 from acidtest.audit.rules import over, rules
@@ -58,13 +59,14 @@ def _noted(warning: Warning) -> Finding:
 def of_bench(bench: Bench) -> list[Finding]:
     """What the rules over a whole benchmark find, each as severe as it is certain."""
     prose = _prose(bench)
-    return [
+    findings = [
         Finding(rule, found.text, found.evidence, disproved=found.disproved_by).weighed(
             found.certainty or ("read from prose" if any(_place(one) in prose for one in found.evidence) else "certain")
         )
         for rule in over(Bench)
         for found in rule.find(bench)
     ]
+    return [one for one in findings if not declared.on_purpose(one, bench.declared)]
 
 
 def _prose(bench: Bench) -> set[tuple[str, int | None]]:
@@ -73,7 +75,9 @@ def _prose(bench: Bench) -> set[tuple[str, int | None]]:
     said += [one.where for one in bench.published if one.told]
     told = [one for side in bench.sides for one in side.configurations if one.prose]
     said += [setting.where for one in told for setting in (*one.settings, *one.comments)]
-    return {(one.file, one.line) for one in said}
+    machines = bench.declared.machines if bench.declared else ()
+    meant = {fact.where for machine in machines for fact in machine.facts}  # for this reader
+    return {(one.file, one.line) for one in said if one not in meant}
 
 
 def _place(evidence: Evidence) -> tuple[str, int | None]:

@@ -34,6 +34,10 @@ def audit(
     ] = None,
     rules: Annotated[bool, typer.Option("--rules", help="List every rule with its source.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    init: Annotated[
+        bool,
+        typer.Option("--init", help="Write a first benchmark.toml into the directory, which says what it compares."),
+    ] = False,
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
@@ -77,6 +81,14 @@ def audit(
             )
         findings = judge.waived(judge.of_bench(bench), waivers)
         unchecked = kit.unchecked(bench)
+    if init:
+        if journals:
+            raise BadInput(f"{path}: is a run of acidtest, which says what it compares itself", "leave out --init")
+        from acidtest.cli import declaring
+
+        written = declaring.write(path, bench, findings)
+        console.print(f"{written}: says what was understood. Change it, then: acidtest audit {path}", markup=False)
+        return
     if sarif is not None:
         try:
             sarif.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from acidtest.audit import declared
 from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
 from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import configurations, engines, left_over
+from acidtest.audit.importers import configurations, declaration, engines, left_over
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -57,7 +58,7 @@ def read(root: Path) -> Bench:
     understood += [(name, "configuration") for name in unread if name in included]
     unread = [name for name in unread if name not in included]
     not_understood = [one for one in not_understood if one.file not in included]
-    return Bench(
+    bench = Bench(
         sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
         routines=[part for _, part in parts if isinstance(part, Routine)],
@@ -68,6 +69,21 @@ def read(root: Path) -> Bench:
         broken=[*broken, *walk.unreadable],
         passed=walk.passed,
         not_understood=not_understood,
+    )
+    said = declaration.read(file for name, file in files.items() if "/" not in name)
+    if said is None:
+        return bench
+    mine = [name for one in said.sides for name in one.files]
+    return declared.applied(
+        bench,
+        said,
+        lambda names: engines.sides(
+            [
+                (name, part)
+                for name, part in parts
+                if declared.is_of(name, names) or (declared.shared(part) and not declared.is_of(name, mine))
+            ]
+        ),
     )
 
 

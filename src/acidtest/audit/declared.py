@@ -1,0 +1,155 @@
+"""What follows from what a study says of itself: which files are of which side, what differs on purpose, and what its
+machines are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acidtest.audit import settings
+from acidtest.audit.bench import Account, Bench, Claim, Declared, DeclaredSide, Mount, Side, Statement
+from acidtest.audit.finding import Finding
+from acidtest.errors import BadInput, Problems, not_among
+from acidtest.families import PRODUCTS
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something that a study may vary on purpose."""
+
+    means: str
+    rules: tuple[str, ...] = ()  # whose findings are none then
+    settings: tuple[str, ...] = ()  # that may differ then
+
+
+DURABILITY = (
+    "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "sync_binlog", "fsync",
+    "synchronous_commit", "full_page_writes", "wal_sync_method", "synchronous", "journal_mode", "forcedwrites",
+)  # fmt: skip
+CACHES = (
+    "innodb_buffer_pool_size", "innodb_buffer_pool_instances", "key_buffer_size", "query_cache_size",
+    "query_cache_type", "shared_buffers", "effective_cache_size", "defaultdbcachepages", "filesystemcachesize",
+    "filesystemcachethreshold", "usefilesystemcache", "cache_size",
+)  # fmt: skip
+ISOLATION = ("transaction_isolation", "tx_isolation", "default_transaction_isolation", "readconsistency")
+VARIES: Mapping[str, Factor] = {
+    "engine": Factor("the engines themselves"),
+    "version": Factor("versions of one engine", ("old-build",)),
+    "build": Factor("how an engine was built", ("debug-build", "old-build")),
+    "word_size": Factor("32-bit and 64-bit builds", ("word-size",)),
+    "architecture": Factor("the kind of processor", ("architecture-differs", "word-size")),
+    "system": Factor("the operating system", ("system-differs",)),
+    "machine": Factor("the machine, with all that belongs to it", ("machine-differs", "architecture-differs")),
+    "processor": Factor("the processor"),
+    "memory": Factor("how much memory there is"),
+    "drive": Factor("the drive"),
+    "file_system": Factor("the file system and its options"),
+    "durability": Factor(
+        "what a commit promises", ("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY
+    ),
+    "binary_log": Factor("whether a binary log is written", ("binary-log-differs",), ("log_bin", "sync_binlog")),
+    "page_size": Factor("the size of pages", ("page-size-differs",), ("innodb_page_size", "page_size")),
+    "caches": Factor(
+        "page caches", ("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES
+    ),
+    "server_mode": Factor("Firebird's server modes", ("server-mode-differs",), ("servermode",)),
+    "isolation": Factor("the isolation level", ("read-consistency-differs",), ISOLATION),
+    "autovacuum": Factor("PostgreSQL's autovacuum", ("autovacuum-off",), ("autovacuum",)),
+    "workload": Factor("what is run"),
+    "scale": Factor("how large the data are", ("database-too-small",)),
+    "clients": Factor("how many clients there are"),
+    "query_mode": Factor("how statements reach the server"),
+    "connections": Factor("whether each transaction has its own"),
+    "settings": Factor("whole configurations, one of them as it comes", ("setting-differs", "settings-all-default")),
+}  # fmt: skip
+
+
+def applied(bench: Bench, declared: Declared, sides_of: Callable[[Sequence[str]], Sequence[Side]]) -> Bench:
+    """The bench with the sides, the machines and the factors that the study declares.
+
+    ``sides_of`` gives the sides of those parts that lie in certain files and folders. Raises BadInput for a word that
+    names nothing that can vary.
+    """
+    sides = [_side(one, bench.sides, sides_of) for one in declared.sides] or list(bench.sides)
+    _check(declared, sides)
+    machines = [*declared.machines]
+    texts: list[Statement] = []
+    claims: list[Claim] = []
+    for machine in machines:
+        for fact in machine.facts:
+            if fact.name == "drive":
+                texts.append(Statement(fact.where, "drive", fact.value))
+            elif fact.name == "file_system":
+                texts.append(Statement(fact.where, "file-system", fact.value))
+            elif fact.name == "memory_gb":
+                claims.append(Claim(fact.where, "memory", f"{fact.value} GB of memory", int(float(fact.value) * 2**30)))
+    factors = {name for word in declared.names for name in (word, *_factor(word).settings)}
+    if any(one.about == "memory" for one in claims):
+        claims += [one for one in bench.claims if one.about != "memory"]
+    else:
+        claims += bench.claims
+    return replace(
+        bench,
+        sides=sides,
+        texts=[*texts, *bench.texts],
+        claims=claims,
+        factors=bench.factors | factors,
+        declared=declared,
+    )
+
+
+def _factor(word: str) -> Factor:
+    return VARIES.get(word, Factor("a setting", (), (word,)))
+
+
+def _check(declared: Declared, sides: Iterable[Side]) -> None:
+    known = {name for product in PRODUCTS for name in settings.of(product).known}
+    known |= {one.name for side in sides for conf in side.configurations for one in conf.settings}
+    problems = Problems()
+    for one in declared.varies:
+        if one.name not in VARIES and one.name not in known:
+            allowed = not_among("varies:", one.written, VARIES)
+            problems.add(BadInput(f"{one.where.file}: {allowed}", "or name a setting of the kit"))
+    problems.check()
+
+
+def _side(declared: DeclaredSide, found: Sequence[Side], sides_of: Callable[[Sequence[str]], Sequence[Side]]) -> Side:
+    """What is known of a side: by its files; else the side of its name, or the only one of its engine and version."""
+    if declared.files:
+        of = [one for one in sides_of(declared.files) if declared.engine in (None, one.engine) or one.engine is None]
+    else:
+        of = [one for one in found if one.name == declared.name]
+        if not of and declared.engine:
+            of = [one for one in found if one.engine == declared.engine and _within(declared.version, one.version)]
+            of = of if len(of) == 1 else []
+    return Side(
+        name=declared.name,
+        engine=declared.engine or next((one.engine for one in of if one.engine), None),
+        version=declared.version or next((one.version for one in of if one.version), ""),
+        binaries=tuple(part for one in of for part in one.binaries),
+        configurations=tuple(part for one in of for part in one.configurations),
+        databases=tuple(part for one in of for part in one.databases),
+        log=tuple(part for one in of for part in one.log),
+        mounts=tuple(dict.fromkeys(part for one in of for part in one.mounts)),
+        accounts=tuple(dict.fromkeys(part for one in of for part in one.accounts)),
+    )
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether a version is one of a series, "8.0.36" of "8.0"; one that is not known may be any."""
+    return not one or not other or f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def is_of(name: str, files: Iterable[str]) -> bool:
+    """Whether a file is one of those named, or in one of these folders."""
+    return any(one in ("", ".") or name == one or name.startswith(f"{one}/") for one in files)
+
+
+def shared(part: object) -> bool:
+    """Whether it is a fact of the machine, which counts for sides that do not name its file too."""
+    return isinstance(part, Account | Mount)
+
+
+def on_purpose(finding: Finding, declared: Declared | None) -> bool:
+    """Whether it is a difference that the study declares."""
+    return declared is not None and any(finding.rule.name in _factor(word).rules for word in declared.names)

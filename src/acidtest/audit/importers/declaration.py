@@ -1,0 +1,307 @@
+"""What a study says of itself: ``benchmark.toml`` at the top of its kit, or the front matter of its README.
+
+Such a file is for acidtest, so that a wrong key of it is an error and nothing to be passed over.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from acidtest.audit.bench import (
+    Declared,
+    DeclaredMachine,
+    DeclaredResult,
+    DeclaredSide,
+    Setting,
+    Where,
+)
+from acidtest.audit.importers import trees
+from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
+from acidtest.errors import BadInput, Problems, nearest, not_among
+from acidtest.families import PRODUCTS
+
+NAME = "benchmark.toml"
+DOCS = "docs/AUDIT.md has its keys"
+KEYS = ("title", "varies", "sides", "machines", "published")
+OURS = frozenset(KEYS) - {"title"}  # by which it is known
+SIDE_KEYS = ("engine", "files", "machine")
+MACHINE_KEYS = ("processor", "cores", "memory_gb", "drive", "file_system", "system", "instance")
+PUBLISHED_KEYS = ("text", "results", "rates", "unit")
+UNITS = ("tps", "qps", "ops", "rps", "iops", "tpm", "nopm")
+BYTES_MAX = 1 << 20
+SHOWN_MAX = 60
+
+Path = tuple[str | int, ...]
+
+
+@dataclass
+class _Reading:
+    """One reading of a declaration: its values, the line of each, and what is wrong so far."""
+
+    file: str
+    lines: Mapping[Path, int]
+    problems: Problems = field(default_factory=Problems)
+
+    def where(self, *path: str | int) -> Where:
+        """Where a key stands, or what it is a part of."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return Where(self.file, self.lines.get(path))
+
+    def refuse(self, path: Path, message: str, remedy: str = "") -> None:
+        key = ".".join(map(str, path))
+        self.problems.add(BadInput(f"{self.file}: {key}: {message}" if key else f"{self.file}: {message}", remedy))
+
+    def table(self, path: Path, value: Any, allowed: Collection[str] | None = None) -> dict[str, Any]:
+        """``value`` with none but the keys that are allowed; what is no table is refused, and empty."""
+        if not isinstance(value, dict):
+            self.refuse(path, f"found {_shown(value)}, must be a table", DOCS)
+            return {}
+        for key in value if allowed is not None else ():
+            if key not in (allowed or ()):
+                self.refuse(path, not_among("key", _cut(key), allowed or ()), DOCS)
+        return {key: one for key, one in value.items() if allowed is None or key in allowed}
+
+    def text(self, path: Path, value: Any, *, needed: bool = False) -> str:
+        if value is None and not needed:
+            return ""
+        if isinstance(value, str) and (value.strip() or not needed):
+            return value.strip()
+        self.refuse(path, f"found {_shown(value)}, must be a text" if value is not None else "is missing", DOCS)
+        return ""
+
+    def texts(self, path: Path, value: Any) -> tuple[str, ...]:
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value):
+            return tuple(one.strip() for one in value)
+        self.refuse(path, f"found {_shown(value)}, must be a list of texts", f'write {path[-1]} = ["…", "…"]')
+        return ()
+
+
+def _cut(text: str) -> str:
+    whole = "".join(one if one.isprintable() else "?" for one in text)
+    return whole if len(whole) <= SHOWN_MAX else f"{whole[:SHOWN_MAX]}…"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "a list"
+    return f'"{_cut(value)}"' if isinstance(value, str) else _cut(str(value))
+
+
+def read(files: Iterable[File]) -> Declared | None:
+    """What the study says, given the files at the top of its kit: ``benchmark.toml``, else the first README that says
+    anything. None where none does. Raises BadInput with all that is wrong in it."""
+    by_base = {file.base: file for file in files if "/" not in file.name}
+    readmes = [file for base, file in sorted(by_base.items()) if base.startswith("readme")]
+    for file in [by_base[NAME], *readmes] if NAME in by_base else readmes:
+        try:
+            written = _written(file)
+        except (OSError, Spent):
+            continue  # it is said elsewhere that it could not be read
+        if written is not None:
+            values, reading = written
+            declared = _declared(reading, values)
+            reading.problems.check()
+            return declared
+    return None
+
+
+def _written(file: File) -> tuple[dict[str, Any], _Reading] | None:
+    """Its values, and where they stand; None of a file that is no declaration."""
+    if file.size > BYTES_MAX:
+        return None
+    if file.base == NAME:
+        values, lines = _toml(file.text, file.name, 0)
+        return (values, _Reading(file.name, lines)) if OURS & values.keys() or not values else None
+    first, _, rest = file.text.partition("\n")
+    mark = first.strip()
+    if mark not in ("+++", "---"):
+        return None
+    body, found, _ = f"\n{rest}".partition(f"\n{mark}\n")
+    if not found:
+        return None
+    try:
+        values, lines = _toml(body[1:], file.name, 1) if mark == "+++" else _yaml(body[1:], 1)
+    except (BadInput, Broken):
+        return None  # front matter is for others too
+    own = values.get("benchmark")
+    if not isinstance(own, dict) or not OURS & own.keys():
+        return None
+    return own, _Reading(file.name, {path[1:]: line for path, line in lines.items() if path[:1] == ("benchmark",)})
+
+
+HEADER = re.compile(r"\s{0,99}(\[\[?)([^\[\]]{1,300})\]")
+PART = re.compile(r"[\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
+KEY = re.compile(r"\s{0,99}([\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s{0,99}=")
+
+
+def _toml(text: str, name: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
+    """Its values and the line of each table and of each key at the beginning of a line; ``before`` lines stand above.
+
+    Raises BadInput.
+    """
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadInput(f"{name}: not TOML: {error}", "mend that line") from None
+    lines: dict[Path, int] = {(): before + 1}
+    at: Path = ()
+    counts: dict[Path, int] = {}
+    for number, line in enumerate(text.split("\n"), start=before + 1):
+        if header := HEADER.match(line):
+            at = tuple(part.strip("\"'") for part in PART.findall(header[2]))
+            if header[1] == "[[":
+                counts[at] = counts.get(at, -1) + 1
+                at = (*at, counts[at])
+            lines.setdefault(at, number)
+        elif key := KEY.match(line):
+            lines.setdefault((*at, key[1].strip("\"'")), number)
+    return values, lines
+
+
+def _yaml(text: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
+    """As ``_toml``. Raises Broken."""
+    documents = trees.load_yaml(text)
+    lines: dict[Path, int] = {}
+
+    def plain(tree: Any, path: Path) -> Any:
+        if isinstance(tree, trees.Table):
+            for key in tree:
+                lines[*path, str(key)] = before + getattr(key, "line", tree.line)
+            return {str(key): plain(one, (*path, str(key))) for key, one in tree.items()}
+        if isinstance(tree, trees.Items):
+            return [plain(one, (*path, number)) for number, one in enumerate(tree)]
+        lines.setdefault(path, before + tree.line)
+        return _number(str(tree))
+
+    values = plain(documents[0], ()) if documents else {}
+    return (values if isinstance(values, dict) else {}), lines
+
+
+NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+
+
+def _number(text: str) -> str | float:
+    return float(text) if NUMBER.fullmatch(text) else text
+
+
+def _declared(reading: _Reading, values: dict[str, Any]) -> Declared:
+    values = reading.table((), values, KEYS)
+    machines = _each(reading, "machines", values.get("machines", {}), _machine)
+    sides = _each(reading, "sides", values.get("sides", {}), _side)
+    names = [one.name for one in machines]
+    for side in sides:
+        if side.machine and side.machine not in names:
+            remedy = f"add a table [machines.{side.machine}]"
+            message = not_among("machine", side.machine, names) if names else f"{side.machine} is described nowhere"
+            reading.refuse(("sides", side.name, "machine"), message, remedy)
+    published = values.get("published", [])
+    if not isinstance(published, list):
+        reading.refuse(("published",), f"found {_shown(published)}, must be [[published]] tables", DOCS)
+        published = []
+    return Declared(
+        where=reading.where(),
+        title=reading.text(("title",), values.get("title")),
+        varies=tuple(
+            Setting(word.lower().replace("-", "_").replace(" ", "_"), "", reading.where("varies"), word)
+            for word in reading.texts(("varies",), values.get("varies"))
+        ),
+        sides=tuple(sides),
+        machines=tuple(machines),
+        published=tuple(
+            _published(reading, ("published", number), one, [side.name for side in sides])
+            for number, one in enumerate(published)
+        ),
+    )
+
+
+def _each(reading: _Reading, key: str, value: Any, made: Callable[[_Reading, Path, Any], Any]) -> list[Any]:
+    return [made(reading, (key, name), one) for name, one in reading.table((key,), value).items()]
+
+
+def _machine(reading: _Reading, path: Path, value: Any) -> DeclaredMachine:
+    facts = []
+    for key, one in reading.table(path, value, MACHINE_KEYS).items():
+        numeric = key in ("cores", "memory_gb")
+        fits = (
+            isinstance(one, int | float) and not isinstance(one, bool) and one > 0 if numeric else isinstance(one, str)
+        )
+        if not fits:
+            reading.refuse((*path, key), f"found {_shown(one)}, must be a {'number' if numeric else 'text'}", DOCS)
+        else:
+            shown = f"{one:g}" if numeric else str(one).strip()
+            facts.append(Setting(key, shown, reading.where(*path, key)))
+    return DeclaredMachine(reading.where(*path), str(path[-1]), tuple(facts))
+
+
+def _side(reading: _Reading, path: Path, value: Any) -> DeclaredSide:
+    table = reading.table(path, value, SIDE_KEYS)
+    written = reading.text((*path, "engine"), table.get("engine"))
+    name, _, version = written.partition(" ")
+    engine = name.lower()
+    if engine not in PRODUCTS and (near := nearest(engine, PRODUCTS)):
+        reading.refuse((*path, "engine"), f'"{_cut(name)}" is not known', f"did you mean {near}?")
+    return DeclaredSide(
+        where=reading.where(*path),
+        name=str(path[-1]),
+        engine=engine if engine in PRODUCTS else None,  # another is compared all the same
+        version=version.strip(),
+        files=_files(reading, (*path, "files"), table.get("files")),
+        machine=reading.text((*path, "machine"), table.get("machine")),
+    )
+
+
+def _files(reading: _Reading, path: Path, value: Any) -> tuple[str, ...]:
+    """Names below the kit."""
+    names = reading.texts(path, value)
+    for name in names:
+        if name.startswith("/") or ".." in name.split("/"):
+            reading.refuse(
+                path, f'"{_cut(name)}" is not below the kit', "write it as it is named from the kit's folder"
+            )
+    return tuple(name.removeprefix("./").rstrip("/") for name in names)
+
+
+def _published(reading: _Reading, path: Path, value: Any, sides: Collection[str]) -> DeclaredResult:
+    table = reading.table(path, value, PUBLISHED_KEYS)
+    unit = reading.text((*path, "unit"), table.get("unit"))
+    if unit and unit.lower() not in UNITS:
+        reading.refuse((*path, "unit"), not_among("unit", _cut(unit), UNITS))
+    rates = []
+    for name, rate in reading.table((*path, "rates"), table.get("rates", {})).items():
+        at = (*path, "rates", name)
+        if name not in sides:
+            known = not_among("side", _cut(name), sides) if sides else f"{_cut(name)} is described nowhere"
+            reading.refuse((*path, "rates"), known, f"add a table [sides.{_cut(name)}]")
+        elif isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
+            reading.refuse(at, f"found {_shown(rate)}, must be a number above 0")
+        else:
+            rates.append(Setting(name, repr(float(rate)), reading.where(*at)))
+    return DeclaredResult(
+        where=reading.where(*path, "text") if "text" in table else reading.where(*path),
+        text=reading.text((*path, "text"), table.get("text"), needed=True),
+        results=_files(reading, (*path, "results"), table.get("results")),
+        rates=tuple(rates),
+        unit=unit.lower(),
+    )
+
+
+def _read(file: File) -> list[Part] | None:
+    """It is read by ``read``, once; here it is only known, so that nothing else takes it for results."""
+    if file.name != NAME:
+        return None
+    try:
+        return [] if _written(file) else None
+    except BadInput as error:
+        raise Broken(error.message) from None
+
+
+IMPORTER = Importer("declaration", _read)

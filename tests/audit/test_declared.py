@@ -1,0 +1,233 @@
+"""What a study says of itself: read, applied, held against the kit, and written for the first time."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from acidtest.audit import importers, judge
+from acidtest.audit.declared import VARIES
+from acidtest.audit.rules import rules
+from acidtest.cli import app, declaring
+from acidtest.errors import BadInput
+from acidtest.report import findings as shown
+
+FILES = {
+    "loose/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",
+    "strict/postgresql.conf": "shared_buffers = 8GB\nfsync = on\nautovacuum = off\n",
+    "strict/run.txt": "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\nnumber of clients: 8\n"
+    "number of threads: 8\nduration: 600 s\nnumber of transactions actually processed: 600000\n"
+    "latency average = 8.0 ms\ntps = 1000.0 (without initial connection time)\n",
+}
+SIDES = """
+[sides.one]
+engine = "mysql 8.0.36"
+files = ["loose"]
+[sides.other]
+engine = "postgresql 16.2"
+files = ["strict"]
+"""
+
+
+def kit(path: Path, declared: str = "", readme: str = "", **more: str) -> Path:
+    files = FILES | {"README.md": readme or "Two engines on one drive.\n"} | more
+    for name, text in (files | ({"benchmark.toml": declared} if declared else {})).items():
+        file = path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return path
+
+
+def found(path: Path) -> set[str]:
+    return {one.rule.name for one in judge.of_bench(importers.read(path))}
+
+
+def test_what_varies_on_purpose_is_no_finding_and_all_else_is(tmp_path: Path) -> None:
+    assert {"durability-differs", "autovacuum-off"} <= found(kit(tmp_path / "a"))
+    declared = found(kit(tmp_path / "b", 'varies = ["engine", "durability"]\n' + SIDES))
+    assert "durability-differs" not in declared
+    assert "autovacuum-off" in declared
+
+
+def test_a_setting_varies_on_purpose(tmp_path: Path) -> None:
+    one, other = "shared_buffers = 1GB\nwork_mem = 4MB\n", "shared_buffers = 1GB\nwork_mem = 64MB\n"
+    files = {"a/postgresql.conf": one, "b/postgresql.conf": other}
+    assert "setting-differs" in found(kit(tmp_path / "a", **files))
+    sides = '[sides.a]\nfiles = ["a"]\n[sides.b]\nfiles = ["b"]\n'
+    assert "setting-differs" in found(kit(tmp_path / "b", f'varies = ["version"]\n{sides}', **files))
+    assert "setting-differs" not in found(kit(tmp_path / "c", f'varies = ["work_mem"]\n{sides}', **files))
+
+
+def test_sides_are_what_is_declared(tmp_path: Path) -> None:
+    bench = importers.read(kit(tmp_path, SIDES))
+    assert [(one.name, one.engine, one.version, len(one.configurations)) for one in bench.sides] == [
+        ("one", "mysql", "8.0.36", 1),
+        ("other", "postgresql", "16.2", 1),
+    ]
+
+
+MACHINES = """
+[machines.large]
+memory_gb = 64
+drive = "NVMe"
+[machines.small]
+memory_gb = 32
+drive = "NVMe"
+"""
+EACH = SIDES.replace('files = ["loose"]', 'files = ["loose"]\nmachine = "large"').replace(
+    'files = ["strict"]', 'files = ["strict"]\nmachine = "small"'
+)
+
+
+@pytest.mark.parametrize(
+    ("varies", "spoken"), [("engine", True), ("drive", True), ("memory", False), ("machine", False)]
+)
+def test_machines_differ(tmp_path: Path, varies: str, spoken: bool) -> None:
+    bench = importers.read(kit(tmp_path, f'varies = ["{varies}"]\n{EACH}{MACHINES}'))
+    told = [one for one in judge.of_bench(bench) if one.rule.name == "machine-differs"]
+    assert bool(told) == spoken
+    for one in told:
+        assert one.severe
+        assert [(e.file, e.line, e.text) for e in one.evidence] == [
+            ("benchmark.toml", 13, "memory_gb = 64"),
+            ("benchmark.toml", 16, "memory_gb = 32"),
+        ]
+
+
+def test_the_machine_is_disclosed_by_it(tmp_path: Path) -> None:
+    assert "drive-undisclosed" in found(kit(tmp_path / "a", readme="Two engines.\n"))
+    assert "drive-undisclosed" not in found(kit(tmp_path / "b", MACHINES + EACH, readme="Two engines.\n"))
+
+
+@pytest.mark.parametrize(("rate", "spoken"), [(1000, False), (1004.9, False), (1500, True), (600, True)])
+def test_a_figure_must_be_in_the_results(tmp_path: Path, rate: float, spoken: bool) -> None:
+    published = f'[[published]]\ntext = "As fast as can be"\nunit = "tps"\n[published.rates]\nother = {rate}\n'
+    assert ("declared-not-in-results" in found(kit(tmp_path, SIDES + published))) == spoken
+
+
+@pytest.mark.parametrize(("version", "spoken"), [("16", False), ("16.2", False), ("15.4", True)])
+def test_another_version_than_declared(tmp_path: Path, version: str, spoken: bool) -> None:
+    dump = "server_version = 16.2\n" + "".join(f"setting_{n} = {n}\n" for n in range(3))
+    compose = "services:\n  db:\n    image: postgres:16.2\n    command: postgres -c shared_buffers=1GB\n"
+    files = {"strict/docker-compose.yml": compose, "strict/note.md": dump}
+    bench = importers.read(kit(tmp_path, SIDES.replace("16.2", version), **files))
+    versions = {conf.version for side in bench.sides for conf in side.configurations if conf.version}
+    told = "declared-otherwise" in {one.rule.name for one in judge.of_bench(bench)}
+    assert told == (spoken and bool(versions))
+
+
+BAD = [
+    ('varies = ["durabilty"]', r'benchmark.toml: varies: "durabilty" is not known \(did you mean "durability"\?\)'),
+    ('varies = "engine"', r'benchmark.toml: varies: found "engine", must be a list of texts'),
+    ("sides = 1", "benchmark.toml: sides: found 1, must be a table"),
+    ('[sides.a]\nengin = "mysql"', r'benchmark.toml: sides.a: key "engin" is not known \(did you mean "engine"\?\)'),
+    ('[sides.a]\nengine = "mysq 8"', r'benchmark.toml: sides.a.engine: "mysq" is not known'),
+    ('[sides.a]\nfiles = ["../b"]', r'benchmark.toml: sides.a.files: "../b" is not below the kit'),
+    ('[sides.a]\nmachine = "m"', "benchmark.toml: sides.a.machine: m is described nowhere"),
+    ("[machines.a]\nmemory_gb = true", "benchmark.toml: machines.a.memory_gb: found true, must be a number"),
+    ("[machines.a]\ndrive = 1", "benchmark.toml: machines.a.drive: found 1, must be a text"),
+    ("[[published]]\nresults = []", "benchmark.toml: published.0.text: is missing"),
+    ('[[published]]\ntext = "a"\nunit = "tp"', r'benchmark.toml: published.0.unit: unit "tp" is not known'),
+    ('[[published]]\ntext = "a"\nrates = { a = 1 }', "benchmark.toml: published.0.rates: a is described nowhere"),
+    (
+        '[sides.a]\n[[published]]\ntext = "a"\nrates = { a = -1 }',
+        "published.0.rates.a: found -1, must be a number above",
+    ),
+    ("[sides.a\n", "benchmark.toml: not TOML"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), BAD, ids=[text for text, _ in BAD])
+def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        importers.read(kit(tmp_path, text))
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="2 errors") as error:
+        importers.read(kit(tmp_path, '[sides.a]\nengin = "mysql"\n[machines.a]\nmemory_gb = "x"\n'))
+    assert all(one.remedy for one in error.value.problems)
+
+
+@pytest.mark.parametrize("text", ['[profile]\nname = "x"\n', 'title = "x"\n'])
+def test_a_file_of_another_program_is_none(tmp_path: Path, text: str) -> None:
+    assert importers.read(kit(tmp_path, text)).declared is None
+
+
+def test_front_matter_says_the_same(tmp_path: Path) -> None:
+    toml = '+++\ntitle = "of a blog"\n[benchmark]\nvaries = ["durability"]\n[benchmark.sides.one]\nfiles = ["loose"]\n+++\n'
+    yaml = "---\ntitle: of a blog\nbenchmark:\n  varies: [durability]\n  sides:\n    one:\n      files: [loose]\n---\n"
+    for number, text in enumerate((toml, yaml)):
+        declared = importers.read(kit(tmp_path / str(number), readme=f"{text}# Two engines\n")).declared
+        assert declared is not None
+        assert (declared.names, declared.sides[0].files) == ({"durability"}, ("loose",))
+        assert declared.sides[0].where.file == "README.md"
+        assert (declared.sides[0].where.line or 0) > 3
+    other = importers.read(kit(tmp_path / "other", readme="---\ntitle: of a blog\n---\n# Two engines\n"))
+    assert other.declared is None
+
+
+def test_a_wrong_key_in_front_matter_is_told(tmp_path: Path) -> None:
+    readme = "---\nbenchmark:\n  varies: [durability]\n  side: {}\n---\n"
+    with pytest.raises(BadInput, match=r'README.md: key "side" is not known'):
+        importers.read(kit(tmp_path, readme=readme))
+
+
+def test_each_rule_of_a_factor_is_a_rule() -> None:
+    named = {name for factor in VARIES.values() for name in factor.rules}
+    assert named <= {one.name for one in rules()}
+
+
+def test_a_first_one_is_written(tmp_path: Path) -> None:
+    root = kit(tmp_path, readme="On 64 GB of memory PostgreSQL is 2 times faster than MySQL. It does 1,000 tps.\n")
+    before = found(root)
+    ran = CliRunner().invoke(app, ["audit", str(root), "--init"])
+    assert ran.exit_code == 0, ran.output
+    written = tomllib.loads((root / "benchmark.toml").read_text(encoding="utf-8"))
+    assert written["varies"] == ["engine"]
+    assert {tuple(side["files"]) for side in written["sides"].values()} == {("loose",), ("strict",)}
+    assert [one["text"] for one in written["published"]] == [
+        "On 64 GB of memory PostgreSQL is 2 times faster than MySQL.",
+        "It does 1,000 tps.",
+    ]
+    assert found(root) == before
+    with pytest.raises(BadInput, match="is there already"):
+        declaring.write(root, importers.read(root), [])
+
+
+@pytest.mark.parametrize("offered", ["rates", "memory_gb"])
+def test_what_it_offers_may_be_taken(tmp_path: Path, offered: str) -> None:
+    root = kit(tmp_path, readme="On 64 GB of memory PostgreSQL is 2 times faster than MySQL.\n")
+    file = declaring.write(root, importers.read(root), [])
+    text = file.read_text(encoding="utf-8")
+    assert f"# {offered}" in text
+    file.write_text(text.replace(f"# {offered}", offered), encoding="utf-8")
+    assert importers.read(root).declared is not None
+
+
+def test_names_that_need_quotes(tmp_path: Path) -> None:
+    root = kit(tmp_path, **{"a b.c/postgresql.conf": "work_mem = 1MB\n", "a b.c/d/postgresql.conf": "work_mem = 2MB\n"})
+    declaring.write(root, importers.read(root), [])
+    bench = importers.read(root)
+    assert len(bench.sides) == len({side.name for side in bench.sides})
+
+
+def test_the_console_is_told_of_it(tmp_path: Path) -> None:
+    bench = importers.read(kit(tmp_path, 'varies = ["durability"]\n' + SIDES))
+    with Console(record=True, width=200) as console:
+        shown.print_findings(bench, judge.of_bench(bench), [], console)
+    assert "2 sides" in console.export_text()
+
+
+def test_the_documented_one_is_read(tmp_path: Path) -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "AUDIT.md").read_text(encoding="utf-8")
+    example = docs.partition("```toml\n")[2].partition("```")[0]
+    declared = importers.read(kit(tmp_path, example)).declared
+    assert declared is not None
+    assert (len(declared.sides), len(declared.machines), len(declared.published)) == (2, 1, 1)
+    listed = docs.partition("- Words of `varies`:")[2].partition("; or the name")[0]
+    assert [word.strip(" `\n") for word in listed.split(",")] == list(VARIES)
