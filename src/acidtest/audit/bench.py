@@ -220,6 +220,14 @@ class Claim:
     machine: str = ""  # of several that a text names, by its kind and number: "client", "server 2"
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the kit that publishes something: a rate, or that one is faster than another."""
+
+    where: Where
+    text: str
+
+
 StatementKind = Literal[
     "text",  # that there is one
     "drive",
@@ -232,7 +240,6 @@ StatementKind = Literal[
     "relative",  # a comparison without what it is compared with
     "tpc-word",
     "not-tpc",  # that the result is none of the TPC's
-    "published",  # a sentence with a rate, or that says that one is faster than another
 ]
 
 
@@ -482,6 +489,7 @@ class Bench:
     routines: Sequence[Routine] = ()
     texts: Sequence[Statement] = ()
     claims: Sequence[Claim] = ()
+    sentences: Sequence[Sentence] = ()
     factors: frozenset[str] = frozenset()
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
     unread: Sequence[str] = ()  # files that nothing here understands

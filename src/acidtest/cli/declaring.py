@@ -125,7 +125,7 @@ def _published(bench: Bench) -> Iterator[Table]:
     results = sorted({one.where.file for one in bench.published})
     if len(results) > RESULTS_MAX:
         results = sorted({str(PurePosixPath(name).parent) for name in results} - {"."}) or results[:RESULTS_MAX]
-    sentences = list(dict.fromkeys(one.text for one in bench.texts if one.kind == "published"))[:PUBLISHED_MAX]
+    sentences = list(dict.fromkeys(one.text for one in bench.sentences))[:PUBLISHED_MAX]
     for number, text in enumerate(sentences or ["What was published"]):
         lines = [Line("text", text), Line("results", results)]
         rates: dict[str, float] = {side.name: 1000 for side in bench.sides}

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Bench, Claim, Published, Routine, Statement
+from acidtest.audit.bench import Bench, Claim, Published, Routine, Sentence, Statement
 from acidtest.audit.finding import Evidence
 from acidtest.audit.importers import configurations, declaration, engines, left_over
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
@@ -64,6 +64,7 @@ def read(root: Path) -> Bench:
         routines=[part for _, part in parts if isinstance(part, Routine)],
         texts=[part for _, part in parts if isinstance(part, Statement)],
         claims=[part for _, part in parts if isinstance(part, Claim)],
+        sentences=[part for _, part in parts if isinstance(part, Sentence)],
         read=understood,
         unread=unread,
         broken=[*broken, *walk.unreadable],

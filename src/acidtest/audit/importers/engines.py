@@ -32,6 +32,7 @@ from acidtest.audit.bench import (
     Mount,
     Published,
     Routine,
+    Sentence,
     Side,
     Statement,
 )
@@ -116,7 +117,9 @@ def homes(names: Iterable[str]) -> set[str]:
 
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
-    mine = [(name, part) for name, part in parts if not isinstance(part, Published | Routine | Claim | Statement)]
+    mine = [
+        (name, part) for name, part in parts if not isinstance(part, Published | Routine | Claim | Sentence | Statement)
+    ]
     anchored = [name for name, part in mine if isinstance(part, Binary) or _is_file(part)]
     roots = homes(anchored)
     held: dict[str, list[Part]] = defaultdict(list)

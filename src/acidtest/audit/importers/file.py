@@ -28,6 +28,7 @@ from acidtest.audit.bench import (
     Mount,
     Published,
     Routine,
+    Sentence,
     Statement,
     Where,
 )
@@ -43,7 +44,9 @@ BUDGET_BYTES = 512 << 20
 CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
            (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
-Part = Account | Binary | Claim | Configuration | Database | LogEntry | Mount | Published | Routine | Statement
+Part = (
+    Account | Binary | Claim | Configuration | Database | LogEntry | Mount | Published | Routine | Sentence | Statement
+)
 
 
 class Broken(ValueError):

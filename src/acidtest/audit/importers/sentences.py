@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acidtest.audit.bench import Statement
+from acidtest.audit.bench import Sentence
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
@@ -41,18 +41,18 @@ UNCERTAIN = linear.Pattern(
 )
 
 
-def _read(file: File) -> Sequence[Statement] | None:
+def _read(file: File) -> Sequence[Sentence] | None:
     if not PROSE.fullmatch(file.base) or file.size > BYTES_MAX or b"\0" in file.head:
         return None
     return list(_published(file)) or None
 
 
-def _published(file: File) -> Iterator[Statement]:
+def _published(file: File) -> Iterator[Sentence]:
     count = 0
     for number, text in _prose(file.lines):
         for sentence in _sentences(text):
             if (COMPARES.search(sentence) or FIGURE.search(sentence)) and not UNCERTAIN.search(sentence):
-                yield Statement(file.at(number), "published", sentence[:SENTENCE_MAX])
+                yield Sentence(file.at(number), sentence[:SENTENCE_MAX])
                 count += 1
                 if count == SENTENCES_MAX:
                     return
