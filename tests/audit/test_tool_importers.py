@@ -475,6 +475,8 @@ def test_what_was_run(name: str, text: str, expected: dict[str, Any], tmp_path: 
 
 
 def test_a_load_is_understood_and_is_no_result(tmp_path: Path) -> None:
-    (tmp_path / "load.log").write_text("dropping old tables...\ngenerating data (client-side)...\n100000 of 100000 tuples (100%) done (elapsed 0.10 s, remaining 0.00 s)\ndone in 0.50 s (drop tables 0.01 s).\n")
+    (tmp_path / "load.log").write_text(
+        "dropping old tables...\ngenerating data (client-side)...\n100000 of 100000 tuples (100%) done (elapsed 0.10 s, remaining 0.00 s)\ndone in 0.50 s (drop tables 0.01 s).\n"
+    )
     bench = importers.read(tmp_path)
     assert (bench.read, bench.published, bench.not_understood) == ([("load.log", "pgbench load")], [], [])
