@@ -56,6 +56,20 @@ CHOOSES = [
     (PSQL, "", "K = RAND(); SELECT V FROM T WHERE ID = :K INTO :A;", []),
     (PSQL, "", "IF (A > 1) THEN BEGIN K = 1; END IF (A > 2) THEN UPDATE T SET V = 1 WHERE ID = RAND();", ["T"]),
     (PSQL, "", "/* K = RAND(); */ -- RAND()\n UPDATE T SET V = 'RAND()' WHERE ID = :K;", []),
+    (PSQL, "", "INSERT INTO T (V) VALUES (RAND()) RETURNING ID INTO :K; UPDATE T SET V = 2 WHERE ID = :K;", []),
+    (PSQL, "", "INSERT INTO T (V) VALUES (RAND()) RETURNING V INTO :K; UPDATE T SET N = 2 WHERE V = :K;", ["T"]),
+    (PSQL, "", "INSERT INTO T (V) VALUES (RAND()) RETURNING V INTO :K; UPDATE U SET N = 2 WHERE ID = :K;", ["U"]),
+    (PSQL, "", "K = RAND(); INSERT INTO T (ID) VALUES (:K); UPDATE T SET V = 1 WHERE ID = :K;", []),
+    (PSQL, "", "K = RAND(); INSERT INTO T (ID) VALUES (:K); UPDATE T SET V = 1 WHERE ID = :K OR ID = 1;", ["T"]),
+    (PSQL, "", "K = RAND(); INSERT INTO T (PRODUCT) VALUES (:K); UPDATE T SET V = 1 WHERE PRODUCT = :K;", ["T"]),
+    (PSQL, "", "K = RAND(); INSERT INTO T (ID) VALUES (:K); UPDATE U SET V = 1 WHERE ID = :K;", ["U"]),
+    (PSQL, "", "K = NEXT VALUE FOR G; UPDATE OR INSERT INTO T (ID, V) VALUES (:K, 1) MATCHING (ID);", []),
+    (PSQL, "", "K = NEXT VALUE FOR G; UPDATE OR INSERT INTO T (ID) VALUES (MOD(:K, 9)) MATCHING (ID);", ["T"]),
+    (PSQL, "", "SELECT NEXT VALUE FOR G FROM RDB$DATABASE INTO :K; UPDATE OR INSERT INTO T (ID) VALUES (:K);", []),
+    (PLPGSQL, "", "INSERT INTO t (v) VALUES (random()) RETURNING * INTO k; UPDATE t SET v = 2 WHERE id = k.id;", []),
+    (PLPGSQL, "", "INSERT INTO t (id, v) VALUES (gen_random_uuid(), 1) ON CONFLICT (id) DO UPDATE SET v = 2;", []),
+    (PLPGSQL, "", "CREATE TEMP TABLE mine (n int); DELETE FROM mine WHERE n = random();", []),
+    (PSM, "", "SET k = RAND(); INSERT INTO t (id, p) VALUES (k, 1); DELETE FROM t WHERE p = 1 AND t.id = k;", []),
     (PLPGSQL, "", "k := floor(random() * 10); UPDATE s.t SET v = 1 WHERE id = k;", ["T"]),
     (PLPGSQL, "n int := random();", "UPDATE t SET v = 1 WHERE id = n;", ["T"]),
     (PLPGSQL, "", "SELECT id INTO k FROM t ORDER BY random() LIMIT 1; PERFORM 1 FROM t WHERE id = k FOR UPDATE;", []),
@@ -115,6 +129,34 @@ def test_a_trigger_is_keyed_by_what_is_inserted(tmp_path: Path, trigger: str) ->
     (found,) = moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "k")))
     assert (found.table, found.trigger) == ("STOCK", "T1")
     assert list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts.replace("{}", "a")))) == []
+
+
+KEYED = [
+    ("CREATE TABLE t (number INT NOT NULL PRIMARY KEY, p INT);", "number", []),
+    ("CREATE TABLE IF NOT EXISTS t (number INT, p INT, CONSTRAINT x PRIMARY KEY (number));", "number", []),
+    ("CREATE TABLE t (number INT, p INT); ALTER TABLE t ADD CONSTRAINT x PRIMARY KEY (number);", "number", []),
+    ("CREATE TABLE t (number INT, p INT, UNIQUE (number, p));", "number", ["T"]),
+    ("CREATE TABLE t (number INT PRIMARY KEY, p INT);", "p", ["T"]),
+    ("CREATE TABLE t (number INT PRIMARY KEY, id INT);", "id", ["T"]),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "tables"), KEYED, ids=range(len(KEYED)))
+def test_a_row_of_its_own_is_known_by_its_key(tmp_path: Path, table: str, column: str, tables: list[str]) -> None:
+    body = f"SET k = RAND(); INSERT INTO t ({column}) VALUES (k); UPDATE t SET v = 1 WHERE {column} = k;"
+    found = read(tmp_path, a__sql=f"{table}\n{PSM.format('', body)}")
+    assert [one.table for one in moved(found)] == tables
+
+
+def test_a_trigger_that_changes_the_row_it_is_fired_for_meets_no_other(tmp_path: Path) -> None:
+    inserts = PSM.format("", "INSERT INTO line (id, p) VALUES (RAND(), 1);")
+    for column, others in (("id", 0), ("p2", 1)):
+        trigger = (
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            f"UPDATE line SET v = 1 WHERE {column} = NEW.id; RETURN NEW; END $$;"
+            "CREATE TRIGGER t1 AFTER INSERT ON line FOR EACH ROW EXECUTE FUNCTION f();"
+        )
+        assert len(list(moved(read(tmp_path, a__sql=trigger, b__sql=inserts)))) == others
 
 
 def test_a_function_that_draws_is_a_draw_to_those_that_call_it(tmp_path: Path) -> None:
@@ -263,7 +305,20 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     list(moved(bench))
 
 
-PIECES = ["(", "'", "CASE ", "$a$ ", "K = K + RAND();", "CREATE FUNCTION f() AS $a$", "BEGIN", "INSERT INTO T (A"]
+PIECES = [
+    "(",
+    "'",
+    "CASE ",
+    "$a$ ",
+    "K = K + RAND();",
+    "CREATE FUNCTION f() AS $a$",
+    "BEGIN",
+    "INSERT INTO T (A",
+    "CREATE TABLE T (",
+    "ALTER TABLE T ADD ",
+    "INSERT INTO T (A) VALUES (B) RETURNING A INTO B;",
+    "SET A = B; SET B = A;",
+]
 
 
 @pytest.mark.parametrize("piece", PIECES)

@@ -172,6 +172,7 @@ class Write:
     keys: tuple[Draw, ...] = ()  # what decides which rows these are, but for rows that the routine itself has inserted
     columns: tuple[tuple[str, tuple[Draw, ...]], ...] = ()  # of an insert: what of it is drawn; "*": of no known column
     always: str = ""  # of an update: why it is of the same row each time; "" where it is not known to be
+    of_row: bool = False  # in a trigger: whether of its table only the row is meant that it is fired for
 
 
 @dataclass(frozen=True)

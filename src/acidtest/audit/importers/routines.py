@@ -6,8 +6,8 @@ through variables to the condition or the column it ends in. What is not underst
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -20,6 +20,7 @@ SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql", ".prc", ".trg")
 TEXT_MAX = 4 << 20  # characters of a script, without the lines that are rows of a dump
 LINE_MAX = 10_000
 TOKENS_MAX = 20_000  # of one routine
+DEFINITION_MAX = 2_000  # tokens of a table
 DRAWS_MAX = 16  # that a variable is known to depend on; more say nothing more
 PASSES_MAX = 8  # through a routine's assignments, until no variable learns more
 
@@ -63,8 +64,61 @@ def _routines(file: File) -> Iterator[Routine]:
         at = max(end, at + 1)
     # A function that draws is itself a draw to those that call it.
     drawing = frozenset(body[name].text for _, body, name in bodies if _answers(body, name))
+    tables = _Tables.of(tokens)
     for line, body, name in bodies:
-        yield _Reader(file, drawing).routine(line, body, name)
+        yield _Reader(file, drawing, tables).routine(line, body, name)
+
+
+@dataclass
+class _Tables:
+    """What a script says of its tables."""
+
+    keys: dict[str, list[frozenset[str]]] = field(
+        default_factory=dict
+    )  # the columns that tell each row from all others
+    temporary: set[str] = field(default_factory=set)  # whose rows no other session sees
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token]) -> _Tables:
+        tables = cls()
+        n = -1
+        while (n := n + 1) < len(tokens):
+            if _text(tokens, n) not in ("CREATE", "RECREATE", "ALTER", "DECLARE"):
+                continue
+            at = next((m for m in range(n + 1, min(n + 7, len(tokens))) if _text(tokens, m) == "TABLE"), None)
+            if at is None or ";" in (_text(tokens, m) for m in range(n, at)):
+                continue
+            words = {_text(tokens, m) for m in range(n, at)}
+            while _text(tokens, at + 1) in ("IF", "NOT", "EXISTS"):
+                at += 1
+            name, after = _table(tokens, at + 1)
+            if words & {"TEMPORARY", "TEMP"}:
+                tables.temporary.add(name)
+            rest = tokens[after : after + DEFINITION_MAX]
+            within, length = _to_semicolon(rest) if "ALTER" in words else _bracket(rest, 0)
+            for part in _split(within):
+                tables._learn(name, part)
+            n = after + length - 1
+        return tables
+
+    def _learn(self, table: str, part: Sequence[Token]) -> None:
+        """``part`` defines a column or is a constraint."""
+        at = _find(part, "PRIMARY", "UNIQUE")
+        if at == len(part):
+            return
+        named = next((n for n in range(at + 1, min(at + 5, len(part))) if _text(part, n) == "("), None)
+        inner = _bracket(part, named)[0] if named is not None else []
+        columns = [_text(one, 0) for one in _split(inner)] if inner else [_text(part, 0)]
+        self.keys.setdefault(table, []).append(frozenset(columns))
+
+    def identify(self, table: str) -> list[frozenset[str]]:
+        """What tells a row of ``table`` from all others; where the script does not say it, ``ID`` does."""
+        return self.keys.get(table, [frozenset(("ID",))])
+
+
+def _to_semicolon(tokens: Sequence[Token]) -> tuple[list[Token], int]:
+    end = next((n for n in range(len(tokens)) if _text(tokens, n) == ";"), len(tokens))
+    return list(tokens[:end]), end
 
 
 def _answers(body: Sequence[Token], name: int) -> bool:
@@ -237,8 +291,12 @@ class _Reader:
 
     file: File
     drawing: frozenset[str]  # functions of the same script that draw
+    tables: _Tables
     known: dict[str, Draws] = field(default_factory=dict)  # what each variable may hold
     numbers: dict[str, set[int]] = field(default_factory=dict)  # what numbers are assigned to it as such
+    # Of each variable what it is set to, as far as it is set by values, and of which column of a row of its own.
+    values: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    returned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     colons: bool = False  # PSQL: a variable in a statement has a colon before it, a name without is a column
 
     def routine(self, line: int, tokens: Sequence[Token], named: int) -> Routine:
@@ -325,7 +383,7 @@ class _Reader:
 
     def _learn(self, target: Sequence[Token], draws: Draws) -> None:
         """``target`` is a variable, with its sign before it and its type after it."""
-        name = next((t.text for t in target if t.kind == "word" and t.text not in ("VARIABLE", "DECLARE", "SET")), "")
+        name = _variable(target)
         if name and name not in ("NEW", "OLD"):
             held = self.known.get(name, NONE)
             self.known[name] = held if len(held) >= DRAWS_MAX else held | draws
@@ -339,16 +397,57 @@ class _Reader:
             into = _find(statement, "INTO", start=_find(statement, "RETURNING"))
         if first == "FOR" and _text(statement, 2) == "IN":
             self._learn(statement[1:2], self._held(statement[3:], statement=True))
+        elif first == "INSERT" and into < len(statement):
+            self._return(statement, into)
         elif into < len(statement):
             end = _find(statement, *CLAUSES, start=into + 1)
             draws = self._held([*statement[:into], *statement[end:]], statement=True)
-            for target in _split(statement[into + 1 : end]):
+            targets = _split(statement[into + 1 : end])
+            for target in targets:
                 self._learn(target, draws)
+            begin = _find(statement, "SELECT") + 1
+            asked = _split(statement[begin : min(_find(statement, "FROM", start=begin), into)])
+            for target, value in zip(targets, asked, strict=False):
+                self._set_to(target, value)
         elif first == "SET":
             for part in _split(statement[1:]):
                 self._set(part)
         elif first not in ("WHILE", "IF", "ELSEIF", "ELSIF", "UNTIL", "WHEN", "SELECT", "EXIT"):
             self._set(statement)
+
+    def _return(self, statement: Sequence[Token], into: int) -> None:
+        """Variables take columns of the row that was inserted: what was drawn for them, or what the engine gave it."""
+        write = next(self._inserts(statement), None)
+        columns = dict(write.columns) if write else {}
+        given = _split(statement[_find(statement, "RETURNING") + 1 : into])
+        for n, target in enumerate(_split(statement[into + 1 :])):
+            column = _text(given[n], len(given[n]) - 1) if n < len(given) and given[n] else "*"
+            drawn = columns.get(column, ()) if column != "*" else (one for of in columns.values() for one in of)
+            self._learn(target, frozenset(drawn))
+            self.returned.setdefault(_variable(target), set()).add((write.table if write else "", column))
+
+    def _set_to(self, target: Sequence[Token], value: Sequence[Token]) -> None:
+        held = self.values.setdefault(_variable(target), set())
+        if len(held) < DRAWS_MAX:
+            held.add(tuple(token.text for token in value[:DRAWS_MAX]))
+
+    def _is_new(self, value: Sequence[Token], seen: set[str]) -> bool:
+        """Whether a value is a number that nobody else gets, as it was drawn: no part of one, nothing computed.
+        ``seen`` are variables that were looked into."""
+        bare = [token for token in value if token.text not in (":", "@")]
+        if not bare or len(seen) > DRAWS_MAX:
+            return False
+        drawn = _drawn(bare, 0)
+        if drawn and drawn[1] == "sequence":
+            end = _bracket(bare, 1)[1] if _text(bare, 1) == "(" else 4
+            return len(bare) <= end
+        if len(bare) > 1 or not self.values.get(bare[0].text):
+            return False
+        if bare[0].text in seen:
+            return True
+        seen.add(bare[0].text)
+        words = ([Token("word", text, 0) for text in of] for of in self.values[bare[0].text])
+        return all(self._is_new(one, seen) for one in words)
 
     def _set(self, part: Sequence[Token]) -> None:
         """``x = value``, and a declaration with a value."""
@@ -358,49 +457,68 @@ class _Reader:
         value = part[at + 1 :]
         if value:
             self._learn(part[:at], self._held(value))
+            self._set_to(part[:at], value)
         if len(value) == 1 and value[0].kind == "number" and value[0].text.isdecimal():
             name = next((t.text for t in part[:at] if t.kind == "word" and t.text not in ("DECLARE", "VARIABLE")), "")
             self.numbers.setdefault(name, set()).add(int(value[0].text[:9]))
 
     def _writes(self, statements: Sequence[Sequence[Token]]) -> Iterator[Write]:
         inserted: dict[str, Draws] = {}  # into a table: what is unique in it
+        values: dict[str, list[dict[str, list[Token]]]] = {}  # and what each of its columns is
         for one in statements:
             for write in self._inserts(one):
                 unique = (d for _, draws in write.columns for d in draws if d.sort == "sequence")
                 inserted[write.table] = inserted.get(write.table, NONE) | frozenset(unique)
+            if named := self._values(one):
+                values.setdefault(named[0], []).append(named[1])
         for one in statements:
-            yield from self._inserts(one)
-            yield from self._changes(one, inserted)
+            for write in (*self._inserts(one), *self._changes(one, inserted, values)):
+                yield replace(write, keys=()) if write.table in self.tables.temporary else write
 
-    def _inserts(self, statement: Sequence[Token]) -> Iterator[Write]:
-        """INSERT, REPLACE and UPDATE OR INSERT: which columns get values that are drawn."""
+    def _values(self, statement: Sequence[Token]) -> tuple[str, dict[str, list[Token]]] | None:
+        """The table of an INSERT, and what each named column is set to."""
         into = next((n for n in range(min(len(statement), 4)) if statement[n].text == "INTO"), None)
         if into is None or statement[0].text not in ("INSERT", "REPLACE", "UPDATE"):
-            return
+            return None
         table, at = _table(statement, into + 1)
         named, at = _bracket(statement, at)
         names = [_text(part, len(part) - 1) for part in _split(named)] if named else []
-        values: list[list[Token]] = []
         while _text(statement, at) and _text(statement, at) not in ("VALUES", "SELECT", "VALUE", "WITH"):
             at += 1
+        given: list[list[Token]] = []
         if _text(statement, at) in ("VALUES", "VALUE"):
-            values = _split(_bracket(statement, at + 1)[0])
+            given = _split(_bracket(statement, at + 1)[0])
         elif _text(statement, at) == "SELECT":
-            values = _split(statement[at + 1 : _find(statement, "FROM", start=at)])
+            given = _split(statement[at + 1 : _find(statement, "FROM", start=at)])
+        return table, {names[n] if n < len(names) else f"*{n}": value for n, value in enumerate(given)}
+
+    def _inserts(self, statement: Sequence[Token]) -> Iterator[Write]:
+        """INSERT, REPLACE and UPDATE OR INSERT: which columns get values that are drawn."""
+        named = self._values(statement)
+        if named is None:
+            return
+        table, values = named
         columns: dict[str, Draws] = {}
-        for n, value in enumerate(values):
+        new: Draws = NONE  # what is a number of its own in this row
+        for column, value in values.items():
             if draws := self._held(value, statement=True):
-                name = names[n] if n < len(names) else "*"
+                name = "*" if column.startswith("*") else column
                 columns[name] = columns.get(name, NONE) | draws
+                new |= draws if self._is_new(value, set()) else NONE
         where = self.file.at(statement[0].line)
         yield Write(where, "insert", table, columns=tuple((name, _sorted(of)) for name, of in columns.items()))
         if statement[0].text != "INSERT" or _upserts(statement):
             matching = _find(statement, "MATCHING")
             wanted = {t.text for t in statement[matching:]} if matching < len(statement) else set(columns)
             keys = frozenset(d for name, draws in columns.items() if name in wanted for d in draws if d.sort != "clock")
-            yield Write(where, "update", table, keys=_sorted(keys))
+            yield Write(where, "update", table, keys=_sorted(keys - new))
 
-    def _changes(self, statement: Sequence[Token], inserted: dict[str, Draws]) -> Iterator[Write]:
+    def _changes(
+        self,
+        statement: Sequence[Token],
+        inserted: dict[str, Draws],
+        values: Mapping[str, Sequence[Mapping[str, Sequence[Token]]]],
+    ) -> Iterator[Write]:
         """UPDATE, DELETE, MERGE and SELECT … FOR UPDATE: what chooses their rows."""
         first = statement[0].text
         verb: Literal["update", "delete", "lock"] = "update"
@@ -418,10 +536,57 @@ class _Reader:
         keys = self._held(condition, statement=True) - inserted.get(table, NONE)
         if keys and not inserted.get(table, NONE).isdisjoint(self._held(condition, statement=True)):
             keys = NONE  # a row that it has inserted itself, whatever else is asked of it
-        line = self.file.at(statement[0].line)
-        yield Write(
-            line, verb, table, _sorted(keys), always=self._always(statement, condition) if first == "UPDATE" else ""
+        equal = self._equal(condition)
+        if keys and self._is_own(table, equal, values.get(table, ())):
+            keys = NONE
+        of_row = any(
+            all(column in equal and _words(equal[column]) == ["NEW", ".", column] for column in key)
+            for key in self.tables.identify(table)
         )
+        line = self.file.at(statement[0].line)
+        always = self._always(statement, condition) if first == "UPDATE" else ""
+        yield Write(line, verb, table, _sorted(keys), always=always, of_row=of_row)
+
+    @staticmethod
+    def _equal(condition: Sequence[Token]) -> dict[str, list[Token]]:
+        """What each column has to be equal to; of a condition without OR."""
+        if any(token.text == "OR" for token in condition):
+            return {}
+        parts: list[list[Token]] = [[]]
+        for token in condition:
+            if token.text == "AND":
+                parts.append([])
+            else:
+                parts[-1].append(token)
+        equal: dict[str, list[Token]] = {}
+        for part in parts:
+            at = _find(part, "=")
+            for column, value in ((part[:at], part[at + 1 :]), (part[at + 1 :], part[:at])):
+                name = _words(column)
+                if name and (len(name) == 1 or (len(name) == 3 and name[1] == "." and name[0] not in ("NEW", "OLD"))):
+                    equal.setdefault(name[-1], list(value))
+        return equal
+
+    def _is_own(
+        self,
+        table: str,
+        equal: Mapping[str, Sequence[Token]],
+        inserted: Sequence[Mapping[str, Sequence[Token]]],
+    ) -> bool:
+        """Whether a condition names a row of ``table`` that the routine has inserted itself: by its key, which is set
+        to the same variable, or was returned by the insertion."""
+        keys = self.tables.identify(table)
+        for row in inserted:
+            if any(all(_same(row.get(column, ()), equal.get(column, ())) for column in key) for key in keys):
+                return True
+        for column, value in equal.items():
+            words = _words(value)
+            known = self.returned.get(words[0], set()) if words else set()
+            asked = column if len(words) == 1 else "*" if len(words) == 3 and words[2] == column else ""
+            given = any(column in row for row in inserted)  # what the engine gives by itself is a number of its own
+            if known == {(table, asked)} and (frozenset((column,)) in keys or not given):
+                return True
+        return False
 
     @staticmethod
     def _locks(statement: Sequence[Token]) -> bool:
@@ -473,6 +638,22 @@ class _Reader:
         if len(bounds) != 1 or not starts:
             return 0
         return max(abs(start - bounds[0]) for start in starts) + (bare[1].text in ("<=", ">="))
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    """Without the signs of variables and the brackets around all."""
+    return [token.text for token in tokens if token.text not in (":", "@", "(", ")")]
+
+
+def _variable(target: Sequence[Token]) -> str:
+    """The name of the variable that is assigned to or declared."""
+    return next((t.text for t in target if t.kind == "word" and t.text not in ("VARIABLE", "DECLARE", "SET")), "")
+
+
+def _same(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether both are the same variable."""
+    words = [_words(one), _words(other)]
+    return len(words[0]) == 1 and words[0] == words[1] and all(token.kind != "number" for token in one)
 
 
 def _upserts(statement: Sequence[Token]) -> bool:

@@ -71,6 +71,8 @@ def _by_triggers(actions: Actions, routine: Routine, write: Write) -> Iterator[M
     if write.verb != "insert" or not any(drawn.values()):
         return
     for trigger, action in actions.get(write.table, ()):
+        if action.of_row and action.table == write.table:
+            continue  # the row that was inserted
         columns = [key.what for key in action.keys if key.sort == "column"]
         draws = tuple(one for name in columns for one in drawn.get(name, []) + drawn.get("*", []))
         if draws:
@@ -182,5 +184,7 @@ def _changed(actions: Actions, routine: Routine) -> Evidence | None:
         if write.verb in ("update", "delete"):
             return _written(write)
         for trigger, action in actions.get(write.table, ()):
+            if action.of_row and action.table == write.table:
+                continue
             return action.where.says(f"the trigger {trigger.name} changes {action.table}")
     return None
