@@ -140,7 +140,7 @@ TEXTS = [
     ("A gp3 volume with 3,000 provisioned IOPS.", {"drive", "iops"}),
     ("It reached 12,000 tpmC.", {"tpc-word"}),
     ("Derived from TPC-C; no tpmC is claimed.", {"tpc-word", "not-tpc"}),
-    ("The mean of ten runs, ± one standard deviation.", {"spread"}),
+    ("The mean of ten runs, ± one standard deviation.", {"spread", "repeated"}),
     ("The controller has a battery.", {"write-cache"}),
 ]
 

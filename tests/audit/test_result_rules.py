@@ -28,6 +28,7 @@ FLUSH = Published(
 )
 DISK = Published(Where("fio.json", 9), "fio", "w write", rate=2900.0, terminals=8, unit="writes")
 TPCC = Published(Where("hammerdb.log", 20), "hammerdb", "tpcc", nopm=43_000.0, tpm=100_000.0, warehouses=4000)
+TABLE = Published(Where("README.md", 8), "", "a", rate=100.0, told=True)
 OPEN = replace(RUN, asked_rate=100.0, latency_from="scheduled start", latency_ms={"p50": 2.0, "p99": 9.0, "max": 40.0})
 LOOP = replace(RUN, latency_from="actual start", latency_ms={"p50": 2.0, "p99": 9.0}, series=(100.0,) * 60)
 WOBBLE = tuple(100.0 + (n * 7 % 5) for n in range(60))
@@ -52,8 +53,23 @@ def logged(kind: str, engine: EngineName = "postgresql") -> Side:
     return Side("pg", engine, log=(LogEntry(Where("server.log", 12), engine, kind, "as it stands there", 3),))
 
 
-def repeated(*of: float, name: str = "run-{}.out") -> Bench:
-    return bench(*(replace(RUN, rate=rate, where=Where(name.format(n), 3)) for n, rate in enumerate(of, start=1)))
+def repeated(*of: float, name: str = "run-{}.out", sides: tuple[Side, ...] | list[Side] = ()) -> Bench:
+    runs = (replace(RUN, rate=rate, where=Where(name.format(n), 3)) for n, rate in enumerate(of, start=1))
+    return bench(*runs, sides=sides)
+
+
+def kinds(*of: tuple[float, ...]) -> list[Published]:
+    """Repetitions of several kinds of runs, which differ in the number of their clients."""
+    return [
+        replace(RUN, rate=rate, terminals=clients, where=Where(f"run-{n}.out", clients))
+        for clients, rates in enumerate(of, start=1)
+        for n, rate in enumerate(rates, start=1)
+    ]
+
+
+def numbered(file: str) -> Side:
+    """A side whose configuration is called so."""
+    return Side(file, "mysql", configurations=(Configuration(Where(file, 1), "mysql", "my.cnf", ()),))
 
 
 TURNS = (says("turns", "7,200 rpm", 7200.0), says("drive", "SATA"))
@@ -98,6 +114,15 @@ SPOKEN = [
     (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0, name="rep{}/c8.out")),
     (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="rep{}/c8.out"), repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="v{}/c8.out")),
     (method.no_interval, replace(repeated(100.0, 101.0, 99.0), texts=[says("drive")]), replace(repeated(100.0, 101.0, 99.0), texts=[says("spread")])),
+    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("repeated", "median of five runs", 5.0),))),
+    (method.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(replace(TABLE, runs=5), replace(TABLE, name="b", rate=130.0, runs=5))),
+    (method.few_repetitions, repeated(100.0, 70.0, name="res0{}/c8.out", sides=[numbered("my.cnf.01"), numbered("my.cnf.02")]), repeated(100.0, 99.0, 98.0, name="res0{}/c8.out", sides=[numbered("my.cnf")])),
+    (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min"), side(checkpoint_timeout="1h")]), bench(RUN, sides=[side(checkpoint_timeout="1h"), side(checkpoint_timeout="1min")])),
+    (method.wide_spread, repeated(100.0, 150.0, 101.0), repeated(100.0, 110.0, 101.0)),
+    (method.wide_spread, repeated(100.0, 150.0, 101.0), bench(*repeated(100.0, 150.0, 101.0).published, *(replace(RUN, terminals=2 + n // 3, rate=100.0, where=Where(f"run-{1 + n % 3}.out", 9)) for n in range(30)))),
+    (method.first_run_differs, bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (60.0, 100.0, 101.0, 99.0))), bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (99.0, 100.0, 60.0, 98.0)))),
+    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*kinds((100.0, 95.0, 90.0, 86.0, 80.0), *(((90.0, 110.0, 89.0, 100.0, 91.0),) * 60)))),
+    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, name=f"q{n}.sql", where=Where(f"run-{n}.out", 3)) for n in range(1, 6)))),
     (method.first_run_differs, repeated(60.0, 100.0, 101.0, 99.0), repeated(97.0, 100.0, 101.0, 99.0)),
     (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
     (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),

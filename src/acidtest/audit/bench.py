@@ -147,7 +147,7 @@ class LogEntry:
     where: Where  # the first of them
     engine: EngineName
     # "update-conflict", "deadlock", "serialization", "error", "crash", "recovery", "corruption", "checkpoint",
-    # "checkpoints-frequent", "flush-behind"
+    # "checkpoints-frequent", "flush-behind", "debug-build"
     kind: str
     text: str
     count: int = 1
@@ -237,6 +237,11 @@ StatementKind = Literal[
     "write-cache",  # that survives a power cut, or may
     "iops",  # that were paid for; the value is a second
     "spread",  # of repetitions
+    "repeated",  # that runs were; the value is how often
+    "warm-up",  # that there was one, or that first results were left out
+    "percentiles-averaged",
+    "tpm-against-nopm",  # in one sentence
+    "axis",  # of a chart, that begins above zero; the value is the share of it that is cut off
     "best-of",
     "relative",  # a comparison without what it is compared with
     "tpc-word",
@@ -503,3 +508,8 @@ class Bench:
     def others(self) -> list[Published]:
         """The results that are not rows of ours: of those a rule over rows says the same, from every repetition."""
         return [one for one in self.published if one.tool != OURS]
+
+    @property
+    def measured(self) -> list[Published]:
+        """What tools printed: no row of ours, nothing that somebody wrote down, and no plan."""
+        return [one for one in self.others if not (one.told or one.planned)]

@@ -14,6 +14,7 @@ from acidtest.formats import linear
 PROSE = linear.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
 BYTES_MAX = 4 << 20  # of prose
 LINE_MAX = 2_000
+NUMBER = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 COUNT = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|several|multiple|all|the|many)"
 RUNS = r"(?:runs?|results?|tries|attempts|repetitions|iterations|executions|passes|trials)"
 BETTER = r"(?:faster|slower|better|worse|more throughput|higher throughput|improvement|speed-?up|quicker)"
@@ -56,7 +57,7 @@ SAID: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
         "best-of",
         linear.compile(
             rf"\b(?:best|highest|fastest|maximum) (?:out )?(?:of|from) (?:the )?{COUNT} ?(?:\w+ )?{RUNS}"
-            rf"|\b(?:best|fastest|highest)[- ]of[- ]{COUNT}\b"
+            rf"|\b(?:best|fastest|highest)[- ]of[- ]{NUMBER}\b"
             r"|\b(?:took|take|kept|keep|reported|report|show|picked|pick|chose) (?:only )?the (?:best|highest|fastest) "
             r"(?:run|result|number|value|figure)",
             linear.I,

@@ -24,6 +24,7 @@ MYSQL: Kinds = (
     ("crash", re.compile(r"(?:mysqld|mariadbd) got (?:signal|exception)|Assertion failure|\[FATAL\]", re.IGNORECASE)),
     ("corruption", re.compile(r"page corruption|\b(?:index|table|file)\b.{0,80}\bis corrupt", re.IGNORECASE)),
     ("recovery", re.compile(r"Starting crash recovery|Database was not shut ?down normally|Apply batch completed")),
+    ("debug-build", re.compile(r"(?:mysqld|mariadbd)\S{0,9} \(\w{1,20} \S{1,60}-debug|^Version: '[^']{1,60}-debug")),
     ("flush-behind", re.compile(r"page_cleaner: \d+ ?ms intended|Page cleaner took \d+ms|exceeds the log capacity")),
     ("error", re.compile(r"\[ERROR\]")),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import timedelta
 from itertools import islice
@@ -9,8 +10,12 @@ from itertools import islice
 from acidtest.audit import releases
 from acidtest.audit.bench import Bench, Binary, Side
 from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.settings import alike
 from acidtest.families import PRODUCTS
 
+DEBUG_VERSION = re.compile(
+    r"\d-(?:\w+-)?debug\b", re.IGNORECASE
+)  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
@@ -91,9 +96,24 @@ def measured(bench: Bench, side: Side) -> Iterator[Evidence]:
 )
 def debug_build(bench: Bench) -> Iterator[Found]:
     for side in bench.sides:
-        evidence = tuple(binary.where.says("a debug build") for binary in side.servers if binary.debug)
+        evidence = tuple(_debug(side))
         if evidence:
             yield Found(f"{named(side, bench.sides)} is a debug build.", (*evidence, *measured(bench, side)))
+
+
+def _debug(side: Side) -> Iterator[Evidence]:
+    """Where it is seen: in a program, in what the server says of how it was built, in its log, in its version."""
+    yield from (binary.where.says("a debug build") for binary in side.servers if binary.debug)
+    built = side.in_force("debug_assertions")  # PostgreSQL's, which cannot be set
+    if built and not built.contested and alike(built.setting.value) == "on":
+        yield built.setting.says()
+    yield from (entry.where.says(entry.text) for entry in side.log if entry.kind == "debug-build")
+    for one in side.configurations:
+        said = one.get("version") or one.get("server_version")
+        if said and DEBUG_VERSION.search(said.value):
+            yield said.says()
+    if DEBUG_VERSION.search(side.version) and side.configurations:
+        yield side.configurations[0].where.says(f"version {side.version}")
 
 
 @rule(

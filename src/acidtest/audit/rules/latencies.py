@@ -8,11 +8,13 @@ from statistics import median
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.said import Seen, called, gathered
 from acidtest.words import counted
 
 NEAR_CEILING = 0.99
 ORDER_TOLERANCE = 1.15  # tools' histograms are coarse: go-tpc's has one significant figure
 RATE_KEPT = 0.95
+SERIES_LEAST = 10  # intervals
 STALLED = 0.05  # of the median rate
 TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
 
@@ -29,13 +31,16 @@ TENE = 'G. Tene, "How NOT to Measure Latency" (2013): coordinated omission'
     about="latency",
 )
 def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        for name, value in one.latency_ms.items():
-            # Where the tool takes the maximum from the histogram too, that one is clamped as well, but claims less.
-            if name.startswith("p") and one.ceiling_ms and value >= NEAR_CEILING * one.ceiling_ms:
-                text = f"{one.name}: {name} is {value:,.0f} ms, {one.tool} counts to {one.ceiling_ms:,.0f}."
-                counts = f"printed by {one.tool}, which counts to {one.ceiling_ms:,.0f} ms"
-                yield Found(text, (one.where.says(f"{name} {value:,.1f} ms"), one.where.says(counts)))
+    yield from gathered(seen for one in bench.published for seen in _at_ceiling(one))
+
+
+def _at_ceiling(one: Published) -> Iterator[Seen]:
+    for name, value in one.latency_ms.items():
+        # Where the tool takes the maximum from the histogram too, that one is clamped as well, but claims less.
+        if name.startswith("p") and one.ceiling_ms and value >= NEAR_CEILING * one.ceiling_ms:
+            text = f"{called(one)}: {name} is {value:,.0f} ms, {one.tool} counts to {one.ceiling_ms:,.0f}"
+            counts = f"printed by {one.tool}, which counts to {one.ceiling_ms:,.0f} ms"
+            yield Seen(one, text, (one.where.says(f"{name} {value:,.1f} ms"), one.where.says(counts)))
 
 
 @rule(
@@ -49,13 +54,17 @@ def percentile_at_ceiling(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def percentiles_disordered(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        held = [(float(name[1:]), name) for name in one.latency_ms if name[1:].replace(".", "", 1).isdigit()]
-        names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
-        for lower, higher in pairwise(names):
-            if one.latency_ms[lower] > ORDER_TOLERANCE * one.latency_ms[higher]:
-                figures = [f"{name} {one.latency_ms[name]:,.2f} ms" for name in (lower, higher)]
-                yield Found(f"{one.name}: {', '.join(figures)}.", tuple(map(one.where.says, figures)))
+    yield from gathered(seen for one in bench.published for seen in _disordered(one))
+
+
+def _disordered(one: Published) -> Iterator[Seen]:
+    held = [(float(name[1:]), name) for name in one.latency_ms if name[1:].replace(".", "", 1).isdigit()]
+    names = [name for _, name in sorted(held)] + (["max"] if "max" in one.latency_ms else [])
+    for lower, higher in pairwise(names):
+        times = one.latency_ms[lower] / (one.latency_ms[higher] or 1e-9)
+        if times > ORDER_TOLERANCE:
+            figures = [f"{name} {one.latency_ms[name]:,.2f} ms" for name in (lower, higher)]
+            yield Seen(one, f"{called(one)}: {', '.join(figures)}", tuple(map(one.where.says, figures)), times)
 
 
 @rule(
@@ -69,12 +78,15 @@ def percentiles_disordered(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def service_time_under_rate(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.asked_rate and one.latency_from == "actual start" and one.latency_ms and one.tool != "fio":
-            text = (
-                f"{one.name}: {one.asked_rate:,.0f} a second were scheduled; {one.tool} counts from the actual start."
-            )
-            yield Found(text, (one.where.says(_latencies(one)),))
+    yield from gathered(
+        Seen(
+            one,
+            f"{called(one)}: {one.asked_rate:,.0f} a second were scheduled; {one.tool} counts from the actual start",
+            (one.where.says(_latencies(one)),),
+        )
+        for one in bench.published
+        if one.asked_rate and one.latency_from == "actual start" and one.latency_ms and one.tool != "fio"
+    )
 
 
 @rule(
@@ -88,10 +100,16 @@ def service_time_under_rate(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def rate_not_kept(bench: Bench) -> Iterator[Found]:
-    for one in bench.others:
-        if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate:
-            text = f"{one.name}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for."
-            yield Found(text, (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),))
+    yield from gathered(
+        Seen(
+            one,
+            f"{called(one)}: {one.rate:,.0f} a second of {one.asked_rate:,.0f} that were asked for",
+            (one.where.says(f"{one.rate:,.1f} of {one.asked_rate:,.1f}"),),
+            one.asked_rate / one.rate,
+        )
+        for one in bench.others
+        if one.asked_rate and one.rate and one.unit != "flushes" and one.rate < RATE_KEPT * one.asked_rate
+    )
 
 
 @rule(
@@ -105,10 +123,16 @@ def rate_not_kept(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def late_ones_skipped(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.skipped:
-            skipped = counted(one.skipped, "transaction")
-            yield Found(f"{one.name}: {skipped} skipped.", (one.where.says(f"{one.skipped:,} skipped"),))
+    yield from gathered(
+        Seen(
+            one,
+            f"{called(one)}: {counted(one.skipped, 'transaction')} skipped",
+            (one.where.says(f"{one.skipped:,} skipped"),),
+            one.skipped,
+        )
+        for one in bench.published
+        if one.skipped
+    )
 
 
 @rule(
@@ -123,26 +147,25 @@ def late_ones_skipped(bench: Bench) -> Iterator[Found]:
     about="latency",
 )
 def closed_loop_stall(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.asked_rate or one.latency_from != "actual start" or len(one.series) < 10:
-            continue
-        usual = median(one.series)
-        stalled = sum(1 for rate in one.series if rate < STALLED * usual)
-        share = stalled / len(one.series)
-        for name, value in one.latency_ms.items():
-            if (
-                name[1:].isdigit()
-                and name[0] == "p"
-                and share >= 1 - int(name[1:]) / 100
-                and value < 500 * one.interval_s
-            ):
-                intervals = f"{counted(len(one.series), 'interval')} of {one.interval_s:g} s"
-                text = (
-                    f"{one.name}: almost nothing was committed in {stalled:,} of {intervals}, and {name} is "
-                    f"{value:,.1f} ms."
-                )
-                yield Found(text, (one.where.says(_latencies(one)),))
-                break
+    yield from gathered(seen for one in bench.published if (seen := _stall(one)))
+
+
+def _stall(one: Published) -> Seen | None:
+    if one.asked_rate or one.latency_from != "actual start" or len(one.series) < SERIES_LEAST:
+        return None
+    usual = median(one.series)
+    stalled = sum(1 for rate in one.series if rate < STALLED * usual)
+    share = stalled / len(one.series)
+    for name, value in one.latency_ms.items():
+        percentile = int(name[1:]) if name[0] == "p" and name[1:].isdigit() else None
+        if percentile and share >= 1 - percentile / 100 and value < 500 * one.interval_s:
+            intervals = f"{counted(len(one.series), 'interval')} of {one.interval_s:g} s"
+            text = (
+                f"{called(one)}: almost nothing was committed in {stalled:,} of {intervals}, and {name} is "
+                f"{value:,.1f} ms"
+            )
+            return Seen(one, text, (one.where.says(_latencies(one)),), share)
+    return None
 
 
 def _latencies(one: Published) -> str:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
+from math import exp, factorial
 from statistics import fmean, median
 
 from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.repeated import repetitions
+from acidtest.audit.said import Seen, between, called, gathered, rate
 from acidtest.journal.protocol import Second
 from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
-COMPARED = ("transactions", "reads", "queries", "operations", "requests")
-OF_DRIVES = ("fio", "ioping", "hdparm", "dd", "crystaldiskmark")
 FIRST_RUN_SHARE = 0.9
+FIRST_RUN_OF = 4  # repetitions, or more
 DRIFT = 0.10
+REPEATED = 3  # times: fewer show nothing of how far apart they lie
+SPREAD_MAX = 0.30
+WIDE_SHARE = 0.2  # of all kinds of runs
+CHANCE_MAX = 0.05
 CHECKPOINT_TIMEOUT_S = 300.0  # PostgreSQL's default
 UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
-NUMBERS = re.compile(r"(\d{1,9})")
-VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
 def _steadiness(series: Sequence[float]) -> Steadiness:
@@ -46,15 +51,20 @@ def _second(number: int, rate: float) -> Second:
 
 
 def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
+    return _unsteady_series(one.series)
+
+
+@lru_cache(maxsize=4096)
+def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | None:
     """What a series that is not steady does, and whether it is its beginning alone."""
-    if len(one.series) < SECONDS_NEEDED:
+    if len(series) < SECONDS_NEEDED:
         return None
-    whole = _steadiness(one.series)
+    whole = _steadiness(series)
     if whole.state not in ("drifts", "steps"):
         return None
-    cut = max(int(whole.at_s) if whole.at_s is not None else 0, int(len(one.series) * WARM_UP_SHARE))
-    begins = cut <= len(one.series) * WARM_UP_SHARE + 1 and len(one.series) - cut >= SECONDS_NEEDED
-    return whole, begins and _steadiness(one.series[cut:]).state == "steady"
+    cut = max(int(whole.at_s) if whole.at_s is not None else 0, int(len(series) * WARM_UP_SHARE))
+    begins = cut <= len(series) * WARM_UP_SHARE + 1 and len(series) - cut >= SECONDS_NEEDED
+    return whole, begins and _steadiness(series[cut:]).state == "steady"
 
 
 @rule(
@@ -67,16 +77,21 @@ def _unsteady(one: Published) -> tuple[Steadiness, bool] | None:
     source="TPC-C, clause 5.5: the measurement interval lies in steady state",
 )
 def warm_up_inside(bench: Bench) -> Iterator[Found]:
+    yield from gathered(_settling(bench))
+
+
+def _settling(bench: Bench) -> Iterator[Seen]:
     for one in bench.others:
         unsteady = _unsteady(one)
         if unsteady and unsteady[1]:
             third = max(int(len(one.series) * WARM_UP_SHARE), 1)
             first, rest = fmean(one.series[:third]), median(one.series[third:])
             text = (
-                f"{one.name}: {first:,.0f} a second in the first {third * one.interval_s:,.0f} s, "
-                f"then {rest:,.0f}, and steady."
+                f"{called(one)}: {first:,.0f} a second in the first {third * one.interval_s:,.0f} s, "
+                f"then {rest:,.0f}, and steady"
             )
-            yield Found(text, (one.where.says(_intervals(one)),))
+            apart = abs(first / rest - 1) if rest else 1.0
+            yield Seen(one, text, (one.where.says(_intervals(one)),), apart)
 
 
 @rule(
@@ -89,13 +104,17 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5; Mann-Kendall's and Pettitt's tests at 5 %, with a change of over 10 %",
 )
 def no_steady_state(bench: Bench) -> Iterator[Found]:
+    yield from gathered(_restless(bench))
+
+
+def _restless(bench: Bench) -> Iterator[Seen]:
     for one in bench.others:
         unsteady = _unsteady(one)
         if unsteady and not unsteady[1]:
             whole = unsteady[0]
             at = f" at {whole.at_s * one.interval_s:,.0f} s" if whole.at_s is not None else ""
-            text = f"{one.name}: the rate {whole.state}{at} by {whole.change:+.0%}."
-            yield Found(text, (one.where.says(_intervals(one)),))
+            text = f"{called(one)}: the rate {whole.state}{at} by {whole.change:+.0%}"
+            yield Seen(one, text, (one.where.says(_intervals(one)),), abs(whole.change or 0))
 
 
 def _intervals(one: Published) -> str:
@@ -112,9 +131,11 @@ def _intervals(one: Published) -> str:
     source="TPC-C, clause 5.5: ramp-up precedes the measurement interval",
 )
 def no_warm_up(bench: Bench) -> Iterator[Found]:
-    for one in bench.others:
-        if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED:
-            yield Found(f"{one.name}: a warm-up of 0 s.", (one.where.says("no warm-up"),))
+    yield from gathered(
+        Seen(one, f"{called(one)}: a warm-up of 0 s", (one.where.says("no warm-up"),))
+        for one in bench.others
+        if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED
+    )
 
 
 @rule(
@@ -127,20 +148,26 @@ def no_warm_up(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5.2: checkpoints lie within the measurement; PostgreSQL's manual, WAL Configuration",
 )
 def no_checkpoint(bench: Bench) -> Iterator[Found]:
-    sides = [side for side in bench.sides if side.engine == "postgresql"]
-    if any(entry.kind.startswith("checkpoint") for side in sides for entry in side.log):
+    sides = [side for side in bench.sides if side.engine == "postgresql" and side.configurations]
+    logs = (side.log for side in bench.sides if side.engine == "postgresql")
+    if any(entry.kind.startswith("checkpoint") for log in logs for entry in log):
         return
-    for one in bench.others:  # a recording of ours does not say whether a checkpoint came
+    timeouts = [(side, timeout) for side in sides if (timeout := _timeout_s(side))]
+    if timeouts:
+        yield from gathered(_before_checkpoint(bench, *min(timeouts, key=lambda one: one[1])))
+
+
+def _before_checkpoint(bench: Bench, side: Side, timeout: float) -> Iterator[Seen]:
+    """Of the side whose checkpoints come first: where those do not, none does."""
+    asked = next(side.settings("checkpoint_timeout"), None)
+    where = asked.where if asked else side.configurations[0].where
+    setting = f"checkpoint_timeout = {asked.value}" if asked else "checkpoint_timeout is not set: 5min"
+    for one in bench.measured:  # a recording of ours does not say whether a checkpoint came
         if one.engine != "postgresql" or one.unit != "transactions" or not one.rate or not one.measured_s:
             continue
-        for side in (side for side in sides if side.configurations):
-            timeout = _timeout_s(side)
-            if timeout and one.measured_s + (one.warmup_s or 0) < timeout:
-                text = f"{one.name}: {one.measured_s:,.0f} s; {side.name} makes a checkpoint each {timeout:,.0f} s."
-                asked = next(side.settings("checkpoint_timeout"), None)
-                where = asked.where if asked else side.configurations[0].where
-                setting = f"checkpoint_timeout = {asked.value}" if asked else "checkpoint_timeout is not set: 5min"
-                yield Found(text, (one.where.says(f"{one.measured_s:,.0f} s"), where.says(setting)))
+        if one.measured_s + (one.warmup_s or 0) < timeout:
+            text = f"{called(one)}: {one.measured_s:,.0f} s; {side.name} makes a checkpoint each {timeout:,.0f} s"
+            yield Seen(one, text, (where.says(setting), one.where.says(f"{one.measured_s:,.0f} s")), -one.measured_s)
 
 
 def _timeout_s(side: Side) -> float | None:
@@ -161,13 +188,30 @@ def _timeout_s(side: Side) -> float | None:
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
-    groups = [of for of in _repetitions(bench).values() if of]
-    most = max((sum(one.runs or 1 for one in of) for of in groups), default=0)
-    stated = any(one.kind == "spread" for one in bench.texts)
-    if len(groups) > 1 and most < REPETITIONS_FOR_INTERVAL and not stated:
+    if any(one.kind == "spread" for one in bench.texts):
+        return
+    stated = max((int(one.value or 0) for one in bench.texts if one.kind == "repeated"), default=0)
+    groups = [of for of in repetitions(bench).values() if of] or _told_apart(bench)
+    most = max([stated, *(max(len(of), *(one.runs or 1 for one in of)) for of in groups)])
+    if len(groups) > 1 and most < REPEATED:
         times = "once" if most == 1 else f"at most {counted(most, 'time')}"
-        evidence = tuple(of[0].where.says(f"{of[0].rate:,.1f} a second, {len(of):,} of its kind") for of in groups)
-        yield Found(f"{counted(len(groups), 'rate')} are compared, each measured {times}.", evidence)
+        of_its_kind = ((of[0], f"{rate(of[0])}, {len(of):,} of its kind") for of in groups)
+        evidence = tuple(one.where.says(text) for one, text in of_its_kind)
+        if any(one.told for of in groups for one in of) and not stated:
+            yield Found(
+                f"{counted(len(groups), 'figure')} are compared, and nothing says that any was repeated.", evidence
+            )
+        else:
+            yield Found(f"{counted(len(groups), 'rate')} are compared, each measured {times}.", evidence)
+
+
+def _told_apart(bench: Bench) -> list[list[Published]]:
+    """The figures of tables, each with those that stand under the same name."""
+    groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
+    for one in bench.others:
+        if one.told and (one.rate or one.took_s or one.nopm or one.latency_ms):
+            groups[one.name, one.terminals, one.unit, one.scale].append(one)
+    return list(groups.values())
 
 
 @rule(
@@ -182,12 +226,52 @@ def few_repetitions(bench: Bench) -> Iterator[Found]:
 def no_interval(bench: Bench) -> Iterator[Found]:
     if not bench.texts or any(one.kind == "spread" for one in bench.texts):
         return
-    for of in _repetitions(bench).values():
-        if len(of) > 2:
-            rates = [one.rate or 0 for one in of]
-            between = f"between {min(rates):,.1f} and {max(rates):,.1f} a second"
-            text = f"{counted(len(of), 'run')} lie {between}, which no text states."
-            yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
+    repeated = [of for of in repetitions(bench).values() if len(of) > 2]
+    yield from gathered(
+        Seen(
+            of[0],
+            f"{counted(len(of), 'run')} of {called(of[0])} lie between {between(of)}, which no text states",
+            tuple(one.where.says(rate(one)) for one in of),
+            _apart(of),
+        )
+        for of in repeated
+    )
+
+
+def _apart(of: Sequence[Published]) -> float:
+    """How far the smallest and the largest rate lie apart, of their median."""
+    rates = [one.rate or 0 for one in of]
+    middle = median(rates)
+    return (max(rates) - min(rates)) / middle if middle else 0.0
+
+
+@rule(
+    "wide-spread",
+    severity="doubtful",
+    over=Bench,
+    says="The repetitions lie far apart: something else was at work on the machine or drive, or the runs are short.",
+    remedy="Find what changed between the runs, or repeat more often, or longer; claim no difference below the spread.",
+    disproved_by="repetitions on a quiet machine that lie closer together",
+    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
+)
+def wide_spread(bench: Bench) -> Iterator[Found]:
+    repeated = [of for of in repetitions(bench).values() if len(of) > 2]
+    wide = [of for of in repeated if _apart(of) > SPREAD_MAX]
+    if len(wide) > WIDE_SHARE * len(repeated):  # with many kinds of runs, a few lie apart by chance
+        yield from gathered(
+            Seen(
+                of[0],
+                f"{counted(len(of), 'run')} of {called(of[0])} lie between {between(of)}, {_apart(of):.0%} of their "
+                "median apart",
+                tuple(one.where.says(rate(one)) for one in (min(of, key=_rate), max(of, key=_rate))),
+                _apart(of),
+            )
+            for of in wide
+        )
+
+
+def _rate(one: Published) -> float:
+    return one.rate or 0.0
 
 
 @rule(
@@ -200,11 +284,21 @@ def no_interval(bench: Bench) -> Iterator[Found]:
     source="Firebird's sweep, InnoDB's purge and PostgreSQL's autovacuum work off what the load left",
 )
 def first_run_differs(bench: Bench) -> Iterator[Found]:
+    first: list[Seen] = []
+    elsewhere = 0  # one run that is as slow, and is not the first: by chance it is the first as often as any
     for of in _in_turn(bench):
         rates = [one.rate or 0 for one in of]
-        if len(rates) > 3 and rates[0] < FIRST_RUN_SHARE * min(rates[1:]) and max(rates[1:]) < 1.1 * min(rates[1:]):
-            text = f"{of[0].name}: {rates[0]:,.1f} a second; the others {min(rates[1:]):,.1f} to {max(rates[1:]):,.1f}."
-            yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
+        slow = rates.index(min(rates))
+        others = sorted(rates)[1:]
+        if len(rates) < FIRST_RUN_OF or rates[slow] >= FIRST_RUN_SHARE * others[0] or others[-1] >= 1.1 * others[0]:
+            continue
+        if slow:
+            elsewhere += 1
+            continue
+        text = f"{called(of[0])}: {rate(of[0])}; the others between {between(of[1:])}"
+        first.append(Seen(of[0], text, tuple(one.where.says(rate(one)) for one in of), others[0] / (rates[0] or 1)))
+    if len(first) > elsewhere:
+        yield from gathered(first)
 
 
 @rule(
@@ -217,48 +311,29 @@ def first_run_differs(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.5.2: throughput is to be reproducible; a strict order of five has one chance in 60",
 )
 def state_inherited(bench: Bench) -> Iterator[Found]:
+    inherited: list[Seen] = []
+    by_chance = 0.0
     for of in _in_turn(bench):
         rates = [one.rate or 0 for one in of]
+        if len(rates) < REPETITIONS_FOR_INTERVAL:
+            continue
+        by_chance += 2 / factorial(len(rates))
         steps = [later - one for one, later in pairwise(rates)]
         one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-        if len(rates) >= REPETITIONS_FOR_INTERVAL and one_way and abs(rates[-1] - rates[0]) > DRIFT * median(rates):
-            way = f"from {rates[0]:,.1f} to {rates[-1]:,.1f} a second"
-            text = f"{of[0].name}: {counted(len(rates), 'run')} go one way, {way}."
-            yield Found(text, tuple(one.where.says(f"{one.rate:,.1f} a second") for one in of))
+        if one_way and abs(rates[-1] - rates[0]) > DRIFT * median(rates):
+            text = f"{counted(len(rates), 'run')} of {called(of[0])} go one way, from {rate(of[0])} to {rate(of[-1])}"
+            evidence = tuple(one.where.says(rate(one)) for one in of)
+            inherited.append(Seen(of[0], text, evidence, abs(rates[-1] - rates[0]) / median(rates)))
+    if len(inherited) >= 1 and _at_least(len(inherited), by_chance) < CHANCE_MAX:
+        yield from gathered(inherited)
+
+
+def _at_least(count: int, expected: float) -> float:
+    """The probability of that many or more of rare things of which so many are expected (Poisson)."""
+    return 1 - sum(exp(-expected) * expected**n / factorial(n) for n in range(count))
 
 
 def _in_turn(bench: Bench) -> list[list[Published]]:
     """Repetitions that may have inherited something from each other, in order."""
     ours = [[replace(one, rate=rate) for rate in one.in_turn] for one in bench.published if one.in_turn]
-    return [*_repetitions(bench).values(), *ours]
-
-
-def _repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
-    """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
-    number only, which counts from 0 or 1 on and is none of a version; with the same tool, terminals and rate."""
-    by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for one in bench.others:
-        if one.rate and one.unit in COMPARED and one.tool not in OF_DRIVES:
-            by_kind[one.tool, one.unit, one.terminals, one.asked_rate, one.name if one.told else ""].append(one)
-    groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for kind, alike in by_kind.items():
-        counted = _counted({one.where.file for one in alike})
-        placed = [(*counted.get(one.where.file, (one.where.file, 0)), one) for one in alike]
-        for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
-            groups[*kind, stem].append(one)
-    return groups
-
-
-def _counted(files: Iterable[str]) -> dict[str, tuple[str, int]]:
-    """Of each file that is one of a counted set: what the set has in common, and its number."""
-    sets: dict[str, dict[int, str]] = defaultdict(dict)
-    for file in sorted(files):
-        parts = NUMBERS.split(file)
-        for at in range(1, len(parts), 2):
-            if not VERSION.search(parts[at - 1]):
-                sets["".join((*parts[:at], "#", *parts[at + 1 :]))][int(parts[at])] = file
-    by_file: dict[str, tuple[str, int]] = {}
-    for stem, of in sorted(sets.items(), key=lambda one: len(one[1])):
-        if len(of) > 1 and min(of) < 2 and max(of) - min(of) == len(of) - 1:
-            by_file |= {file: (stem, number) for number, file in of.items()}
-    return by_file
+    return [*repetitions(bench).values(), *ours]

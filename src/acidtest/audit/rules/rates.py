@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
+from acidtest.audit.said import Seen, called, failed_share, gathered, rate
 from acidtest.words import counted
 
 IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
@@ -17,6 +18,7 @@ NEW_ORDERS_MOST = 0.5
 NEW_ORDERS_LEAST = 0.25  # HammerDB's own are 0.43; its old counts for MySQL, that has twice the commits, 0.33
 TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
+FAILED_MOST = 0.01
 RELAXED: dict[str, dict[str, tuple[str, ...]]] = {  # settings under which a commit does not wait for the drive
     "postgresql": {"fsync": ("off", "false", "0", "no"), "synchronous_commit": ("off", "false", "0", "no")},
     "mysql": {"innodb_flush_log_at_trx_commit": ("0", "2"), "innodb_flush_method": ("nosync",)},
@@ -56,17 +58,22 @@ def _waits(bench: Bench, one: Published) -> bool:
 )
 def faster_than_it_turns(bench: Bench) -> Iterator[Found]:
     named = _named_turns(bench)
-    for one in bench.published:
-        turns, rate = one.turns or named, _durable(bench, one)
-        if turns is None or not rate or not one.terminals:
-            continue
-        per_s = (turns.value or 0) / 60
-        if rate > one.terminals * per_s * TOLERANCE:
-            text = (
-                f"{one.name}: {rate:,.0f} durable {one.unit} a second from {one.terminals:,} "
-                f"{'writer' if one.terminals == 1 else 'writers'} on a drive that turns {per_s:,.0f} times a second."
-            )
-            yield Found(text, (one.where.says(f"{rate:,.1f} a second"), turns.where.says(turns.text)))
+    yield from gathered(seen for one in bench.published if (seen := _outruns(bench, one, one.turns or named)))
+
+
+def _outruns(bench: Bench, one: Published, turns: Statement | None) -> Seen | None:
+    durable = _durable(bench, one)
+    if turns is None or not durable or not one.terminals:
+        return None
+    per_s = (turns.value or 0) / 60
+    if durable <= one.terminals * per_s * TOLERANCE:
+        return None
+    text = (
+        f"{called(one)}: {durable:,.0f} durable {one.unit} a second from {counted(one.terminals, 'writer')} "
+        f"on a drive that turns {per_s:,.0f} times a second"
+    )
+    shown = rate(one) if durable == one.rate else f"{durable:,.1f} durable {one.unit} a second"
+    return Seen(one, text, (one.where.says(shown), turns.where.says(turns.text)), durable / one.terminals)
 
 
 def _named_turns(bench: Bench) -> Statement | None:
@@ -92,23 +99,27 @@ def flush_as_memory(bench: Bench) -> Iterator[Found]:
     for one in bench.published:
         if one.tool == "pg_test_fsync" and one.unit == "writes" and one.rate:
             plain[one.where.file] = 1e6 / one.rate
-    for one in bench.published:
-        rate = one.rate if one.flushed else one.durable_rate
-        if not rate or not one.terminals:
-            continue
-        each_us = 1e6 * one.terminals / rate
-        floor = plain.get(one.where.file) if one.tool == "pg_test_fsync" and "fsync, close" not in one.name else None
-        if each_us < FASTEST_US:
-            text = f"{one.name}: {each_us:.2g} microseconds for one that is flushed."
-        elif floor is not None and each_us <= AS_PLAIN * floor and "open_" not in one.name:
-            text = f"{one.name}: {each_us:.3g} microseconds, a plain write {floor:.3g}."
-        else:
-            continue
-        flushed = f"{counted(one.terminals, 'client')}, each of which waits for the drive"
-        evidence = (one.where.says(f"{rate:,.0f} a second"), one.where.says(flushed))
-        if floor is not None:
-            evidence = (one.where.says(f"{each_us:.3g} microseconds"), one.where.says(f"a plain write: {floor:.3g}"))
-        yield Found(text, evidence)
+    yield from gathered(seen for one in bench.published if (seen := _as_memory(one, plain)))
+
+
+def _as_memory(one: Published, plain: Mapping[str, float]) -> Seen | None:
+    flushed = one.rate if one.flushed else one.durable_rate
+    if not flushed or not one.terminals:
+        return None
+    each_us = 1e6 * one.terminals / flushed
+    floor = plain.get(one.where.file) if one.tool == "pg_test_fsync" and "fsync, close" not in one.name else None
+    if each_us < FASTEST_US:
+        text = f"{called(one)}: {each_us:.2g} microseconds for one that is flushed"
+    elif floor is not None and each_us <= AS_PLAIN * floor and "open_" not in one.name:
+        text = f"{called(one)}: {each_us:.3g} microseconds, a plain write {floor:.3g}"
+    else:
+        return None
+    shown = rate(one) if flushed == one.rate else f"{flushed:,.0f} flushed a second"
+    waits = f"{counted(one.terminals, 'client')}, each of which waits for the drive"
+    evidence = (one.where.says(shown), one.where.says(waits))
+    if floor is not None:
+        evidence = (one.where.says(f"{each_us:.3g} microseconds"), one.where.says(f"a plain write: {floor:.3g}"))
+    return Seen(one, text, evidence, flushed)
 
 
 @rule(
@@ -133,12 +144,14 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
             of_job[one.where.file, job].append(one)
         elif one.terminals == 1 and _durable(bench, one):
             of_job[one.where.file, f"{one.name}:{one.where.line}"].append(one)  # a write or more each
+    above: list[Seen] = []
     for together in of_job.values():
-        rate = sum(one.rate or 0 for one in together)
-        if rate > provisioned.value * IOPS_TOLERANCE:
-            text = f"{together[0].name}: {rate:,.0f} a second, of {provisioned.value:,.0f} provisioned."
-            evidence = [one.where.says(f"{one.rate:,.0f} {one.unit} a second") for one in together]
-            yield Found(text, (*evidence, provisioned.where.says(provisioned.text)))
+        all_ = sum(one.rate or 0 for one in together)
+        if all_ > provisioned.value * IOPS_TOLERANCE:
+            text = f"{called(together[0])}: {all_:,.0f} a second, of {provisioned.value:,.0f} provisioned"
+            evidence = (*(one.where.says(rate(one)) for one in together), provisioned.where.says(provisioned.text))
+            above.append(Seen(together[0], text, evidence, all_))
+    yield from gathered(above)
 
 
 @rule(
@@ -151,9 +164,9 @@ def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
 )
 def new_order_share(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.nopm and one.tpm and one.nopm > NEW_ORDERS_MOST * one.tpm:
-            yield _share(one)
+    yield from gathered(
+        _share(one) for one in bench.published if one.nopm and one.tpm and one.nopm > NEW_ORDERS_MOST * one.tpm
+    )
 
 
 @rule(
@@ -166,16 +179,18 @@ def new_order_share(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.2.3; HammerDB's pgoltp.tcl: 10 new orders in 23 transactions",
 )
 def new_order_share_low(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.nopm and one.tpm and one.nopm < NEW_ORDERS_LEAST * one.tpm:
-            yield _share(one)
+    yield from gathered(
+        _share(one) for one in bench.published if one.nopm and one.tpm and one.nopm < NEW_ORDERS_LEAST * one.tpm
+    )
 
 
-def _share(one: Published) -> Found:
+def _share(one: Published) -> Seen:
     nopm, tpm = one.nopm or 0.0, one.tpm or 0.0
     orders, transactions = counted(nopm, "new order", spec=",.0f"), counted(tpm, "transaction", spec=",.0f")
-    text = f"{one.name}: {orders} of {transactions} a minute, {nopm / tpm:.0%}; the mix has 43%."
-    return Found(text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")))
+    text = f"{called(one)}: {orders} of {transactions} a minute, {nopm / tpm:.0%}; the mix has 43%"
+    return Seen(
+        one, text, (one.where.says(f"{nopm:,.0f} NOPM"), one.where.says(f"{tpm:,.0f} TPM")), abs(nopm / tpm - 0.43)
+    )
 
 
 @rule(
@@ -188,7 +203,7 @@ def _share(one: Published) -> Found:
     source="By definition: goodput is the part of throughput that succeeded",
 )
 def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
-    yield from (_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
+    yield from gathered(_above(one) for one in bench.published if one.tool != "benchbase" and _is_above(one))
 
 
 @rule(
@@ -202,16 +217,18 @@ def goodput_above_throughput(bench: Bench) -> Iterator[Found]:
     "divides by the measured time",
 )
 def benchbase_goodput(bench: Bench) -> Iterator[Found]:
-    yield from (_above(one) for one in bench.published if one.tool == "benchbase" and _is_above(one))
+    yield from gathered(_above(one) for one in bench.published if one.tool == "benchbase" and _is_above(one))
 
 
 def _is_above(one: Published) -> bool:
     return bool(one.rate and one.attempts and one.rate > 1.01 * one.attempts)
 
 
-def _above(one: Published) -> Found:
-    text = f"{one.name}: {one.rate:,.1f} a second succeeded, of {one.attempts:,.1f} that were tried."
-    return Found(text, (one.where.says(f"goodput {one.rate:,.1f}"), one.where.says(f"throughput {one.attempts:,.1f}")))
+def _above(one: Published) -> Seen:
+    succeeded, tried = one.rate or 0.0, one.attempts or 0.0
+    text = f"{called(one)}: {succeeded:,.1f} a second succeeded, of {tried:,.1f} that were tried"
+    evidence = (one.where.says(f"goodput {succeeded:,.1f}"), one.where.says(f"throughput {tried:,.1f}"))
+    return Seen(one, text, evidence, succeeded / tried)
 
 
 @rule(
@@ -225,11 +242,15 @@ def _above(one: Published) -> Found:
     source="TPC-C, clause 4.2: at most 12.86 tpmC a warehouse can be reached under clause 5.2.5's times",
 )
 def below_scale(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.nopm and one.warehouses and one.nopm > TPMC_PER_WAREHOUSE * one.warehouses:
-            needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
-            text = f"{one.name}: {one.nopm:,.0f} a minute on {warehouses}; {needed:,.0f} belong to it."
-            yield Found(text, (one.where.says(f"{one.nopm:,.0f} a minute, {warehouses}"),))
+    yield from gathered(seen for one in bench.published if (seen := _below(one)))
+
+
+def _below(one: Published) -> Seen | None:
+    if not one.nopm or not one.warehouses or one.nopm <= TPMC_PER_WAREHOUSE * one.warehouses:
+        return None
+    needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
+    text = f"{called(one)}: {one.nopm:,.0f} new orders a minute on {warehouses}; {needed:,.0f} belong to it"
+    return Seen(one, text, (one.where.says(f"{one.nopm:,.0f} NOPM, {warehouses}"),), needed / one.warehouses)
 
 
 @rule(
@@ -242,10 +263,15 @@ def below_scale(bench: Bench) -> Iterator[Found]:
     source="PostgreSQL's manual of pgbench: -j, and Good Practices",
 )
 def generator_threads(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        if one.terminals and one.threads and one.terminals > CLIENTS_A_THREAD_MOST * one.threads:
-            clients, threads = counted(one.terminals, "client"), counted(one.threads, "thread")
-            yield Found(f"{one.name}: {clients} on {threads}.", (one.where.says(f"{clients}, {threads}"),))
+    yield from gathered(seen for one in bench.published if (seen := _crowded(one)))
+
+
+def _crowded(one: Published) -> Seen | None:
+    if not one.terminals or not one.threads or one.terminals <= CLIENTS_A_THREAD_MOST * one.threads:
+        return None
+    clients, threads = counted(one.terminals, "client"), counted(one.threads, "thread")
+    text = f"{called(one)}: {clients} on {threads}"
+    return Seen(one, text, (one.where.says(f"{clients}, {threads}"),), one.terminals / one.threads)
 
 
 @rule(
@@ -258,12 +284,15 @@ def generator_threads(bench: Bench) -> Iterator[Found]:
     source="TPC-C, clause 5.4: only completed transactions count",
 )
 def many_failed(bench: Bench) -> Iterator[Found]:
-    for one in bench.published:
-        done = one.rate * one.measured_s if one.rate and one.measured_s else None
-        if one.errors and one.tool == "hammerdb":
-            text = f"{one.name}: {counted(one.errors, 'virtual user')} finished with a failure."
-        elif one.errors and done and one.errors > 0.01 * (done + one.errors):
-            text = f"{one.name}: {counted(one.errors, 'transaction')} failed beside {done:,.0f} that did not."
-        else:
-            continue
-        yield Found(text, (Evidence(f"{one.errors:,} failed", one.where.file, one.where.line),))
+    yield from gathered(seen for one in bench.published if (seen := _failures(one)))
+
+
+def _failures(one: Published) -> Seen | None:
+    evidence = (Evidence(f"{one.errors or 0:,} failed", one.where.file, one.where.line),)
+    if one.errors and one.tool == "hammerdb":
+        text = f"{called(one)}: {counted(one.errors, 'virtual user')} finished with a failure"
+        return Seen(one, text, evidence, one.errors)
+    share = failed_share(one)
+    if not one.errors or not share or share < FAILED_MOST:
+        return None
+    return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)

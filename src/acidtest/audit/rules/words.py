@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from acidtest.audit.bench import Bench, Statement, StatementKind
 from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.repeated import repetitions
+from acidtest.audit.said import between, called, rate
+from acidtest.audit.told import best_taken
+from acidtest.words import counted
 
 DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document"
 
@@ -24,8 +29,30 @@ def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
     source="G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986); Kalibera and Jones (ISMM 2013)",
 )
 def best_of(bench: Bench) -> Iterator[Found]:
-    for one in _statements(bench, "best-of"):
-        yield Found(f"The text says: {one.text}.", (one.where.says(one.text),))
+    said = _statements(bench, "best-of")
+    for of in _by_file(said):
+        yield Found(_all_said(of, "{}"), tuple(one.where.says(one.text) for one in of))
+    if said:
+        return
+    repeated = [of for of in repetitions(bench).values() if len(of) > 1]
+    taken = list(best_taken([one for one in bench.others if one.told], repeated))
+    if len(taken) > 1:  # one may be so for another reason
+        told, of = taken[0]
+        text = f"{called(told)} is {rate(told)}, the best of {counted(len(of), 'run')}: they lie between {between(of)}"
+        more = f", and the like in {counted(len(taken) - 1, 'more figure')}"
+        evidence = [one.where.says(rate(one)) for told, of in taken for one in (told, *of)]
+        yield Found(f"{text}{more}.", tuple(dict.fromkeys(evidence)))
+
+
+def _by_file(said: Sequence[Statement]) -> Iterator[list[Statement]]:
+    for _, of in groupby(said, key=lambda one: one.where.file):
+        yield list(of)
+
+
+def _all_said(said: Sequence[Statement], of: str) -> str:
+    """One sentence for whatever was said of a kind, for it has one cause."""
+    more = f", and the like on {counted(len(said) - 1, 'more line')}" if len(said) > 1 else ""
+    return f"The text says {of.format(f'“{said[0].text}”')}{more}."
 
 
 @rule(
@@ -38,8 +65,8 @@ def best_of(bench: Bench) -> Iterator[Found]:
     source="G. Heiser, Systems Benchmarking Crimes: relative numbers only",
 )
 def base_missing(bench: Bench) -> Iterator[Found]:
-    for one in _statements(bench, "relative"):
-        yield Found(f"The text says “{one.text}”, and not than what.", (one.where.says(one.text),))
+    for said in _by_file(_statements(bench, "relative")):
+        yield Found(_all_said(said, "{}, and not than what"), tuple(one.where.says(one.text) for one in said))
 
 
 @rule(

@@ -1,0 +1,61 @@
+"""Which results are repetitions of one run."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Set
+
+from acidtest.audit.bench import Bench, Published
+
+DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
+CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what is numbered as sides are
+NUMBERS = re.compile(r"(\d{1,9})")
+VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
+
+
+def repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
+    """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
+    number only, which counts from 0 or 1 on and is none of a version or of a side; with the same tool, workload,
+    clients and rate."""
+    results = {one.where.file for one in bench.published}
+    others = {*bench.unread, *(name for name, _ in bench.read)} - results
+    others |= {one.where.file for side in bench.sides for one in side.configurations}
+    names = (name.rpartition("/")[2] for name in others)
+    sides = {number for name in names if CONFIGURED.search(name) for number in NUMBERS.findall(name)}
+    by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
+    for one in bench.measured:
+        if one.rate and one.unit not in ("writes", "flushes") and one.tool not in DRIVE_TOOLS:
+            what = (one.tool, one.engine, one.unit, one.script or _own_name(one), one.scale, one.warehouses)
+            by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
+    groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
+    for kind, alike in by_kind.items():
+        counted = _counted({one.where.file for one in alike}, sides)
+        placed = [(*counted.get(one.where.file, (one.where.file, 0)), one) for one in alike]
+        for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
+            groups[*kind, stem].append(one)
+    return groups
+
+
+def _own_name(one: Published) -> str:
+    """Its name, if that is not its file's."""
+    return "" if one.name.lower() == one.where.file.rpartition("/")[2].lower() else one.name
+
+
+def _counted(files: Iterable[str], of_sides: Set[str]) -> dict[str, tuple[str, int]]:
+    """Of each file that is one of a counted set: what the set has in common, and its number. ``of_sides`` are numbers
+    in the names of configurations: a folder that is counted as those are is a side's."""
+    sets: dict[str, dict[int, str]] = defaultdict(dict)
+    for file in sorted(files):
+        parts = NUMBERS.split(file)
+        for at in range(1, len(parts), 2):
+            if not VERSION.search(parts[at - 1]):
+                sets["".join((*parts[:at], "#", *parts[at + 1 :]))][int(parts[at])] = file
+    by_file: dict[str, tuple[str, int]] = {}
+    for stem, of in sorted(sets.items(), key=lambda one: len(one[1])):
+        digits = [NUMBERS.findall(file[len(stem.partition("#")[0]) :])[0] for file in of.values()]
+        if "/" in stem.partition("#")[2] and sum(one in of_sides for one in digits) > 1:
+            continue
+        if len(of) > 1 and min(of) < 2 and max(of) - min(of) == len(of) - 1:
+            by_file |= {file: (stem, number) for number, file in of.items()}
+    return by_file

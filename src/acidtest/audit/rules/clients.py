@@ -1,0 +1,53 @@
+"""Whether the data are large enough for the clients that work on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.finding import Found, rule
+from acidtest.words import counted
+
+TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
+
+
+@rule(
+    "scale-below-clients",
+    severity="doubtful",
+    over=Bench,
+    says="There are fewer branches or warehouses than clients: they wait for each other, and locks are measured.",
+    remedy="Load at least as many as there are clients (pgbench -i -s, warehouses), or state that contention is meant.",
+    disproved_by="a text that says that contention is what is measured",
+    source="PostgreSQL's manual of pgbench, Good Practices: the scale factor is to be at least the number of clients; "
+    "TPC-C, clause 4.2: ten terminals belong to a warehouse, with keying and thinking times",
+)
+def scale_below_clients(bench: Bench) -> Iterator[Found]:
+    if {"clients", "scale"} & bench.factors:
+        return
+    by_tool: dict[str, list[tuple[float, Published, int]]] = defaultdict(list)
+    for one in bench.others:
+        rows = _branches(one)
+        if rows and one.terminals and one.terminals > rows and not one.told:
+            by_tool[one.tool].append((rows, one, one.terminals))
+    for tool, of in by_tool.items():
+        ranked = sorted(of, key=lambda one: -one[2] / one[0])
+        rows, _, clients = ranked[0]
+        noun = (
+            counted(rows, "branch", "branches", spec=",g")
+            if tool == "pgbench"
+            else counted(rows, "warehouse", spec=",g")
+        )
+        more = f", and too few in {counted(len(of) - 1, 'more run')}" if len(of) > 1 else ""
+        evidence = (one.where.says(f"{counted(number, 'client')}, scale {scale:g}") for scale, one, number in ranked)
+        yield Found(f"{counted(clients, 'client')} of {tool} on {noun}{more}.", tuple(dict.fromkeys(evidence)))
+
+
+def _branches(one: Published) -> float | None:
+    """How many rows there are that every transaction has to change one of; None of other workloads."""
+    if one.tool == "pgbench":
+        said = (one.script or one.name).lower()
+        return one.scale if "tpc-b" in said else None
+    if one.tool in TPC_C or "tpcc" in one.script.lower().replace("-", ""):
+        return one.warehouses or one.scale
+    return None

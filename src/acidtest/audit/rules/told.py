@@ -1,0 +1,299 @@
+"""What a kit's texts tell, held against the results that lie beside them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.finding import Found, rule
+from acidtest.audit.said import called, rate
+from acidtest.audit.told import Told, figures, pool, tables, words
+from acidtest.words import counted
+
+OFF = 0.02  # of a figure whose run is known: less may be a question of what was counted
+TABLE_LEAST = 3  # figures, of which none is found
+DIGITS_LEAST = 4  # of a figure that two runs do not share by chance
+SAME_LEAST = 3  # such figures in one row
+RATES = frozenset(("transactions", "queries", "operations", "requests", "reads"))
+SUMMARY = frozenset(
+    (
+        "best",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "winner",
+        "total",
+        "mean",
+        "average",
+        "median",
+        "peak",
+        "overall",
+        "sum",
+    )
+)
+
+
+@rule(
+    "figure-not-in-results",
+    severity="doubtful",
+    over=Bench,
+    says="A published figure is in no result of the kit: it is of another run, or of none.",
+    remedy="Publish the results that the figures are from, and let a script write the table.",
+    disproved_by="the output of the run that the figure is from",
+    source="ACM, Artifact Review and Badging: results are reproduced from the artifacts; "
+    "R. Jain, The Art of Computer Systems Performance Analysis, chapter 2",
+)
+def figure_not_in_results(bench: Bench) -> Iterator[Found]:
+    measured = [one for one in bench.measured if one.rate or one.nopm]
+    held = pool(measured)
+    if not any(held.values()):
+        return
+    kinds = _by_kind(measured)
+    contradicted: dict[str, list[tuple[Told, Published]]] = defaultdict(list)
+    unknown: dict[str, list[tuple[Told, Sequence[Published]]]] = defaultdict(list)
+    for table in tables(bench):
+        told = [figure for one in table if one.unit in RATES for figure in figures(one)]
+        strange = [one for one in told if not one.among(held.get(one.kind, ()))]
+        off = [(one, of) for one in strange if (of := _same_run(one, measured)) and _ratio(one, of) > 1 + OFF]
+        file = table[0].where.file
+        contradicted[file] += off
+        near = _about(table, kinds) if strange else []
+        if near and not off and len(told) >= TABLE_LEAST and len(strange) == len(told):
+            unknown[file] += [(one, near) for one in told]
+    for pairs in filter(None, contradicted.values()):
+        yield _contradicted(pairs)
+    for found in filter(None, unknown.values()):
+        yield _unknown(found)
+
+
+def _contradicted(pairs: Sequence[tuple[Told, Published]]) -> Found:
+    (worst, of), *others = sorted(pairs, key=lambda one: -_ratio(*one))
+    more = f", and {counted(len(others), 'more figure')} like it" if others else ""
+    text = f"{called(worst.of)}: the text has {rate(worst.of)}, the result {rate(of)}{more}."
+    evidence = ((told.of.where.says(rate(told.of)), of.where.says(rate(of))) for told, of in [(worst, of), *others])
+    return Found(text, tuple(dict.fromkeys(said for pair in evidence for said in pair)))
+
+
+def _unknown(found: Sequence[tuple[Told, Sequence[Published]]]) -> Found:
+    first, near = found[0]
+    text = (
+        f"None of {counted(len(found), 'figure')} of the table is in the results beside it, such as {rate(first.of)}."
+    )
+    evidence = [told.of.where.says(rate(told.of)) for told, _ in found]
+    return Found(text, (*dict.fromkeys(evidence), *(one.where.says(rate(one)) for one in near[:TABLE_LEAST])))
+
+
+def _same_run(told: Told, measured: Sequence[Published]) -> Published | None:
+    """The result of the run that the figure names by all of its words, if there is only one."""
+    label = words(f"{told.of.name} {' '.join(told.of.parameters.values())}")
+    found = [
+        one
+        for one in measured
+        if len(label) > 1
+        and label <= words(f"{one.where.file} {one.script} {one.name}")
+        and told.of.terminals in (None, one.terminals)
+        and getattr(one, told.kind)
+        and (told.kind != "rate" or one.unit in RATES)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _ratio(told: Told, of: Published) -> float:
+    value = getattr(of, told.kind)
+    return float(max(told.value / value, value / told.value))
+
+
+Kind = tuple[str, str | None, int | None]  # tool, engine and clients; None: any
+
+
+def _by_kind(measured: Sequence[Published]) -> Mapping[Kind, list[Published]]:
+    kinds: dict[Kind, list[Published]] = defaultdict(list)
+    for one in measured:
+        for engine in {one.engine, None}:
+            for clients in {one.terminals, None}:
+                kinds[one.tool, engine, clients].append(one)
+    return kinds
+
+
+def _about(table: Sequence[Published], kinds: Mapping[Kind, list[Published]]) -> list[Published]:
+    """The results that the table must be of: of its tool, engine and clients, and enough of them for half its rows."""
+    near = [found for one in table if (found := kinds.get((one.tool, one.engine, one.terminals)))]
+    found = list({id(one): one for results in near for one in results}.values())
+    return found if 2 * len(near) >= len(table) and 2 * len(found) >= len(table) else []
+
+
+@rule(
+    "tpm-against-nopm",
+    severity="doubtful",
+    over=Bench,
+    says="Transactions a minute are set against new orders a minute, which are less than half of them.",
+    remedy="Compare NOPM with NOPM: what counts as a transaction differs from engine to engine.",
+    disproved_by="both figures in one unit, from the tool's output",
+    source="HammerDB's manual, Understanding the TPROC-C workload: only NOPM can be compared between databases",
+)
+def tpm_against_nopm(bench: Bench) -> Iterator[Found]:
+    for table in tables(bench):
+        orders = [one for one in table if one.nopm and not one.tpm]
+        others = [one for one in table if one.tpm and not one.nopm]
+        if orders and others and not {_subject(one) for one in orders} & {_subject(one) for one in others}:
+            text = f"{called(orders[0])} has {rate(orders[0])} where {called(others[0])} has {rate(others[0])}."
+            yield Found(text, tuple(one.where.says(rate(one)) for one in (*orders, *others)))
+    yield from _in_another_unit(bench)
+    for said in bench.texts:
+        if said.kind == "tpm-against-nopm":
+            yield Found(f"The text says: “{said.text}”.", (said.where.says(said.text),))
+
+
+def _subject(one: Published) -> frozenset[str]:
+    """What a row is of, without its unit."""
+    return words(one.name) - {"tpm", "nopm", "tpmc", "per", "minute", "new", "orders", "transactions"}
+
+
+def _in_another_unit(bench: Bench) -> Iterator[Found]:
+    """A column of which some figures are a log's NOPM and others a log's TPM."""
+    logs = [one for one in bench.measured if one.nopm and one.tpm]
+    for table in tables(bench):
+        orders: list[tuple[Published, Published]] = []
+        others: list[tuple[Published, Published]] = []
+        for one in table:
+            for told in figures(one):
+                of = [log for log in logs if told.is_(log.nopm or 0)]
+                to = [log for log in logs if told.is_(log.tpm or 0)]
+                if bool(of) != bool(to) and not (one.nopm and one.tpm):
+                    (orders if of else others).append((one, (of or to)[0]))
+        columns = {bool(one.nopm) for one, _ in (*orders, *others)}
+        if orders and others and len(columns) == 1:
+            first, second = orders[0][0], others[0][0]
+            text = (
+                f"{called(first)}: {rate(first)} are the new orders a minute of its log; "
+                f"{called(second)}: {rate(second)} are all transactions a minute."
+            )
+            evidence = (
+                said
+                for one, log in (orders[0], others[0])
+                for said in (one.where.says(rate(one)), log.where.says(f"{log.nopm:,.0f} NOPM from {log.tpm:,.0f} TPM"))
+            )
+            yield Found(text, tuple(evidence))
+
+
+@rule(
+    "figures-repeated",
+    severity="invalid",
+    over=Bench,
+    says="Two runs have the same figures to the last digit: one was never measured, or is not what it is called.",
+    remedy="Look for the output that was read twice, and measure again what is missing.",
+    disproved_by="the outputs of both runs, with these figures in each",
+    source="By definition: rates and latencies of two runs do not agree in every digit",
+)
+def figures_repeated(bench: Bench) -> Iterator[Found]:
+    for file, of in _by_file(tables(bench)).items():
+        twice: list[tuple[list[Published], list[Published]]] = []
+        seen: dict[tuple[float, ...], tuple[int, list[Published]]] = {}
+        shared = _shared(of)
+        for number, rows in enumerate(of):
+            for row in rows.values():
+                figured = _fingerprint(row)
+                if len(figured) < SAME_LEAST or words(row[0].name) & SUMMARY:
+                    continue
+                before = seen.setdefault(figured, (number, row))
+                if before[1] is not row and (before[0] == number or (before[0], number) not in shared):
+                    twice.append((before[1], row))
+        if twice:
+            first, again = twice[0]
+            more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
+            text = (
+                f"{_row(again)} of {file} has the {len(_fingerprint(again)):,} figures of {_row(first)}, "
+                f"such as {rate(again[0])}{more}."
+            )
+            evidence = [row[0].where.says(f"{_row(row)}: {rate(row[0])}") for pair in twice for row in reversed(pair)]
+            yield Found(text, tuple(dict.fromkeys(evidence)))
+
+
+Rows = dict[int, list[Published]]
+
+
+def _row(row: Sequence[Published]) -> str:
+    name = row[0].name
+    clients = f" with {row[0].terminals:,} clients" if row[0].terminals else ""
+    return f"line {row[0].where.line:,} ({name}{clients})" if name else f"line {row[0].where.line:,}"
+
+
+def _by_file(of: Sequence[Sequence[Published]]) -> Mapping[str, list[Rows]]:
+    """Of each file its tables, and of each table the results by line."""
+    files: dict[str, list[Rows]] = defaultdict(list)
+    for table in of:
+        rows: Rows = defaultdict(list)
+        for one in table:
+            rows[one.where.line or 0].append(one)
+        files[table[0].where.file].append(rows)
+    return files
+
+
+def _fingerprint(row: Sequence[Published]) -> tuple[float, ...]:
+    """Its figures, of those with many digits: a round one may be shared."""
+    figured = [
+        value for one in row for value in (one.tpm or one.rate, one.nopm, one.took_s, *one.latency_ms.values()) if value
+    ]
+    return tuple(value for value in figured if len(f"{value:.9g}".replace(".", "").strip("0")) >= DIGITS_LEAST)
+
+
+def _shared(of: Sequence[Rows]) -> set[tuple[int, int]]:
+    """Tables that tell the same again: half or more of the rows of the smaller one are in both."""
+    prints = [{_fingerprint(row) for row in rows.values()} for rows in of]
+    return {
+        (one, other)
+        for one in range(len(of))
+        for other in range(one + 1, len(of))
+        if 2 * len(prints[one] & prints[other]) >= min(len(prints[one]), len(prints[other]))
+    }
+
+
+@rule(
+    "average-of-percentiles",
+    severity="doubtful",
+    over=Bench,
+    says="Percentiles were averaged: the mean of several percentiles is the percentile of nothing.",
+    remedy="Merge the histograms of the runs and take the percentile from them, or show each.",
+    disproved_by="the script that makes the figure, taking it from all latencies together",
+    source='G. Tene, "How NOT to Measure Latency" (2013); '
+    'B. Schwartz, "Why Percentiles Don\'t Work the Way You Think" (2016)',
+    about="latency",
+)
+def average_of_percentiles(bench: Bench) -> Iterator[Found]:
+    said = [one for one in bench.texts if one.kind == "percentiles-averaged"]
+    if said:
+        yield Found(f"The text says: “{said[0].text}”.", tuple(one.where.says(one.text) for one in said))
+    groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
+    for one in bench.measured:
+        if one.latency_ms:
+            groups[one.tool, one.where.file.rpartition("/")[0], one.script, one.terminals].append(one)
+    found: list[tuple[Published, str, list[Published]]] = []
+    for told in (one for one in bench.others if one.told):
+        for name, value in told.latency_ms.items():
+            if name.startswith("p") and name != "p50":
+                found += [
+                    (told, name, of)
+                    for of in groups.values()
+                    if _is_mean(value, [one.latency_ms.get(name) for one in of])
+                ]
+    if len(found) > 1:  # one may be so by chance
+        told, name, of = found[0]
+        text = (
+            f"{called(told)}: {name} {told.latency_ms[name]:,.4g} ms is the mean of those of {counted(len(of), 'run')}."
+        )
+        evidence = [one.where.says(f"{name} {one.latency_ms[name]:,.4g} ms") for one in (told, *of)]
+        yield Found(text, tuple(evidence))
+
+
+def _is_mean(value: float, of: Sequence[float | None]) -> bool:
+    known = [one for one in of if one]
+    if len(known) < 2 or len(known) != len(of):
+        return False
+    near = ROUNDED_MS * value
+    return abs(fmean(known) - value) <= near and all(abs(one - value) > 5 * near for one in known)
+
+
+ROUNDED_MS = 0.005

@@ -1,0 +1,188 @@
+"""What was run on each side: the same load, or another one on each."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.compared import by_side, without_products
+from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.said import called
+from acidtest.words import counted
+
+SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"
+DRIVE = ("reads", "writes", "flushes")
+# Options of tools that decide what is done, as the tools spell them, without dashes and underscores.
+SIZES = frozenset((
+    "tables", "tablesize", "tablescount", "oltptablesize", "oltptablescount", "recordcount",
+    "fieldcount", "fieldlength", "readproportion", "updateproportion", "insertproportion", "scanproportion",
+    "requestdistribution",
+    "randtype", "scalefactor", "rangesize", "pointselects", "batchsize", "blocksize", "bs", "rw", "iodepth", "size",
+))  # fmt: skip
+BUILT_IN = re.compile(
+    r"builtin|oltp_\w+|select_random_\w+|bulk_insert|work ?load ?[a-f]\b|tpc-?[bch]|simple update|select only"
+)
+EVIDENCE_EACH = 3
+
+
+def _differs(
+    bench: Bench, of: Sequence[Published], value: Callable[[Published], object], shown: Callable[[object], str]
+) -> tuple[str, tuple[Evidence, ...]] | None:
+    """What every side has for itself: "8 in a, 64 in b". None where two sides share a value, as a series of runs has
+    it, and where one is not known."""
+    values: dict[str, dict[object, list[Published]]] = {}
+    for side, results in by_side(bench, of).items():
+        held: dict[object, list[Published]] = defaultdict(list)
+        for one in results:
+            held[value(one)].append(one)
+        if None in held or "" in held:
+            return None
+        values[side] = held
+    if len(values) < 2 or any(
+        set(one) & set(other) for side, one in values.items() for name, other in values.items() if name > side
+    ):
+        return None
+    text = ", ".join(f"{_all(held, shown)} with {side}" for side, held in values.items())
+    evidence = (
+        one.where.says(f"{side}: {shown(key)}")
+        for side, held in values.items()
+        for key, results in held.items()
+        for one in results[:EVIDENCE_EACH]
+    )
+    return text, tuple(dict.fromkeys(evidence))
+
+
+def _all(held: dict[object, list[Published]], shown: Callable[[object], str]) -> str:
+    texts = sorted({shown(key) for key in held}, key=lambda text: (len(text), text))
+    return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+
+
+def _kinds(bench: Bench) -> Iterator[list[Published]]:
+    """Results that are to be compared: of one tool, and of one workload of it where that is known."""
+    kinds: dict[tuple[str, str], list[Published]] = defaultdict(list)
+    for one in bench.measured:
+        kinds[one.tool, without_products(one.script)].append(one)
+    yield from kinds.values()
+
+
+@rule(
+    "workload-differs",
+    severity="doubtful",
+    over=Bench,
+    says="The sides were given different loads: what is compared is not the engines alone.",
+    remedy="Run the same workload, data, clients and time on every side, or make the difference a factor.",
+    disproved_by="outputs of the same load from every side, or a text that makes it a factor",
+    source=SAME,
+)
+def workload_differs(bench: Bench) -> Iterator[Found]:
+    if "workload" in bench.factors:
+        return
+    for of in _kinds(bench):
+        told: list[str] = []
+        evidence: list[Evidence] = []
+        for what, value, shown in _measures(of):
+            if what not in bench.factors and (found := _differs(bench, of, value, shown)):
+                told.append(f"{what}: {found[0]}")
+                evidence += found[1]
+        if told:
+            yield Found(f"{of[0].tool} ran with another load on each side. {_sentence(told)}.", tuple(evidence))
+    scripts = [one for one in bench.measured if BUILT_IN.search(one.script.lower())]
+    by_tool: dict[str, list[Published]] = defaultdict(list)
+    for one in scripts:
+        by_tool[one.tool].append(one)
+    for of in by_tool.values():
+        if found := _differs(bench, of, lambda one: one.script, str):
+            yield Found(f"{of[0].tool} ran another workload on each side: {found[0]}.", found[1])
+
+
+def _sentence(told: Sequence[str]) -> str:
+    text = "; ".join(told)
+    return text[:1].upper() + text[1:]
+
+
+def _measures(
+    of: Sequence[Published],
+) -> Iterator[tuple[str, Callable[[Published], object], Callable[[object], str]]]:
+    yield "clients", lambda one: one.terminals, lambda value: f"{value:,}"
+    yield "scale", lambda one: one.scale or one.warehouses, lambda value: f"{value:,g}"
+    options = {name for one in of for name in one.parameters if re.sub(r"[-_ .]", "", name.lower()) in SIZES}
+    for name in sorted(options):
+        yield name, lambda one, name=name: one.parameters.get(name), str  # type: ignore[misc]
+
+
+@rule(
+    "isolation-differs",
+    severity="doubtful",
+    over=Bench,
+    says="The sides ran at different isolation levels: one may do what another must wait or retry for.",
+    remedy="Ask for the same level by name on every side, and check that each engine means the same by it.",
+    disproved_by="the level that each server reports while it is measured",
+    source="H. Berenson et al., A Critique of ANSI SQL Isolation Levels (SIGMOD 1995); TPC-C, clause 3.4",
+)
+def isolation_differs(bench: Bench) -> Iterator[Found]:
+    if "isolation" in bench.factors:
+        return
+    known = [one for one in bench.others if one.isolation and not one.told]
+    if found := _differs(bench, known, lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()), str):
+        yield Found(f"The isolation level differs: {found[0]}.", found[1])
+
+
+@rule(
+    "query-mode-differs",
+    severity="doubtful",
+    over=Bench,
+    says="One side's statements were prepared and another's were not: parsing and planning are in one figure only.",
+    remedy="Use the same mode everywhere (pgbench -M, sysbench --db-ps-mode), or make it a factor.",
+    disproved_by="outputs of the same query mode from every side",
+    source="PostgreSQL's manual of pgbench: --protocol",
+)
+def query_mode_differs(bench: Bench) -> Iterator[Found]:
+    if {"query mode", "query_mode", "protocol"} & bench.factors:
+        return
+    known = [one for one in bench.measured if one.query_mode]
+    if found := _differs(bench, known, lambda one: one.query_mode.lower(), str):
+        yield Found(f"The query mode differs: {found[0]}.", found[1])
+
+
+CONNECT = "PostgreSQL's manual of pgbench: --connect measures the overhead of connections; Good Practices"
+
+
+@rule(
+    "connect-per-transaction-differs",
+    severity="doubtful",
+    over=Bench,
+    says="One side connects anew for every transaction and another does not: the cost of connections is in one figure.",
+    remedy="Keep connections on every side or on none.",
+    disproved_by="outputs of every side with the same kind of connections",
+    source=CONNECT,
+)
+def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
+    known = [one for one in bench.measured if one.reconnects is not None]
+    if "connections" in bench.factors:
+        return
+    found = _differs(
+        bench,
+        known,
+        lambda one: bool(one.reconnects),
+        lambda anew: "a connection for each transaction" if anew else "kept connections",
+    )
+    if found:
+        yield Found(f"Connections differ: {found[0]}.", found[1])
+
+
+@rule(
+    "connect-per-transaction",
+    severity="note",
+    over=Bench,
+    says="Every transaction has a connection of its own: what it costs to connect is most of the figure.",
+    remedy="Keep connections, or state that it is connecting that is measured.",
+    disproved_by="the tool's output without a connection for each transaction",
+    source=CONNECT,
+)
+def connect_per_transaction(bench: Bench) -> Iterator[Found]:
+    anew = [one for one in bench.others if one.reconnects]
+    if anew and "connections" not in bench.factors:
+        text = f"{counted(len(anew), 'result')} with a connection for each transaction, such as {called(anew[0])}."
+        yield Found(text, tuple(dict.fromkeys(one.where.says("a connection for each transaction") for one in anew)))

@@ -1,0 +1,77 @@
+"""Results as rules speak of them: in the unit of their author, and one finding for all that have one cause."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from acidtest.audit.bench import OURS, Published
+from acidtest.audit.finding import Evidence, Found
+from acidtest.words import counted
+
+# Tools whose rate is of all that were sent, whatever became of them.
+COUNTS_ALL = frozenset(("k6", "jmeter", "ab", "wrk", "hey", "vegeta"))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One result of which a rule has something to say."""
+
+    of: Published
+    text: str  # without the full stop
+    evidence: tuple[Evidence, ...]
+    weight: float = 0.0  # how bad it is; the worst is the one that is told
+
+
+def gathered(seen: Iterable[Seen]) -> Iterator[Found]:
+    """One finding for each tool, for what several of its results have in common has one cause. It tells the worst of
+    them, and all are evidence."""
+    by_tool: dict[str, list[Seen]] = defaultdict(list)
+    for one in seen:
+        by_tool[one.of.tool].append(one)
+    for of in by_tool.values():
+        worst, *others = sorted(of, key=lambda one: -one.weight)  # stable: of equal ones the first
+        more = f", and the like in {counted(len(others), 'more result')}" if others else ""
+        evidence = dict.fromkeys(said for one in (worst, *others) for said in one.evidence)
+        yield Found(f"{worst.text}{more}.", tuple(evidence))
+
+
+def rate(one: Published) -> str:
+    """Its rate in the unit of its author."""
+    if one.written:
+        return one.written
+    if one.nopm and not one.tpm:
+        return f"{one.nopm:,.0f} new orders a minute"
+    if one.tpm:
+        return f"{one.tpm:,.0f} TPM"
+    if one.rate is None and one.bytes_per_s:
+        return f"{one.bytes_per_s / 1e6:,.1f} MB a second"
+    return f"{one.rate or 0:,.1f} {one.unit} a second"
+
+
+def between(of: Sequence[Published]) -> str:
+    """The smallest and the largest rate of several, in the unit of their author."""
+    ranked = sorted(of, key=lambda one: one.rate or 0)
+    least, most = rate(ranked[0]), rate(ranked[-1])
+    figure, _, unit = least.partition(" ")
+    return f"{figure if most.endswith(f' {unit}') else least} and {most}"
+
+
+def called(one: Published) -> str:
+    """The result by its name, and by its file where that is not the name."""
+    file = one.where.file.rpartition("/")[2]
+    if one.tool == OURS:
+        return one.name  # that says which row it is
+    return one.name if not one.name or one.name.lower() == file.lower() else f"{one.name} in {file}"
+
+
+def failed_share(one: Published) -> float | None:
+    """The share of all attempts that failed; None where that is not known."""
+    if one.attempts and one.rate is not None and one.attempts > one.rate and one.errors is not None:
+        return 1 - one.rate / one.attempts
+    done = one.rate * one.measured_s if one.rate and one.measured_s else None
+    if one.errors is None or not done:
+        return None
+    tried = done if one.tool in COUNTS_ALL else done + one.errors
+    return min(1.0, one.errors / tried)

@@ -1,0 +1,241 @@
+"""Rules over what was run and what is told of it: a bench of which each speaks, and a fair one of which it is silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.audit import importers
+from acidtest.audit.bench import (
+    Bench,
+    Claim,
+    Configuration,
+    LogEntry,
+    Mount,
+    Published,
+    Setting,
+    Side,
+    Statement,
+    StatementKind,
+    Where,
+)
+from acidtest.audit.finding import Rule
+from acidtest.audit.rules import (
+    builds,
+    charts,
+    clients,
+    drive_cache,
+    duration,
+    goodput,
+    in_memory,
+    over,
+    rates,
+    told,
+    words,
+    workload,
+)
+
+PG = Published(
+    Where("pg/run.out", 3), "pgbench", "<builtin: TPC-B (sort of)>", rate=4000.0, terminals=32, measured_s=600.0,
+    engine="postgresql", script="<builtin: TPC-B (sort of)>", scale=100.0, query_mode="prepared", isolation="",
+    reconnects=False, latency_ms={"mean": 8.0},
+)  # fmt: skip
+BENCH = Published(
+    Where("mysql/run.out", 3), "sysbench", "run.out", rate=3000.0, terminals=32, measured_s=600.0, engine="mysql",
+    script="oltp_read_write", parameters={"tables": "10", "table-size": "1000000"}, isolation="READ-COMMITTED",
+)  # fmt: skip
+OTHER = replace(BENCH, where=Where("maria/run.out", 3), engine="mariadb")
+TPCC = Published(Where("tpcc.out", 5), "go-tpc", "tpcc", rate=1000.0, terminals=64, warehouses=100, measured_s=600.0)
+FIO = Published(
+    Where("fio.json", 9), "fio", "w write", rate=28_000.0, measured_s=60.0, unit="writes",
+    parameters={"rw": "randwrite", "size": "4g", "direct": "0"},
+)  # fmt: skip
+WEB = Published(Where("k6.txt", 5), "k6", "load", rate=140.0, measured_s=60.0, unit="requests", errors=2500)
+LOG = Published(
+    Where("results/pg.log", 20), "hammerdb", "pg.log", nopm=43_210.0, tpm=100_321.0, rate=1672.0, measured_s=600.0
+)
+LOGGED = replace(LOG, where=Where("results/maria.log", 20), name="maria.log", nopm=51_432.0, tpm=120_543.0, rate=2009.0)
+CELL = Published(Where("README.md", 8), "", "postgres", told=True)
+MEMORY = Claim(Where("README.md", 2), "memory", "64 GB of memory", 64 << 30)
+SMALL = Claim(Where("README.md", 2), "memory", "1 GB of memory", 1 << 30)
+
+
+def bench(*published: Published, **more: Any) -> Bench:
+    return Bench(**{"sides": [], "published": published, **more})
+
+
+def says(kind: StatementKind, text: str = "", value: float | None = None) -> Statement:
+    return Statement(Where("README.md", 5), kind, text or kind, value)
+
+
+def side(*mounts: Mount, log: tuple[LogEntry, ...] = (), source: Any = "file", **settings: str) -> Side:
+    where = Where("compose.yaml", 7)
+    values = tuple(Setting(name, value, where) for name, value in settings.items())
+    return Side("db", "postgresql", configurations=(Configuration(where, "postgresql", "arguments", values, source=source),),
+                mounts=mounts, log=log)  # fmt: skip
+
+
+def mounted(point: str, filesystem: str = "tmpfs", of: str = "db") -> Mount:
+    return Mount(Where("compose.yaml", 15), point, filesystem, frozenset(), of)
+
+
+def cell(line: int, name: str, **figures: Any) -> Published:
+    return replace(CELL, where=Where("README.md", line), name=name, **figures)
+
+
+def table(*rates: float, tool: str = "pgbench") -> list[Published]:
+    return [cell(8 + n, f"row {n}", rate=rate, written=f"{rate:,.0f}", tool=tool) for n, rate in enumerate(rates)]
+
+
+def runs(*of: float) -> list[Published]:
+    return [replace(PG, rate=rate, where=Where(f"pg/run-{n}.out", 3)) for n, rate in enumerate(of, start=1)]
+
+
+THREE = {"latency_ms": {"mean": 31.274, "p95": 88.713}}
+SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
+    (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, OTHER)),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(OTHER, terminals=64), OTHER)),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(OTHER, terminals=None))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, parameters={"tables": "10", "table-size": "100000"})), bench(BENCH, replace(OTHER, parameters={"tables": "10", "table-size": "1000000", "mysql-host": "b"}))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, script="oltp_read_only")), bench(BENCH, replace(OTHER, script="oltp_read_only"), replace(OTHER, script="oltp_read_write"), replace(BENCH, script="oltp_read_only"))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, script="oltp_read_only")), bench(replace(BENCH, script="orders-mysql.lua"), replace(OTHER, script="orders-mariadb.lua"))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(OTHER, terminals=64), factors=frozenset(["clients"]))),
+    (workload.workload_differs, bench(BENCH, replace(OTHER, terminals=64)), bench(BENCH, replace(BENCH, terminals=64))),
+    (workload.workload_differs, bench(replace(BENCH, engine=None, where=Where("redis/a.txt", 1)), replace(BENCH, engine=None, terminals=8, where=Where("mongodb/a.txt", 1))), bench(replace(BENCH, engine=None, where=Where("first/a.txt", 1)), replace(BENCH, engine=None, terminals=8, where=Where("second/a.txt", 1)))),
+    (workload.isolation_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation="TRANSACTION_READ_COMMITTED"))),
+    (workload.isolation_differs, bench(BENCH, replace(OTHER, isolation="SERIALIZABLE")), bench(BENCH, replace(OTHER, isolation=""))),
+    (workload.query_mode_differs, bench(PG, replace(PG, engine="yugabyte", query_mode="simple")), bench(PG, replace(PG, query_mode="simple"), replace(PG, engine="yugabyte", query_mode="simple"))),
+    (workload.connect_per_transaction_differs, bench(PG, replace(PG, engine="yugabyte", reconnects=True)), bench(replace(PG, reconnects=True), replace(PG, engine="yugabyte", reconnects=True))),
+    (workload.connect_per_transaction, bench(replace(PG, reconnects=True)), bench(PG)),
+    (clients.scale_below_clients, bench(replace(PG, scale=1.0)), bench(PG)),
+    (clients.scale_below_clients, bench(replace(PG, scale=1.0)), bench(replace(PG, scale=1.0, script="<builtin: select only>"), replace(PG, scale=1.0, script="listen.sql"), replace(PG, scale=1.0, script="<builtin: simple update>"))),
+    (clients.scale_below_clients, bench(replace(TPCC, warehouses=4)), bench(TPCC)),
+    (clients.scale_below_clients, bench(replace(TPCC, warehouses=4, planned=True, rate=None)), bench(replace(TPCC, warehouses=4), factors=frozenset(["scale"]))),
+    (duration.too_short_run, bench(replace(PG, measured_s=10.0)), bench(replace(PG, measured_s=60.0))),
+    (duration.too_short_run, bench(replace(PG, measured_s=10.0)), bench(replace(FIO, measured_s=30.0))),
+    (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=0.4, written="0.4 s", runs=1000))),
+    (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=40.0, written="40 s"), cell(9, "point query", took_s=0.0004, written="0.4 ms"))),
+    (duration.too_short_run, bench(replace(FIO, measured_s=3.0)), bench(replace(FIO, measured_s=5.0, tool="pg_test_fsync", unit="flushes"))),
+    (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
+    (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(PG, errors=500_000))),
+    (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=4_000))),
+    (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=0))),
+    (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"direct": "1"}))),
+    (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters={}))),
+    (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"end_fsync": "1"}), replace(FIO, flushed=True))),
+    (drive_cache.drive_test_through_cache, bench(FIO, claims=[MEMORY]), bench(FIO, claims=[SMALL])),
+    (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="dd", parameters={"bs": "1M", "of": "/data/x"})), bench(replace(FIO, tool="dd", parameters={"bs": "1M", "conv": "fdatasync"}))),
+    (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "", "file-total-size": "4G"})), bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "direct", "file-total-size": "4G"}))),
+    (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="hdparm", name="cached reads", unit="reads")), bench(replace(FIO, tool="hdparm", name="buffered disk reads", unit="reads"))),
+    (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/var/lib/postgresql/data", "volume"))])),
+    (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/dev/shm"), mounted("/run"), mounted("/tmp"))])),
+    (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ram/pg")]), bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ssd/pg")])),
+    (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/var/lib/postgresql/data"))], texts=[says("drive", "tmpfs")])),
+    (builds.debug_build, bench(sides=[side(source="dump", debug_assertions="on")]), bench(sides=[side(source="dump", debug_assertions="off")])),
+    (builds.debug_build, bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "debug-build", "mysqld 8.0.36-debug starting"),))]), bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "error", "a debug message"),))])),
+    (builds.debug_build, bench(sides=[replace(side(), version="5.5.20-debug")]), bench(sides=[replace(side(), version="5.5.20")])),
+    (told.figure_not_in_results, bench(*runs(4000.0, 4100.0), *table(5000.0, 6000.0, 7000.0)), bench(*runs(5000.2, 6000.4, 6999.9), *table(5000.0, 6000.0, 7000.0))),
+    (told.figure_not_in_results, bench(*runs(4000.0, 4100.0), *table(5000.0, 6000.0, 7000.0)), bench(*runs(4000.0, 6000.0), *table(5000.0, 6000.0, 10_000.0))),
+    (told.figure_not_in_results, bench(*runs(4000.0, 4100.0), *table(5000.0, 6000.0, 7000.0)), bench(*runs(4000.0, 4100.0), *table(5000.0, 6000.0, 7000.0, tool="ycsb"))),
+    (told.figure_not_in_results, bench(*runs(4000.0, 4100.0), *table(5000.0, 6000.0, 7000.0)), bench(*table(5000.0, 6000.0, 7000.0))),
+    (told.figure_not_in_results, bench(replace(PG, script="load", name="load", where=Where("results/redis/run_a.txt", 9)), cell(8, "redis a", rate=4412.0)), bench(replace(PG, script="load", name="load", where=Where("results/redis/run_a.txt", 9)), cell(8, "redis a", rate=4000.4, written="4.0k ops/s"), cell(9, "redis b", rate=9999.0))),
+    (told.figure_not_in_results, bench(replace(PG, script="load", name="load", where=Where("results/redis/run_a.txt", 9)), cell(8, "redis a", rate=4412.0)), bench(replace(PG, script="load", name="load", where=Where("results/redis/run_a.txt", 9)), replace(PG, script="load", name="load", where=Where("results/redis/run_a_2.txt", 9)), cell(8, "redis a", rate=4412.0))),
+    (told.tpm_against_nopm, bench(cell(8, "postgres", nopm=43_000.0), cell(9, "mysql", tpm=120_000.0)), bench(cell(8, "postgres", nopm=43_000.0, tpm=100_000.0), cell(9, "mysql", nopm=50_000.0, tpm=120_000.0))),
+    (told.tpm_against_nopm, bench(cell(8, "postgres", nopm=43_000.0), cell(9, "mysql", tpm=120_000.0)), bench(cell(8, "postgres NOPM", nopm=43_000.0), cell(9, "postgres TPM", tpm=120_000.0))),
+    (told.tpm_against_nopm, bench(LOG, LOGGED, cell(8, "postgres", tpm=43_210.0), cell(9, "maria", tpm=120_543.0)), bench(LOG, LOGGED, cell(8, "postgres", tpm=100_321.0), cell(9, "maria", tpm=120_543.0))),
+    (told.tpm_against_nopm, bench(texts=[says("tpm-against-nopm", "a has 100,000 TPM, b only 40,000 NOPM")]), bench(texts=[says("drive")])),
+    (told.figures_repeated, bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "arm", rate=1201.378, **THREE)), bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "arm", rate=1201.379, **THREE))),
+    (told.figures_repeated, bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "arm", rate=1201.378, **THREE)), bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "best", rate=1201.378, **THREE))),
+    (told.figures_repeated, bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "x64 too", rate=1155.378, **THREE), cell(10, "z", rate=1003.61, **THREE), cell(30, "arm", rate=1201.378, **THREE), cell(31, "arm too", rate=1022.44, **THREE), cell(32, "arm 3", rate=1022.55, **THREE)), bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "y", rate=1155.378, **THREE), cell(30, "x64", rate=1201.378, **THREE), cell(31, "y", rate=1155.378, **THREE))),
+    (told.figures_repeated, bench(cell(8, "x64", rate=1201.378, **THREE), cell(9, "arm", rate=1201.378, **THREE)), bench(cell(8, "x64", rate=1200.0, latency_ms={"mean": 30.0}), cell(9, "arm", rate=1200.0, latency_ms={"mean": 30.0}))),
+    (told.average_of_percentiles, bench(texts=[says("percentiles-averaged", "the average p99")]), bench(texts=[says("spread")])),
+    (told.average_of_percentiles, bench(*(replace(PG, latency_ms={"p95": 10.0 + n, "p99": 20.0 + 4 * n}, where=Where(f"run-{n}.out", 1)) for n in range(2)), cell(8, "all", latency_ms={"p95": 10.5, "p99": 22.0})), bench(*(replace(PG, latency_ms={"p95": 10.0 + n, "p99": 20.0 + 4 * n}, where=Where(f"run-{n}.out", 1)) for n in range(2)), cell(8, "all", latency_ms={"p95": 10.0, "p99": 24.0}))),
+    (words.best_of, bench(*runs(4000.0, 4400.0, 4200.0), *table(4400.0), *(replace(one, terminals=8, rate=(one.rate or 0) / 3) for one in runs(4000.0, 4400.0, 4200.0)), *(replace(one, where=Where("README.md", 30), rate=1466.67) for one in table(4400.0))), bench(*runs(4000.0, 4400.0, 4200.0), *table(4200.0))),
+    (charts.axis_not_from_zero, bench(texts=[says("axis", "bars, ylim(500, 600", 0.83)]), bench(texts=[says("axis", "bars, ylim(1, 600", 0.0017)])),
+    (charts.axis_not_from_zero, bench(texts=[says("axis", "ylim(500, 600", 0.83)]), bench(texts=[says("axis", "ylim(100, 600", 0.17)])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "faulty", "sound"), SPOKEN, ids=lambda one: one.name if isinstance(one, Rule) else "")
+def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty: Bench, sound: Bench) -> None:
+    found = list(rule(faulty))
+    assert found
+    assert all(one.text and one.evidence and all(seen.file for seen in one.evidence) for one in found)
+    assert [one.text for one in rule(sound)] == []
+
+
+def test_every_rule_here_has_a_row() -> None:
+    modules = (workload, clients, duration, goodput, drive_cache, in_memory, told, charts)
+    ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    assert ours <= {rule.name for rule, _, _ in SPOKEN}
+    assert ours <= {one.name for one in over(Bench)}
+
+
+def test_results_with_one_cause_are_one_finding_that_tells_the_worst() -> None:
+    short = [replace(PG, measured_s=float(n), where=Where(f"run-{n}.out", 1)) for n in range(3, 40)]
+    (found,) = duration.too_short_run(bench(*short))
+    assert found.text.startswith(f"{PG.name} in run-3.out: 3 s")
+    assert "36 more results" in found.text
+    assert len(found.evidence) == len(short)
+
+
+def test_a_rate_is_told_in_the_unit_of_its_author() -> None:
+    (found,) = told.figure_not_in_results(
+        bench(
+            *runs(4000.0, 4100.0), *(replace(one, written=f"{one.rate or 0:,.0f} tpmX") for one in table(5e3, 6e3, 7e3))
+        )
+    )
+    assert "5,000 tpmX" in found.text
+
+
+TEXTS = [
+    ("README.md", "Every test was repeated 5 times.", {("repeated", 5.0)}),
+    ("README.md", "We show the median of three runs.", {("repeated", 3.0)}),
+    ("README.md", "We ran it at 3 scales.", set()),
+    ("bench.sh", "for run in $(seq 1 7); do", {("repeated", 7.0)}),
+    ("bench.sh", "for clients in 1 2 4; do", set()),
+    ("bench.sh", "# REPEAT=5", set()),
+    ("load.js", "  iterations: 50000,", set()),
+    ("README.md", "After a warm-up of five minutes", {("warm-up", None)}),
+    ("README.md", "There was no warm-up.", set()),
+    ("README.md", "The average p99 of all runs", {("percentiles-averaged", None)}),
+    ("README.md", "The average and the 99th percentile are shown.", set()),
+    ("README.md", "Shown is the largest of 3 runs.", {("best-of", None)}),
+    ("README.md", "The best of both worlds.", set()),
+    ("README.md", "A reaches 71,440 TPM while B has only 31,000 NOPM", {("tpm-against-nopm", None)}),
+    ("README.md", "System achieved 31,000 NOPM from 71,440 TPM", set()),
+    ("plot.py", "plt.bar(x, y)\nplt.ylim(900, 1000)", {("axis", 0.9)}),
+    ("plot.py", "plt.bar(x, y)\nplt.ylim(0, 1000)", set()),
+    ("plot.py", "plt.yscale('log')\nplt.ylim(900, 1000)", set()),
+    ("plot.gp", "set yrange [500:1000]\nplot 'a' with lines", {("axis", 0.5)}),
+    ("plot.gp", "set yrange [0:*]\nplot 'a' with boxes", set()),
+    ("chart.js", "type: 'bar', options: { scales: { y: { beginAtZero: false } } }", {("axis", 1.0)}),
+    ("chart.js", "type: 'bar', options: { scales: { y: { beginAtZero: true } } }", set()),
+    ("plot.py", "fig = px.bar(df)\nfig.update_yaxes(range=[800, 1000])", {("axis", 0.8)}),
+    ("a.vl.json", '{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "mark": "bar", "encoding": {"y": {"scale": {"zero": false}}}}', {("axis", 1.0)}),
+    ("a.vl.json", '{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "mark": "bar", "encoding": {"y": {"scale": {"type": "log", "zero": false}}}}', set()),
+    ("a.vl.json", '{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "mark": "bar"', set()),
+]  # fmt: skip
+KINDS = frozenset(("repeated", "warm-up", "percentiles-averaged", "best-of", "tpm-against-nopm", "axis"))
+
+
+@pytest.mark.parametrize(("name", "text", "said"), TEXTS)
+def test_what_a_text_says_of_how_figures_came_about(name: str, text: str, said: set[Any], tmp_path: Path) -> None:
+    (tmp_path / name).write_text(f"{text}\n")
+    assert {(one.kind, one.value) for one in importers.read(tmp_path).texts if one.kind in KINDS} == said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld-debug (mysqld 8.0.36-debug) starting",
+        "2026-11-21T10:00:00.123456Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 8.0.36) starting",
+    ],
+)
+def test_a_debug_build_is_known_by_its_log(line: str, tmp_path: Path) -> None:
+    (tmp_path / "mysqld.err").write_text(f"{line}\n")
+    (side,) = importers.read(tmp_path).sides or [Side("none")]
+    assert any(entry.kind == "debug-build" for entry in side.log) == ("8.0.36-debug" in line)
