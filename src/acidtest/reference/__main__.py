@@ -20,7 +20,7 @@ def written() -> dict[Path, str]:
         "engines": list(catalogue.known()),
         "keys": [key.name for key in keys()],
         "tables": [table.name for table in tables() if table.path],
-        "rules": sorted(rule.name for rule in rules()),
+        "rules": sorted({rule.name for rule in rules()}),
     }
     return {PAGE: page.text(), WRITTEN: json.dumps(names, indent=1) + "\n"}
 

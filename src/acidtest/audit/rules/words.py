@@ -30,8 +30,8 @@ def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
 )
 def best_of(bench: Bench) -> Iterator[Found]:
     said = _statements(bench, "best-of")
-    for of in _by_file(said):
-        yield Found(_all_said(of, "{}"), tuple(one.where.says(one.text) for one in of))
+    for sentences in _by_file(said):
+        yield Found(_all_said(sentences, "{}"), tuple(one.where.says(one.text) for one in sentences))
     if said:
         return
     repeated = [of for of in repetitions(bench).values() if len(of) > 1]
