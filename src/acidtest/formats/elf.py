@@ -6,16 +6,18 @@ Reads any bytes safely.
 from __future__ import annotations
 
 import ctypes.util
-import mmap
 import struct
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.formats.window import Raw, Window, unpack
+
 MACHINES = {3: "x86", 62: "x86-64", 183: "aarch64", 40: "arm", 243: "riscv", 21: "ppc64", 22: "s390x"}
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_STRTAB = 1, 5
+SEGMENTS_MAX, DYNAMIC_MAX = 1_000, 10_000  # that are looked at; a server has a dozen and some fifty
 
 
 class NotElf(ValueError):
@@ -34,16 +36,11 @@ class Elf:
 
 def read(path: Path) -> Elf:
     """Read the headers of a file; a server's debug information may make it hundreds of megabytes. Raises NotElf."""
-    with path.open("rb") as file:
-        try:
-            raw = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError:
-            raise NotElf("the file is empty") from None
-        with raw:
-            return parse(raw)
+    with path.open("rb", buffering=0) as file:
+        return parse(Window(file))
 
 
-def parse(raw: bytes | mmap.mmap) -> Elf:
+def parse(raw: Raw) -> Elf:
     """Read the headers of ``raw``. Raises NotElf."""
     try:
         return _parse(raw)
@@ -51,27 +48,29 @@ def parse(raw: bytes | mmap.mmap) -> Elf:
         raise NotElf(f"cut off or broken: {error}") from None
 
 
-def _parse(raw: bytes | mmap.mmap) -> Elf:
+def _parse(raw: Raw) -> Elf:
+    if not len(raw):
+        raise NotElf("the file is empty")
     if raw[:4] != b"\x7fELF" or raw[4] not in (1, 2) or raw[5] not in (1, 2):
         raise NotElf("no ELF header")
     bits = 64 if raw[4] == 2 else 32
     order = "<" if raw[5] == 1 else ">"
-    (machine,) = struct.unpack_from(order + "H", raw, 18)
+    (machine,) = unpack(order + "H", raw, 18)
     if bits == 64:
-        (phoff,) = struct.unpack_from(order + "Q", raw, 32)
-        size, count = struct.unpack_from(order + "HH", raw, 54)
+        (phoff,) = unpack(order + "Q", raw, 32)
+        size, count = unpack(order + "HH", raw, 54)
     else:
-        (phoff,) = struct.unpack_from(order + "I", raw, 28)
-        size, count = struct.unpack_from(order + "HH", raw, 42)
+        (phoff,) = unpack(order + "I", raw, 28)
+        size, count = unpack(order + "HH", raw, 42)
     loads: list[tuple[int, int, int]] = []  # virtual address, file offset, length in the file
     dynamic: tuple[int, int] | None = None
     interpreter = ""
-    for number in range(count):
+    for number in range(min(count, SEGMENTS_MAX)):
         at = phoff + number * size
         if bits == 64:
-            kind, _, offset, address, _, length = struct.unpack_from(order + "IIQQQQ", raw, at)
+            kind, _, offset, address, _, length = unpack(order + "IIQQQQ", raw, at)
         else:
-            kind, offset, address, _, length = struct.unpack_from(order + "IIIII", raw, at)
+            kind, offset, address, _, length = unpack(order + "IIIII", raw, at)
         if kind == PT_LOAD:
             loads.append((address, offset, length))
         elif kind == PT_DYNAMIC:
@@ -83,8 +82,9 @@ def _parse(raw: bytes | mmap.mmap) -> Elf:
     if dynamic:
         entry = order + ("qQ" if bits == 64 else "iI")
         step = struct.calcsize(entry)
-        for at in range(dynamic[0], min(dynamic[0] + dynamic[1], len(raw) - step + 1), step):
-            tag, value = struct.unpack_from(entry, raw, at)
+        length = min(dynamic[1], DYNAMIC_MAX * step)
+        for at in range(dynamic[0], min(dynamic[0] + length, len(raw) - step + 1), step):
+            tag, value = unpack(entry, raw, at)
             if tag == 0:
                 break
             if tag == DT_NEEDED:
@@ -96,7 +96,7 @@ def _parse(raw: bytes | mmap.mmap) -> Elf:
     return Elf(bits, MACHINES.get(machine, f"machine {machine}"), names, interpreter)
 
 
-def _text(raw: bytes | mmap.mmap, at: int) -> str:
+def _text(raw: Raw, at: int) -> str:
     end = raw.find(b"\0", at, at + 4096)
     if at < 0 or at >= len(raw) or end < 0:
         raise NotElf("a name lies outside the file")

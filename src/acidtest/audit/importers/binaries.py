@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.settings import numbers
 from acidtest.families import PRODUCTS
 from acidtest.formats import elf, pe
+from acidtest.formats.window import Window
 
 PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
     (re.compile(pattern), product.name) for product in PRODUCTS.values() for pattern in product.programs
@@ -21,7 +21,6 @@ PROGRAMS: tuple[tuple[re.Pattern[str], EngineName], ...] = tuple(
 CLIENT = re.compile(r"(lib)?(fbclient|gds32)(\.dll|\.so[\d.]*)|fbguard(\.exe)?")
 FOR_OTHERS = "wow64"  # the folder of Firebird's 32-bit client in a 64-bit installation
 BYTES_MAX = 128 << 20  # of a program that are looked through
-CHUNK = 4 << 20
 AROUND = 160  # bytes before and after what is looked for
 EDGE = bytes(2 * AROUND)
 CANDIDATES_MAX = 20_000
@@ -114,17 +113,18 @@ def _read(file: File) -> Sequence[Binary] | None:
         engine, version = "mariadb", forks
     debug = engine in DEBUG and bool(raw.first(DEBUG[engine][0], *DEBUG[engine][1]))
     client = CLIENT.fullmatch(file.base) is not None
-    with file.opened() as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+    with file.opened() as opened:
+        whole = Window(opened)
         try:
             if file.head[:2] == b"MZ":
-                windows = pe.parse(mapped if file.size <= BYTES_MAX else mapped[:CHUNK])
+                windows = pe.parse(whole)
                 return [
                     Binary(
                         file.at(), engine, windows.bits, windows.machine, "Windows", version or windows.version,
                         debug or windows.debug, client,
                     )
                 ]  # fmt: skip
-            linux = elf.parse(mapped)
+            linux = elf.parse(whole)
             return [Binary(file.at(), engine, linux.bits, linux.machine, "Linux", version, debug, client)]
         except (elf.NotElf, pe.NotPe) as error:
             raise Broken(str(error)) from None
