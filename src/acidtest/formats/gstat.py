@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 HEADER = "Database header page information"
 DATABASE = re.compile(r'Database "(.*)"')
-HEADER_LINE = re.compile(r"\s*([A-Z][A-Za-z ]+?)(?:\t+|: *|  +)(.+?)\s*")
+HEADER_LINE = re.compile(r"\s*+([A-Z][A-Za-z ]+?)(?:\t+|: *|  +)(.+)")
 DATA_PAGES = re.compile(r"\s+Data pages: (\d{1,12})")
 
 ANALYZING = "Analyzing database pages"
 TABLE = re.compile(r"(\S.*) \(\d+\)")
 INDEX = re.compile(r"    Index (.*) \(\d+\)")
-FIGURE = re.compile(r"([A-Za-z][A-Za-z -]*?): (-?\d+(?:\.\d+)?)(?=[,% ]|$)")
-DAMAGED = re.compile(r"\s*(Expected .+ on page \d+.*?)\s*")  # it counts the rest, and ends in order
+FIGURE = re.compile(r"(?<![A-Za-z -])[ -]*+([A-Za-z][A-Za-z -]*+): (-?\d++(?:\.\d+)?)(?=[,% ]|$)")
+DAMAGED = re.compile(r"\s*(Expected .+ on page \d+.*)")  # it counts the rest, and ends in order
 
 
 @dataclass(frozen=True)

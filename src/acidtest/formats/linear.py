@@ -37,7 +37,10 @@ class Pattern(Generic[AnyStr]):
             options.encoding = re2.Options.Encoding.LATIN1
             before = before.encode()
         self.pattern: AnyStr = pattern
-        self._of = re2.compile(before + pattern, options)
+        try:
+            self._of = re2.compile(before + pattern, options)
+        except re2.error as error:
+            raise ValueError(f"{pattern!r}: RE2 does not take it: {error}") from None
 
     def search(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
         found: re.Match[AnyStr] | None = _asked(self._of.search, text, begin)
@@ -69,7 +72,7 @@ class Pattern(Generic[AnyStr]):
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as re calls it
-    """Raises ``re2.error`` for what RE2 does not take."""
+    """Raises ValueError for what RE2 does not take."""
     return Pattern(pattern, flags)
 
 

@@ -16,6 +16,7 @@ from acidtest.audit.bench import EngineName, Published, Unit
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.numbers import number
 from acidtest.audit.importers.tables import FENCE, PROSE
+from acidtest.formats import linear
 
 BYTES_MAX = 1 << 20
 LINE_MAX = 8_000
@@ -290,22 +291,24 @@ TOOLS: tuple[Tool, ...] = (
 )  # fmt: skip
 ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _, pattern, *_ in TOOLS))
 ENDS = re.compile(r"\s(?:\||\|\||&&|;|>|>>|2>|2>&1|&)(?=\s|$|\S)|[;`]\s|`$|\)\s*$")
-ASSIGNED = re.compile(
+ASSIGNED = linear.compile(
     r"\s*(?:export\s+|readonly\s+|local\s+|set\s+|declare\s+-?\w*\s*)?([A-Za-z_]\w{0,60})=[\"']?([\w./-]{0,60})[\"']?\s*(?:#.*)?"
 )
-DEFAULTED = re.compile(r"\s*(?:export\s+)?:?\s*([A-Za-z_]\w{0,60})=\"?\$\{\w{1,60}:-([\w./-]{1,60})\}\"?\s*(?:#.*)?")
+DEFAULTED = linear.compile(
+    r"\s*(?:export\s+)?:?\s*([A-Za-z_]\w{0,60})=\"?\$\{\w{1,60}:-([\w./-]{1,60})\}\"?\s*(?:#.*)?"
+)
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w{0,60})(?::-([\w./-]{0,60}))?\}|\$([A-Za-z_]\w{0,60})|%([A-Za-z_]\w{0,60})%")
-SHOWN = re.compile(r"\s*(?:[$>]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
+SHOWN = linear.compile(r"\s*(?:[$>]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
 # What speaks of a command and does not give it.
-SPOKEN = re.compile(
+SPOKEN = linear.compile(
     r"(?:^|[\s(])(?:echo|printf|print|log\w{0,10}|info|warn|error|puts|help=|usage|write-host|console\.log)\b"
     r"|[a-z]{2,} [a-z]{2,} [a-z]{2,} $",
-    re.IGNORECASE,
+    linear.IGNORECASE,
 )
 INLINE_WORDS_MIN = 3  # of a command in the midst of a sentence
 COMMENT = re.compile(r"\s*(?:#|//|--|rem\s|::)", re.IGNORECASE)
 # HammerDB's scripts; Python's form of them since 4.6: diset('tpcc','pg_rampup','2').
-DISET = re.compile(
+DISET = linear.compile(
     r"\s*(?:hammerdb>\s*)?(diset|dbset|vuset)\s*\(?[\s\"']*(\w{1,40})[\"']?[\s,]+[\"']?(\S{1,120}?)[\"']?(?:[\s,]+[\"']?([^\s\"')]{1,120}))?[\"')]*\s*(?:#.*|;.*)?"
 )
 HAMMERDB = {

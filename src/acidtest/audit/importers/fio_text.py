@@ -12,6 +12,7 @@ from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
 from acidtest.audit.importers.numbers import NUMBER, number
+from acidtest.formats import linear
 
 # "w: (g=0): rw=randwrite, bs=(R) 4096B-4096B, …, ioengine=psync, iodepth=1"
 ASKED = re.compile(r"\s*(\S.{0,80}?): \(g=\d{1,6}\): (rw=\S.{0,400})")
@@ -49,7 +50,7 @@ BYTES = {
 MS = {"nsec": 1e-6, "usec": 1e-3, "msec": 1.0}
 UNITS: dict[str, Unit] = {"read": "reads", "write": "writes", "trim": "writes"}
 SECTION = re.compile(r"\s*\[([^\]\n]{1,80})\]\s*")
-OPTION = re.compile(r"\s*([a-z_0-9]{2,40})(?:\s*=\s*(\S.{0,200}?))?\s*(?:[#;].*)?")
+OPTION = linear.compile(r"\s*([a-z_0-9]{2,40})(?:\s*=\s*(\S.{0,200}?))?\s*(?:[#;].*)?")
 OWN = frozenset(
     ("rw", "readwrite", "ioengine", "iodepth", "bs", "blocksize", "direct", "filename", "runtime", "numjobs")
 )

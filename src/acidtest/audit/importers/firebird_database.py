@@ -53,7 +53,7 @@ def _gstat(file: File) -> Sequence[Database] | None:
             name, first = re.split(r"[/\\]", match[1])[-1], number
         elif match := gstat.DATA_PAGES.match(line):
             pages += int(match[1])
-        elif match := gstat.HEADER_LINE.fullmatch(line):
+        elif match := gstat.HEADER_LINE.fullmatch(line.rstrip()):
             header.setdefault(match[1], match[2])
             lines.setdefault(match[1], number)
     try:

@@ -46,7 +46,7 @@ KEYED = re.compile(
     rf'"[^"\n]{{0,40}}(?<![a-z])(?:{MEASURE})(?![a-z])[^"\n]{{0,40}}"\s{{0,3}}:\s{{0,9}}"?-?\d', re.IGNORECASE
 )
 RATED = re.compile(
-    r"(?<![\w.])\d[\d.,]{0,20} ?[kKM]?(?:tps|tpmc?|nopm|qps|rps|iops|ops/s(?:ec)?|op/s|req(?:uests)?/s(?:ec)?|"
+    r"(?<![\w.,])\d[\d.,]{0,20}+ ?[kKM]?(?:tps|tpmc?|nopm|qps|rps|iops|ops/s(?:ec)?|op/s|req(?:uests)?/s(?:ec)?|"
     r"(?:queries|rows|transactions|operations|inserts|messages|events|records)(?:/| per )s(?:ec(?:ond)?)?"
     r"|[KMG]i?B/s(?:ec)?)"
     r"(?![\w/])|(?<![\w.])(?:tps|qps|tpmc?|nopm|iops|rps|ops/s(?:ec)?|throughput)\s{0,9}[:=]\s{0,9}\d",

@@ -11,7 +11,7 @@ from acidtest.filesystems import IN_MEMORY, NAMES
 
 MOUNTED = re.compile(r"\S+ on (\S+) type (\w+) \(([^)]*)\)")  # mount(8)
 TABLE = re.compile(r"\S+\s+(/\S*)\s+(\w+)\s+([\w,=./:-]+)\s+\d\s+\d\s*")  # /proc/mounts, fstab(5)
-SERVICE = re.compile(r"\s*SERVICE_START_NAME\s*: *(\S.*?)\s*")  # sc qc
+SERVICE = re.compile(r"SERVICE_START_NAME\s*+: *+(\S.*)")  # sc qc
 PRIVILEGE = re.compile(r"(Se[A-Z]\w+Privilege)\b.*")  # whoami /priv
 TEXT_MAX = 1 << 20
 
@@ -26,7 +26,7 @@ def _mounts(file: File) -> Iterator[Mount]:
 def _accounts(file: File) -> Iterator[Account]:
     privileges, first = set(), 0
     for number, line in enumerate(file.lines, start=1):
-        if match := SERVICE.fullmatch(line):
+        if match := SERVICE.fullmatch(line.strip()):
             yield Account(file.at(number), match[1])
         elif match := PRIVILEGE.match(line.strip()):
             privileges.add(match[1])

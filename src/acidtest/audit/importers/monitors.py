@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from acidtest.audit.importers.file import File, Importer, Part
 
 HEADS = re.compile(
-    r"\s*(?:avg-cpu:\s+%user|Device:?\s+.{0,80}(?:tps|r/s)|procs -+memory-+|r\s+b\s+swpd\s+free"
+    r"\s*(?:avg-cpu:\s+%user|Device:?\s++.{0,80}(?:tps|r/s)|procs -+memory-+|r\s+b\s+swpd\s+free"
     r"|Linux \d[\w.-]{0,60} \(\S{1,100}\)|-+total-cpu-usage-+|-+cpu[01]?-usage|top - \d\d:\d\d"
     r"|[\d:]{5,12}\s+(?:[AP]M\s+)?(?:CPU\s+%usr|UID\s+PID\s+%|IFACE\s+rxpck|DEV\s+tps))"
 )

@@ -9,15 +9,15 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER
 
-SECTION = re.compile(r"\s*((?:Compare|Test if|Non-[sS]ync).*?):?\s*")
-LINE = re.compile(rf"\s*(\S.{{0,60}}?) +{NUMBER} ops/sec(?: +{NUMBER} usecs/op)?\s*")
+SECTION = re.compile(r"((?:Compare|Test if|Non-[sS]ync).*?):?")
+LINE = re.compile(rf"\s*(\S.{{0,60}}?) {{1,80}}{NUMBER} ops/sec(?: {{1,80}}{NUMBER} usecs/op)?\s*")
 UNFLUSHED = re.compile(r"Non-sync", re.IGNORECASE)
 
 
 def _read(file: File) -> Sequence[Published] | None:
     if not any("ops/sec" in line for line in file.first_lines):
         return None
-    if not any(SECTION.fullmatch(line) for line in file.first_lines):
+    if not any(SECTION.fullmatch(line.strip()) for line in file.first_lines):
         return None
     published: list[Published] = []
     section = ""
@@ -36,7 +36,7 @@ def _read(file: File) -> Sequence[Published] | None:
                     flushed=not unflushed,
                 )
             )
-        elif match := SECTION.fullmatch(line):
+        elif match := SECTION.fullmatch(line.strip()):
             section = match[1][:100]
     if not published:
         raise Broken("is pg_test_fsync's output without a figure")

@@ -18,8 +18,8 @@ COLUMNS_MAX = 200
 CAPTION_LINES = 6  # before a table that may say what it shows
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|html?)")
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-TAG = re.compile(r"<(/?)(table|thead|tr|t[hd]|caption)\b[^<>]{0,1000}>", re.IGNORECASE)
-ANY_TAG = re.compile(r"<[^<>]{0,1000}>")
+TAG = re.compile(r"<(/?)(table|thead|tr|t[hd]|caption)\b[^<>]*>", re.IGNORECASE)
+ANY_TAG = re.compile(r"<[^<>]*>")
 HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s{0,3}\*\*|=+\s")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
 SPACES = re.compile(r"[ \t]+")
@@ -141,7 +141,8 @@ def _html(text: str) -> Iterator[Table]:
     cells: list[str] = []
     rows: list[Row] = []
     cell_at: int | None = None
-    caption, caption_at = "", None
+    caption = lead = ""
+    caption_at = None
     inside = False
     before = 0  # where the text before the table begins
     for tag in TAG.finditer(text):
@@ -153,13 +154,13 @@ def _html(text: str) -> Iterator[Table]:
             cell_at = None
         if name == "table" and not closes:
             inside, rows, cells, line = True, [], [], at_line
-            lead = ANY_TAG.sub(" ", text[max(before, tag.start() - 1_000) : tag.start()])
-            caption = " ".join(html.unescape(lead).split())[-CELL_MAX:]
+            caption, lead = "", text[max(before, tag.start() - 1_000) : tag.start()]
         elif name in ("tr", "table") and inside and cells:
             rows.append(Row(at_line, tuple(cells[:COLUMNS_MAX])))
             cells = []
         if name == "table" and closes and inside:
             if 1 < len(rows) <= ROWS_MAX:
+                caption = caption or " ".join(html.unescape(ANY_TAG.sub(" ", lead)).split())[-CELL_MAX:]
                 yield Table(line, at_line, caption, rows[0].cells, tuple(rows[1:]))
             inside, before = False, tag.end()
         elif name == "caption":

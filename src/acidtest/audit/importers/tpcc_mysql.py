@@ -11,7 +11,7 @@ from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER
 
-BEGIN = re.compile(r"\W{0,6}\s*###easy### TPC-C Load Generator")
+BEGIN = re.compile(r"###easy### TPC-C Load Generator")
 PARAMETER = re.compile(r"\s*\\?\[(warehouse|connection|rampup|measure)\]: (\d{1,9})(?: \(sec\.\))?\s*")
 INTERVAL = re.compile(
     rf"\s*(\d{{1,9}}), (?:trx: (\d{{1,9}}), 95%: {NUMBER}, 99%: {NUMBER}, max_rt: {NUMBER}|(\d{{1,9}})\(\d{{1,9}}\):)"

@@ -14,6 +14,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import NUMBER, SERIES_MAX, figures, number
+from acidtest.formats import linear
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
 SUMMARY = re.compile(rf"\s*\[([A-Z][A-Z_-]{{1,40}})\], ([^,]{{1,60}}), {FLOAT}\s*")
@@ -29,7 +30,7 @@ GO_NAMES = (("mean", "Avg(us)"), ("p50", "50th(us)"), ("p90", "90th(us)"), ("p95
 COMMAND = re.compile(r"(?:Command line:|java .{0,4000}\b(?:site\.ycsb|com\.yahoo\.ycsb)\.Client) (.{1,4000})")
 PERCENTILE = re.compile(r"(\d{2}(?:\.\d{1,3})?)(?:th)?PercentileLatency\((us|ms)\)")
 READ_ONLY = frozenset(("READ", "SCAN"))
-PROPERTY = re.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)\s*")
+PROPERTY = linear.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)\s*")
 OF_WORKLOAD = frozenset(("readproportion", "updateproportion", "operationcount"))
 PROPERTY_LINES_MAX = 2_000
 
