@@ -34,7 +34,7 @@ from acidtest.place import device_safety, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
-APPEAR_S = 1.0  # for the environment of a process that has just begun its command
+APPEAR_S = 5.0  # for the environment of a process that has just begun its command
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
 
