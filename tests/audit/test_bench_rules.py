@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acidtest.audit import releases
+from acidtest.audit import releases, tied
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import (
     Account,
@@ -21,6 +21,7 @@ from acidtest.audit.bench import (
     Draw,
     LogEntry,
     Mount,
+    Published,
     Routine,
     Setting,
     Side,
@@ -32,6 +33,7 @@ from acidtest.audit.rules import builds, durability, firebird, routines, setting
 from acidtest.audit.settings import numbers
 
 HERE = Where("file", 1)
+RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0)
 
 
 def side(name: str = "a", of: str = "firebird 3.0.14", *parts: Any, **configured: Any) -> Side:
@@ -58,6 +60,12 @@ def two(one: str, other: str, *, of: str = "", **configured: tuple[Any, Any]) ->
     first = {name: a for name, (a, _) in configured.items() if a is not None}
     second = {name: b for name, (_, b) in configured.items() if b is not None}
     return Bench([side("a", one or of, **first), side("b", other or of, **second)])
+
+
+def beside(of: str, **configured: tuple[Any, Any]) -> Bench:
+    """Two configurations in one folder, as sides."""
+    apart = two("", "", of=of, **configured)
+    return replace(apart, sides=[replace(one, name=one.configurations[0].where.file) for one in apart.sides])
 
 
 def bench(*sides: Side, **more: Any) -> Bench:
@@ -132,6 +140,20 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
      replace(two("", "", of="postgresql 17.1", work_mem=("64MB", None)), factors=frozenset(["work_mem"]))),
     (settings.setting_differs, two("mysql 8.0.36", "mysql 5.7.44", innodb_io_capacity=(2000, None)),
      two("mysql 8.0.36", "postgresql 17.1", innodb_io_capacity=(2000, None))),
+    (settings.settings_of_run_unknown, replace(beside("postgresql 17.1", work_mem=("64MB", "4MB")), published=[RUN]),
+     replace(beside("postgresql 17.1", work_mem=("64MB", "4MB")), published=[replace(RUN, where=Where("b/run.out", 3))])),
+    (settings.settings_of_run_unknown, replace(beside("postgresql 17.1", work_mem=("64MB", "4MB")), published=[RUN]),
+     replace(two("", "", of="postgresql 17.1", work_mem=("64MB", "4MB")), published=[RUN])),
+    (settings.settings_all_default, bench(side("a", "mysql 8.0.36", key_buffer_size="64M")),
+     bench(side("a", "mysql 8.0.36", key_buffer_size="64M", default_storage_engine="MyISAM"))),
+    (durability.durability_given_up, replace(beside("postgresql 17.1", fsync=("off", None)), published=[RUN]),
+     replace(beside("postgresql 17.1", fsync=("off", None)), published=[replace(RUN, where=Where("b/run.out", 3))])),
+    (durability.durability_differs, two("", "", of="postgresql 17.1", fsync=("off", None)),
+     replace(beside("postgresql 17.1", fsync=("off", None)), published=[RUN])),
+    (durability.durability_differs, two("postgresql 17.1", "postgresql 18.0", fsync=("off", None)),
+     replace(two("", "", of="postgresql 17.1", fsync=("off", "off")), published=[RUN])),
+    (durability.durability_given_up, bench(side("a", "postgresql 17.1", full_page_writes="off")),
+     bench(side("a", "postgresql 17.1", replace(BARRIER, filesystem="zfs"), full_page_writes="off"))),
     (settings.binary_log_differs, two("mysql 8.0.36", "mariadb 11.4.5", innodb_buffer_pool_size=("8G", "8G")),
      two("mysql 8.0.36", "mariadb 11.4.5", skip_log_bin=("ON", None))),
     (durability.durability_differs, two("mysql 8.0.36", "postgresql 17.1", innodb_flush_log_at_trx_commit=(2, None)),
@@ -263,3 +285,41 @@ def test_releases_are_of_their_series_and_in_order_of_time(engine: str) -> None:
         if one.series == later.series:
             assert (one.date, numbers(one.version)) <= (later.date, numbers(later.version))
             assert numbers(one.version) < numbers(later.version)
+
+
+def test_what_differs_between_two_sides_is_one_finding() -> None:
+    apart = two("", "", of="postgresql 17.1", work_mem=("64MB", None), jit=("off", None), custom_thing=("1", "2"))
+    (found,) = settings.setting_differs(apart)
+    assert found.text == (
+        "3 settings differ: custom_thing (1 in a, 2 in b); jit (off in a, on in b); work_mem (64MB in a, 4MB in b)."
+    )
+    assert len(found.evidence) == 6
+
+
+def test_sides_of_one_name_are_told_apart() -> None:
+    (found,) = durability.durability_differs(two("", "", of="postgresql 17.1", fsync=("off", None)))
+    assert "holds for PostgreSQL 17.1 (b), and not for PostgreSQL 17.1 (a)" in found.text
+
+
+# Configurations, as files, or as folders that end in "/"; results; and which of the former were measured.
+MEASURED = [
+    (["a.cnf"], ["run.out"], ["a.cnf"]),
+    (["pg/default/", "pg/tuned/"], ["results/tuned-1.out"], ["pg/default/", "pg/tuned/"]),
+    (["pg/default.conf", "pg/tuned.conf"], ["results/tuned-1.out"], ["pg/tuned.conf"]),
+    (["c/my.cnf.01", "c/my.cnf.02"], ["c/res02/run.out", "c/res01/run.out"], ["c/my.cnf.01", "c/my.cnf.02"]),
+    (["c/a.cnf", "c/b.cnf"], ["c/run.out"], []),
+    (["c/x/", "c/b.cnf"], ["c/run.out"], []),
+    (["c/x/", "c/b.cnf"], ["c/x/run.out"], ["c/x/"]),
+    (["c/a.cnf", "c/b.cnf"], [], ["c/a.cnf", "c/b.cnf"]),
+]
+
+
+@pytest.mark.parametrize(("names", "results", "wanted"), MEASURED)
+def test_which_sides_were_measured(names: list[str], results: list[str], wanted: list[str]) -> None:
+    def configured(name: str) -> Side:
+        file = Where(f"{name}my.cnf" if name.endswith("/") else name)
+        return Side(name.rstrip("/"), "mysql", configurations=(Configuration(file, "mysql", "my.cnf", ()),))
+
+    of = bench(*map(configured, names), published=[replace(RUN, where=Where(file, 1)) for file in results])
+    assert [one.name for one in tied.measured(of)] == [name.rstrip("/") for name in wanted]
+    assert bool(tied.alternatives(of)) == (not wanted)

@@ -47,6 +47,7 @@ class Engine:
     known: dict[str, Known]  # by the name in lower case
     neutral: re.Pattern[str]  # names of what has nothing to do with speed or safety
     names: re.Pattern[str]  # of settings that only this engine has
+    idle: re.Pattern[str]  # of what benchmarks of transactions do not use, or every packager sets
 
     def has(self, name: str) -> bool:
         """Whether a setting of this name, in lower case, is one of this engine's."""
@@ -79,8 +80,8 @@ def of(engine: str | None) -> Engine:
             known[name] = Known(
                 one["name"], tuple(defaults), until, one.get("note", False), one.get("means", ""), oldest
             )
-    neutral, names = (re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in ("neutral", "names"))
-    return Engine(known, neutral, names)
+    patterns = [re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in ("neutral", "names", "idle")]
+    return Engine(known, *patterns)
 
 
 def size(value: str) -> int | None:

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.audit import settings
+from acidtest.audit import settings, tied
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
+from acidtest.audit.unchecked import listed
 from acidtest.filesystems import WITHOUT_FLUSHES
+
+WHOLE = frozenset(("zfs",))  # https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-FULL-PAGE-WRITES
 
 MANUALS = (
     "The manuals: MySQL, innodb_flush_log_at_trx_commit; PostgreSQL, Reliability and the Write-Ahead Log; "
@@ -53,13 +56,14 @@ class Kept:
     evidence: tuple[Evidence, ...]
 
 
-def promises(side: Side) -> Iterator[Kept]:
-    """What is known of each promise on a side: what breaks it, or what keeps it. Nothing where nothing is known."""
+def promises(side: Side, whole_pages: bool = False) -> Iterator[Kept]:
+    """What is known of each promise on a side: what breaks it, or what keeps it. Nothing where nothing is known.
+    ``whole_pages``: its file system tears none."""
     facts: list[tuple[Promise, bool, Evidence]] = []
     for keeper in KEEPERS:
         if side.engine in keeper.engines:
             value, evidence = held(side, keeper.setting)
-            if value is not None:
+            if value is not None and not (keeper.promise == PAGES and whole_pages):
                 facts.append((keeper.promise, keeper.keeps(value), evidence))
     log = binary_log(side)
     often, evidence = held(side, "sync_binlog")
@@ -82,8 +86,22 @@ def promises(side: Side) -> Iterator[Kept]:
 
 
 def _by_promise(bench: Bench) -> Iterator[tuple[Promise, list[tuple[Side, Kept]]]]:
+    """The sides that were measured, by what is known of each promise; of alternatives, where all say the same."""
+    whole = _writes_whole_pages(bench)
+    sides = tied.measured(bench)
     for promise in (COMMIT, PAGES):
-        yield promise, [(side, kept) for side in bench.sides for kept in promises(side) if kept.promise == promise]
+        known = [(side, kept) for side in sides for kept in promises(side, whole) if kept.promise == promise]
+        for group in tied.alternatives(bench):
+            of = [(side, kept) for side in group for kept in promises(side, whole) if kept.promise == promise]
+            if len(of) == len(group) and len({kept.kept for _, kept in of}) == 1:
+                known += of
+        yield promise, known
+
+
+def _writes_whole_pages(bench: Bench) -> bool:
+    """Whether databases may lie on a file system that never overwrites a page, so that none can be torn."""
+    said = any(one.kind == "file-system" and one.text.lower() in WHOLE for one in bench.texts)
+    return said or any(mount.filesystem in WHOLE for side in bench.sides for mount in side.mounts)
 
 
 @rule(
@@ -125,6 +143,16 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
     ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number
     if "durability" in bench.factors or ours:
         return
+    for group in tied.alternatives(bench):
+        for promise in (COMMIT, PAGES):
+            known = [
+                (side, k) for side in group for k in promises(side, _writes_whole_pages(bench)) if k.promise == promise
+            ]
+            broken = [(side, kept) for side, kept in known if not kept.kept]
+            if broken and len(broken) < len(known):
+                names = listed(side.name for side, _ in broken)
+                text = f"{_quoted(promise)} does not hold with {names}, and no result tells what it was measured with."
+                yield Found(text, tuple(one for _, kept in broken for one in kept.evidence))
     for promise, sides in _by_promise(bench):
         if sides and not any(kept.kept for _, kept in sides):
             yield Found(

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from acidtest.audit import settings
+from acidtest.audit import settings, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, named
+from acidtest.audit.unchecked import listed
+from acidtest.words import counted
+
+TOLD_MAX = 6  # settings that a sentence names
 
 # What has rules of its own.
 ELSEWHERE = frozenset(
@@ -76,8 +80,12 @@ def _tuned(side: Side) -> bool:
         # A dump has everything in it; the aliases of databases.conf are none of the engine's settings.
         if engine.has(setting.name) or (one.source != "dump" and one.kind != "databases.conf")
     }
+    storage = side.in_force("default_storage_engine")
+    uses_all = storage is not None and storage.setting.value.lower() != "innodb"
     for name in names:
         asked = side.in_force(name)
+        if engine.idle.fullmatch(name) and not uses_all:
+            continue
         known = engine.known.get(name)
         default = known.default(side.version) if known else None
         dumped = asked and asked.source == "dump"
@@ -132,29 +140,44 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:
     engines: dict[str, list[Side]] = defaultdict(list)
-    for side in bench.sides:
+    for side in tied.measured(bench):
         if files(side):
             engines[side.engine or ""].append(side)
     for engine, sides in engines.items():
-        of = settings.of(engine)
-        names = {
-            one.name
-            for side in sides
-            for file in files(side)
-            for one in file.settings
-            if file.source != "dump" or of.has(one.name)
-        }
-        names |= {one.name for side in sides for one in _of_databases(side)}
-        for name in sorted(names - ELSEWHERE - {factor.lower() for factor in bench.factors}):
-            if of.neutral.fullmatch(name) or _unknown(engine, name, sides):
-                continue
-            # Where the configuration is not whole, what is not set may be set in what is missing.
-            values = [(side, *held(side, name)) for side in sides]
-            told = [one for one in values if one[1] is not None or (one[0].tells_all and not one[0].in_force(name))]
-            if len({settings.alike(value) if value is not None else None for _, value, _ in told}) > 1:
-                text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
-                spelled = _spelled(name, sides, of)
-                yield Found(f"{spelled} differs: {text}.", tuple(evidence for _, _, evidence in told))
+        differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
+        evidence = tuple(said for _, said_of_it in differing for said in said_of_it)
+        if len(differing) == 1:
+            yield Found(differing[0][0].replace(" (", " differs: ", 1).removesuffix(")") + ".", evidence)
+        elif differing:
+            more = f"; and {len(differing) - TOLD_MAX:,} more" if len(differing) > TOLD_MAX else ""
+            told = "; ".join(text for text, _ in differing[:TOLD_MAX])
+            yield Found(f"{len(differing):,} settings differ: {told}{more}.", evidence)
+
+
+def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:
+    """What is set on one of the sides and may matter."""
+    of = settings.of(engine)
+    names = {
+        one.name
+        for side in sides
+        for file in files(side)
+        for one in file.settings
+        if file.source != "dump" or of.has(one.name)
+    }
+    names |= {one.name for side in sides for one in _of_databases(side)}
+    names -= ELSEWHERE | {factor.lower() for factor in bench.factors}
+    return sorted(name for name in names if not of.neutral.fullmatch(name) and not _unknown(engine, name, sides))
+
+
+def _differs(engine: str, name: str, sides: list[Side]) -> tuple[str, tuple[Evidence, ...]] | None:
+    """What a setting is on each side and where that is seen, if it is not the same."""
+    # Where the configuration is not whole, what is not set may be set in what is missing.
+    values = [(side, *held(side, name)) for side in sides]
+    told = [one for one in values if one[1] is not None or (one[0].tells_all and not one[0].in_force(name))]
+    if len({settings.alike(value) if value is not None else None for _, value, _ in told}) < 2:
+        return None
+    text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
+    return f"{_spelled(name, sides, settings.of(engine))} ({text})", tuple(evidence for _, _, evidence in told)
 
 
 def _of_databases(side: Side) -> Iterator[Setting]:
@@ -176,8 +199,30 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
 
 
 @rule(
+    "settings-of-run-unknown",
+    severity="doubtful",
+    over=Bench,
+    says="Several configurations of one engine lie in the kit, and nothing shows with which of them any result was "
+    "measured.",
+    remedy="Lay each result beside the configuration that it was measured with, or write down what was in force.",
+    disproved_by="a dump of the settings in force, or a name by which results and configurations belong together",
+    source=INVESTIGATION,
+    about="settings",
+)
+def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:
+    for sides in tied.alternatives(bench):
+        engine = sides[0].engine or ""
+        differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
+        if differing:
+            names = listed(side.name for side in sides)
+            text = f"No result tells with which of {names} it was measured; they differ in {differing[0][0]}"
+            more = f" and {counted(len(differing) - 1, 'more setting')}" if len(differing) > 1 else ""
+            yield Found(f"{text}{more}.", tuple(said for _, said_of_it in differing for said in said_of_it))
+
+
+@rule(
     "binary-log-differs",
-    severity="invalid",
+    severity="doubtful",
     over=Bench,
     says="One side writes every change to a binary log too and another does not: a second log and a second flush.",
     remedy="Switch it on or off everywhere, or make it a factor.",
@@ -186,7 +231,7 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     about="settings",
 )
 def binary_log_differs(bench: Bench) -> Iterator[Found]:
-    sides = [(side, *log) for side in bench.sides if (log := binary_log(side)) is not None]
+    sides = [(side, *log) for side in tied.measured(bench) if (log := binary_log(side)) is not None]
     if "log_bin" not in bench.factors and len({on for _, on, _ in sides}) > 1:
         names = {wanted: ", ".join(side.name for side, on, _ in sides if on is wanted) for wanted in (True, False)}
         yield Found(
