@@ -38,7 +38,8 @@ def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
     for sides in alike.values():
         own = [side for side in sides if _was_started(side)]
         rest = [side for side in sides if not _was_started(side)]
-        if len(sides) == 1 or not bench.others or not any(map(_is_file, rest)):
+        declared = bench.declared is not None and bool(bench.declared.sides)
+        if len(sides) == 1 or declared or not bench.others or not any(map(_is_file, rest)):
             groups.append((sides, True))
             continue
         named = [side for side in rest if any(_is_of(one, side) for one in bench.others)]
