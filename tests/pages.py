@@ -82,7 +82,9 @@ UNREADABLE = r"""
 """
 
 
-def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light") -> tuple[Page, list[str]]:
+def opened(
+    browser: Browser, file: Path, width: int = 1280, scheme: str = "light", *, plots: bool = True
+) -> tuple[Page, list[str]]:
     """The page with its network cut, and everything that it complained of or tried to fetch."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     context.set_default_timeout(PATIENCE_MS)
@@ -92,8 +94,9 @@ def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("request", lambda request: None if request.url.startswith("file:") else trouble.append(request.url))
     page.goto(file.as_uri())
-    page.wait_for_selector(".plot svg")
-    page.wait_for_function("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('svg'))")
+    if plots:
+        page.wait_for_selector(".plot svg")
+        page.wait_for_function("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('svg'))")
     return page, trouble
 
 

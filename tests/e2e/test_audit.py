@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,23 @@ def test_a_kit_is_told_to_people_programs_and_ci(acidtest: Callable[..., Any], t
     assert sizes["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "firebird-2.5/fb_inet_server.exe"
     fair = acidtest("audit", KITS / "fair-firebird")
     assert (fair.returncode, fair.stderr) == (0, "")
+
+
+def test_a_page_is_written_and_a_declaration_begun(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    kit = tmp_path / "kit"
+    shutil.copytree(KITS / "unfair-firebird", kit)
+    page = tmp_path / "audit.html"
+    done = acidtest("audit", kit, "--html", page)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "acidtest init fair.toml" in done.stdout
+    assert "<h2>What to run instead</h2>" in page.read_text(encoding="utf-8")
+    begun = acidtest("audit", kit, "--init")
+    assert (begun.returncode, begun.stderr) == (0, "")
+    again = acidtest("audit", kit)
+    assert again.stdout.splitlines()[-1].endswith("3 sides, 22 files read")
+    assert acidtest("audit", kit, "--init").returncode == 2
+    lost = acidtest("audit", kit, "--html", tmp_path / "none" / "audit.html")
+    assert (lost.returncode, "cannot be written" in lost.stderr) == (2, True)
 
 
 def test_a_waiver_needs_a_rule_and_a_reason(acidtest: Callable[..., Any], tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def answers(given: Given, asker: Asker | None, fits: Callable[[Question, Answers
     question = _read(given.question, _question, asker, _ask_question)
     engines = _engines(given, question, asker)
     storage = _storages(given, question, engines, asker)
-    answered = _with_storage(engines, storage)
+    answered = with_storage(engines, storage)
 
     def timed(text: str) -> Answers:
         return replace(answered, seconds=seconds_of(text), time=text.strip())
@@ -80,7 +80,7 @@ def answers(given: Given, asker: Asker | None, fits: Callable[[Question, Answers
     return question, replace(answered, file=str(file), name=_name(file))
 
 
-def _with_storage(engines: tuple[Chosen, ...], storage: Storage) -> Answers:
+def with_storage(engines: tuple[Chosen, ...], storage: Storage) -> Answers:
     """What is known when these two are."""
     parent = Path(storage.paths[0]) if storage.paths else Path()
     return Answers(
@@ -220,7 +220,7 @@ def without_password(url: str) -> str:
 def _storages(given: Given, question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> Storage:
     def read(words: Sequence[str]) -> Storage:
         storage = _storage(question, words)
-        question.check_storage(_with_storage(engines, storage))
+        question.check_storage(with_storage(engines, storage))
         return storage
 
     if all(engine.url for engine in engines) and not given.storage:

@@ -38,6 +38,10 @@ def audit(
         bool,
         typer.Option("--init", help="Write a first benchmark.toml into the directory, which says what it compares."),
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Also write a page for readers, with what to run instead.", metavar="FILE"),
+    ] = None,
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Also write them as SARIF, for CI systems.")] = None,
 ) -> None:
     """Look for what makes a benchmark wrong. Exit code 1: by a finding it must not be believed."""
@@ -46,6 +50,7 @@ def audit(
     from acidtest.audit.finding import Evidence
     from acidtest.audit.rules import rules as all_rules
     from acidtest.audit.unchecked import kit
+    from acidtest.cli.instead import instead
     from acidtest.journal.reader import CUTS, NAME
     from acidtest.report import findings as shown
     from acidtest.report.sarif import as_sarif
@@ -94,10 +99,18 @@ def audit(
             sarif.write_text(json_.dumps(as_sarif(bench, findings, unchecked), indent=2), encoding="utf-8")
         except OSError as error:
             raise cannot_write(sarif, error, "name another --sarif") from None
+    run_instead = instead(bench, findings, whole=html is not None) if not journals else None
+    if html is not None:
+        from acidtest.report.audit_page import write_page
+
+        try:
+            write_page(path, bench, findings, unchecked, run_instead, html)
+        except OSError as error:
+            raise cannot_write(html, error, "name another --html") from None
     if json:
-        print(json_.dumps(shown.as_json(bench, findings, unchecked), indent=2))
+        print(json_.dumps(shown.as_json(bench, findings, unchecked, run_instead), indent=2))
     else:
-        shown.print_findings(bench, findings, unchecked, console)
+        shown.print_findings(bench, findings, unchecked, console, run_instead)
     if any(finding.severe for finding in findings):
         raise typer.Exit(1)
 

@@ -47,10 +47,11 @@ def write(given: Given, *, yes: bool, json: bool) -> None:
 
 
 def _fitted(question: Question, answered: Answers) -> Fitted:
-    return fit(question, answered, _assess)
+    return fit(question, answered, assess)
 
 
-def _assess(text: str) -> Assessed:
+def assess(text: str) -> Assessed:
+    """The plan of an experiment, and the seconds that it is assumed to take."""
     planned = conductor.plan_of(experiment.parse(text, "init"))
     return Assessed(planned, conductor.assumed_seconds(planned))
 

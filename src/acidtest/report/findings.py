@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -13,32 +13,62 @@ from rich.text import Text
 
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Evidence, Finding, Rule, Severity
+from acidtest.audit.standing import Group, Verdict, groups
 from acidtest.audit.unchecked import Unchecked
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted, harmless
 
 STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "note": "cyan"}
+VERDICT_STYLES: dict[Verdict, str] = {"falls": "red", "doubtful": "yellow", "not examined": "cyan", "stands": "green"}
 EVIDENCE_MAX = 6
+EVIDENCE_EACH = 2  # of several findings of one rule
+FINDINGS_MAX = 5  # of one rule
+SENTENCES_MAX = 5
 LISTED_MAX = 20  # files that were not read, one a line
 
 
-def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked], console: Console) -> None:
-    """The findings by severity, then what could not be read and what was not checked."""
-    not_waived = [finding for finding in findings if not finding.waiver]
-    for severity, of in groupby(not_waived, key=lambda finding: finding.severity):
-        for finding in of:
-            console.print(Text.assemble((severity, STYLES[severity]), "  ", (finding.rule.name, "bold")))
-            _indented(console, finding.text)
-            for one in finding.evidence[:EVIDENCE_MAX]:
-                _indented(console, f"{place(one)}: {one.text}" if one.file else one.text, by=4, style="dim")
-            if len(finding.evidence) > EVIDENCE_MAX:
-                _indented(
-                    console, f"and {len(finding.evidence) - EVIDENCE_MAX:,} more (--json has all)", by=4, style="dim"
-                )
-            _indented(console, finding.rule.remedy, first="→ ")
-            _indented(console, sureness(finding), style="dim")
-            _indented(console, f"Source: {finding.rule.source}", style="dim")
+@dataclass(frozen=True)
+class Instead:
+    """An experiment that would answer fairly what the kit asks, on the reader's machine."""
+
+    asks: str  # the question
+    why: str  # why this one
+    command: str  # which writes it
+    text: str = ""  # the experiment; "" where it was not made
+
+
+def print_findings(
+    bench: Bench,
+    findings: Sequence[Finding],
+    unchecked: Sequence[Unchecked],
+    console: Console,
+    instead: Instead | None = None,
+) -> None:
+    """What becomes of each sentence that was published, with the findings that concern it, and the other findings; then
+    what could not be read, what was not checked, and what to run instead."""
+    held, rest = groups(bench, findings)
+    shown: set[str] = set()
+    for group in held:
+        console.print(Text(heading(group), style=f"bold {VERDICT_STYLES[group.verdict]}"))
+        for said in group.sentences[:SENTENCES_MAX]:
+            _indented(console, f"“{said.text}” {place(Evidence('', said.where.file, said.where.line))}")
+        if len(group.sentences) > SENTENCES_MAX:
+            _indented(console, f"and {len(group.sentences) - SENTENCES_MAX:,} more (--json has all)", style="dim")
+        console.print()
+        above = [of for of in blocks(group.findings) if of[0].rule.name in shown]
+        if above:
+            names = ", ".join(dict.fromkeys(of[0].rule.name for of in above))
+            _indented(console, f"Concerned by {names}, as above.", by=2)
             console.print()
+        for of in blocks(group.findings):
+            if of[0].rule.name not in shown:
+                _block(console, of, by=2)
+        shown |= {one.rule.name for one in group.findings}
+    if held and any(not one.waiver for one in rest):
+        console.print(Text("Beside the published sentences", style="bold"))
+        console.print()
+    for of in blocks(rest):
+        _block(console, of, by=2 if held else 0)
     for finding in findings:
         if finding.waiver:
             _dim(console, f"set aside: {finding.rule.name}: {finding.waiver}")
@@ -51,7 +81,53 @@ def print_findings(bench: Bench, findings: Sequence[Finding], unchecked: Sequenc
         names = ", ".join(bench.unread[:8]) + (f" and {len(bench.unread) - 8:,} more" if len(bench.unread) > 8 else "")
         _dim(console, f"not read, of an unknown kind: {names}")
     print_unchecked(unchecked, console)
+    if instead:
+        console.print(Text("Instead: ", style="bold").append(f"{instead.asks} {instead.why}", style="not bold"))
+        console.print(Text(f"  {instead.command}"), soft_wrap=True)
     console.print(summary(bench, findings))
+
+
+def heading(group: Group) -> str:
+    """What is to be said of its sentences."""
+    many = len(group.sentences) > 1
+    what = f"These {len(group.sentences):,} published sentences" if many else "This published sentence"
+    return {
+        "falls": f"{what} {'fall' if many else 'falls'}",
+        "doubtful": f"{what} {'are' if many else 'is'} doubtful",
+        "not examined": f"{what} could not be examined: no result of {'them' if many else 'it'} was understood",
+        "stands": f"{what} {'stand' if many else 'stands'}: nothing was found against {'them' if many else 'it'}",
+    }[group.verdict]
+
+
+def blocks(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Findings of one rule that are equally sure stand together, the worst first; those set aside are left out."""
+    together: dict[tuple[str, str, str], list[Finding]] = {}
+    for one in findings:
+        if not one.waiver:
+            together.setdefault((one.rule.name, one.severity, one.certainty), []).append(one)
+    return list(together.values())
+
+
+def _block(console: Console, of: Sequence[Finding], *, by: int) -> None:
+    """Findings of one rule: each sentence with its evidence, then what all of them share."""
+    first = of[0]
+    times = f" ({len(of):,})" if len(of) > 1 else ""
+    title = Text.assemble((first.severity, STYLES[first.severity]), "  ", (first.rule.name, "bold"), times)
+    console.print(Text(" " * by) + title)
+    most = EVIDENCE_MAX if len(of) == 1 else EVIDENCE_EACH
+    for one in of[:FINDINGS_MAX]:
+        _indented(console, one.text, by=by + 2)
+        for evidence in one.evidence[:most]:
+            told = f"{place(evidence)}: {evidence.text}" if evidence.file else evidence.text
+            _indented(console, told, by=by + 4, style="dim")
+        if len(one.evidence) > most:
+            _indented(console, f"and {len(one.evidence) - most:,} more (--json has all)", by=by + 4, style="dim")
+    if len(of) > FINDINGS_MAX:
+        _indented(console, f"and {len(of) - FINDINGS_MAX:,} more of this rule (--json has all)", by=by + 2, style="dim")
+    _indented(console, first.rule.remedy, by=by + 2, first="→ ")
+    _indented(console, sureness(first), by=by + 2, style="dim")
+    _indented(console, f"Source: {first.rule.source}", by=by + 2, style="dim")
+    console.print()
 
 
 def sureness(finding: Finding) -> str:
@@ -79,9 +155,23 @@ def place(evidence: Evidence) -> str:
     return evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"
 
 
-def as_json(bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked]) -> dict[str, Any]:
+def as_json(
+    bench: Bench, findings: Sequence[Finding], unchecked: Sequence[Unchecked], instead: Instead | None = None
+) -> dict[str, Any]:
     return {
         "findings": [finding.as_json() for finding in findings],
+        "published": [
+            {
+                "text": said.text,
+                "file": said.where.file,
+                "line": said.where.line,
+                "verdict": group.verdict,
+                "rules": list(dict.fromkeys(one.rule.name for one in group.findings)),
+            }
+            for group in groups(bench, findings)[0]
+            for said in group.sentences
+        ],
+        "instead": {"asks": instead.asks, "why": instead.why, "command": instead.command} if instead else None,
         "sides": [{"name": side.name, "engine": side.engine, "version": side.version} for side in bench.sides],
         "read": _read(bench),
         "not_read": [*bench.unread, *(one.file for one in bench.passed)],

@@ -73,10 +73,7 @@ def fill(
 
     ``place_notes`` are the numbers of the findings that concern a place.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+    environment = templates()
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
     environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
     environment.filters |= {"name": _name}
@@ -101,6 +98,19 @@ def fill(
         answers=answers,
         **findings,
     )
+    write_whole(html, path)
+
+
+def templates() -> jinja2.Environment:
+    """Where pages come from; what is shown of other people is escaped."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def write_whole(html: str, path: Path) -> None:
+    """Write a page whole or not at all. Raises OSError."""
     unfinished = path.with_name(f"acidtest-{path.name}.unfinished")
     try:
         unfinished.write_text(html, encoding="utf-8", errors="backslashreplace")  # a directory may have any name

@@ -1,0 +1,151 @@
+"""What becomes of each published sentence, given what was found: it falls, is doubtful, was not examined, or stands.
+
+A finding concerns every sentence about what it is about, unless the sentence is of other engines, rests on other
+results, or the finding is of one sentence alone. That a sentence stands means that nothing was found against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from acidtest.audit.bench import Bench, EngineName, Where
+from acidtest.audit.declared import is_of
+from acidtest.audit.finding import SEVERITIES, Finding
+from acidtest.audit.importers.sentences import COMPARES
+from acidtest.families import PRODUCTS
+
+Verdict = Literal["falls", "doubtful", "not examined", "stands"]
+VERDICTS: tuple[Verdict, ...] = ("falls", "doubtful", "not examined", "stands")  # the worst first
+# Rules whose findings are of the sentence or the table that they quote, and of no other.
+OF_ONE = frozenset(
+    ("base-missing", "tpc-words", "figure-not-in-results", "figures-repeated", "declared-not-in-results")
+)
+UNKNOWN = "unknown-results"
+LATENCY = re.compile(
+    r"\b(?:latenc(?:y|ies)|response times?|percentiles?|p9\d|p50|\d ?ms|milliseconds?|µs|microseconds?)\b",
+    re.IGNORECASE,
+)
+RATE = re.compile(
+    r"\b(?:throughput|performance|tps|qps|tpmc?|nopm|iops|rps|(?:per|a|/) ?s(?:ec(?:ond)?)?|faster|slower|"
+    r"outperform\w*|transactions)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """Something that was published: by its declaration, or by a sentence of the kit's texts."""
+
+    text: str
+    where: Where
+    results: tuple[str, ...] = ()  # files and folders that it rests on; none where nobody says
+    engines: frozenset[EngineName] = frozenset()  # that it is about; none where it names none
+    compares: bool = True  # whether one is held against another, or a figure stands alone
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sentences of which the same is to be said."""
+
+    verdict: Verdict
+    sentences: tuple[Said, ...]
+    findings: tuple[Finding, ...]  # that concern them, the worst first
+
+
+def published(bench: Bench) -> list[Said]:
+    """What is declared, else the sentences; each text once."""
+    if bench.declared and bench.declared.published:
+        said = [
+            Said(
+                one.text,
+                one.where,
+                one.results,
+                _named(one.text, bench) | _of_sides((r.name for r in one.rates), bench),
+            )
+            for one in bench.declared.published
+        ]
+    else:
+        said = [Said(one.text, one.where, (), _named(one.text, bench)) for one in bench.sentences]
+    # A figure beside the name of one of several engines is there to be compared.
+    many = len(bench.sides) > 1
+    said = [replace(one, compares=bool(COMPARES.search(one.text)) or (many and bool(one.engines))) for one in said]
+    return list({one.text: one for one in reversed(said)}.values())[::-1]
+
+
+def groups(bench: Bench, findings: Sequence[Finding]) -> tuple[list[Group], list[Finding]]:
+    """What was published, in groups, the worst first; and the findings that concern nothing of it."""
+    weighty = [one for one in findings if one.severity != "note" and not one.waiver]
+    of = {id(one): _engines(one, bench) for one in weighty}
+    results = {one.where.file for one in bench.published}
+    together: dict[tuple[Verdict, frozenset[str]], tuple[list[Said], dict[int, Finding]]] = {}
+    for said in published(bench):
+        about = [one for one in weighty if _concerns(one, of[id(one)], said, results)]
+        key = _verdict(about, said, bench), frozenset(one.rule.name for one in about)
+        sentences, concerning = together.setdefault(key, ([], {}))
+        sentences.append(said)
+        concerning |= {id(one): one for one in about}
+    held = [
+        Group(verdict, tuple(sentences), tuple(one for one in weighty if id(one) in concerning))
+        for (verdict, _), (sentences, concerning) in together.items()
+    ]
+    held.sort(key=lambda group: (VERDICTS.index(group.verdict), -len(group.sentences)))
+    spoken = {id(one) for group in held for one in group.findings}
+    return held, [one for one in findings if id(one) not in spoken]
+
+
+def _verdict(findings: Sequence[Finding], said: Said, bench: Bench) -> Verdict:
+    worst = min((SEVERITIES.index(one.severity) for one in findings), default=None)
+    if worst is not None:
+        return "falls" if SEVERITIES[worst] == "invalid" else "doubtful"
+    measured = [one for one in bench.published if not one.told and not one.planned]
+    rests = [one for one in measured if not said.results or is_of(one.where.file, said.results)]
+    return "stands" if rests else "not examined"
+
+
+def _concerns(finding: Finding, engines: frozenset[EngineName], said: Said, results: set[str]) -> bool:
+    places = {(one.file, one.line) for one in finding.evidence}
+    if (said.where.file, said.where.line) in places:
+        return True
+    if finding.rule.name in OF_ONE:
+        return False
+    of_results = [file for file, _ in places if file in results]
+    if said.results and (of_results or finding.rule.name == UNKNOWN):
+        if not any(is_of(file, said.results) for file, _ in places):
+            return False
+    elif finding.rule.name == UNKNOWN:
+        return False
+    if engines and said.engines and not engines & said.engines:
+        return False
+    if finding.rule.name.endswith("-differs") and not said.compares:
+        return False
+    latency, rate = LATENCY.search(said.text), RATE.search(said.text)
+    if finding.about == "latency":
+        return bool(latency)
+    return not (finding.about == "goodput_per_s" and latency and not rate)
+
+
+def _named(text: str, bench: Bench) -> frozenset[EngineName]:
+    """The engines that a text names, and those of the sides whose names it has."""
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    products = {one.name for one in PRODUCTS.values() if words & {one.name, one.title.lower(), *one.words}}
+    return frozenset(products) | _of_sides((side.name for side in bench.sides if side.name in text), bench)
+
+
+def _of_sides(names: Iterable[str], bench: Bench) -> frozenset[EngineName]:
+    wanted = set(names)
+    return frozenset(side.engine for side in bench.sides if side.name in wanted and side.engine)
+
+
+def _engines(finding: Finding, bench: Bench) -> frozenset[EngineName]:
+    """The engines of the sides whose files it quotes."""
+    files = {one.file for one in finding.evidence}
+    found = set()
+    for side in bench.sides:
+        parts = (side.binaries, side.configurations, side.databases, side.log)
+        if side.engine and any(part.where.file in files for of_kind in parts for part in of_kind):
+            found.add(side.engine)
+    found |= {one.engine for one in bench.published if one.engine and one.where.file in files}
+    return frozenset(found)

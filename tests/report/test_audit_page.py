@@ -1,0 +1,136 @@
+"""The page of an audit, and the experiment that it offers instead."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from rich.console import Console
+
+from acidtest import experiment
+from acidtest.audit import importers, judge
+from acidtest.audit.bench import Bench, Side
+from acidtest.audit.unchecked import kit
+from acidtest.cli.instead import instead
+from acidtest.report import findings as shown
+from acidtest.report.audit_page import write_page
+from pages import opened, unreadable
+
+LONG = "a_word_" * 40
+README = f"""# Two engines on an NVMe drive
+
+PostgreSQL is 2 times faster than MySQL. It reaches 12,345 tps.
+MySQL is <b>slower</b> in {LONG} by 40%, and PostgreSQL beats it.
+The best of 5 runs is shown.
+"""
+FILES = {
+    "README.md": README,
+    "my/my.cnf": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\ninnodb_buffer_pool_size = 8G\n",
+    "pg/postgresql.conf": f"shared_buffers = 8GB\nfsync = on\nautovacuum = off\nlog_line_prefix = '{LONG}'\n",
+    "</script><b>.bin": "\0",
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    root = tmp_path / "kit"
+    for name, text in FILES.items():
+        file = root / name.replace("</script>", "script")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return importers.read(root)
+
+
+@pytest.fixture
+def page(bench: Bench, tmp_path: Path) -> Path:
+    findings = judge.waived(judge.of_bench(bench), {"best-of": "on <purpose>"})
+    write_page(
+        tmp_path / "kit",
+        bench,
+        findings,
+        kit.unchecked(bench),
+        instead(bench, findings, whole=True),
+        tmp_path / "audit.html",
+    )
+    return tmp_path / "audit.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 420])
+def test_it_can_be_read(browser: Browser, page: Path, width: int, scheme: str) -> None:
+    opened_, trouble = opened(browser, page, width, scheme, plots=False)
+    opened_.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert (trouble, unreadable(opened_)) == ([], [])
+
+
+def test_it_says_what_falls_and_why(browser: Browser, page: Path) -> None:
+    opened_, _ = opened(browser, page, plots=False)
+    group = opened_.locator("section.group").first
+    assert re.search(r"published sentences? falls?", group.locator("h2").inner_text())
+    assert "PostgreSQL is 2 times faster than MySQL." in group.inner_text()
+    assert group.locator("article h3").first.inner_text().startswith("invalid")
+    assert "durability-differs" in group.inner_text()
+    assert "It would be disproved by" in group.inner_text()
+
+
+def test_marks_of_other_people_stay_words(browser: Browser, page: Path) -> None:
+    opened_, _ = opened(browser, page, plots=False)
+    assert opened_.locator("main b").count() == 0
+    assert "on <purpose>" in opened_.locator("main").inner_text()
+
+
+def test_links_lead_to_findings(browser: Browser, page: Path) -> None:
+    opened_, _ = opened(browser, page, plots=False)
+    targets = opened_.eval_on_selector_all("a[href^='#']", "all => all.map(one => one.getAttribute('href'))")
+    assert all(opened_.locator(target).count() == 1 for target in targets)
+
+
+def test_what_it_offers_instead_is_an_experiment(bench: Bench) -> None:
+    offered = instead(bench, [], whole=True)
+    assert offered is not None
+    read = experiment.parse(offered.text, "offered")
+    assert offered.command.startswith("acidtest init fair.toml --question build")
+    assert read.name == "fair"
+
+
+@pytest.mark.parametrize(
+    ("sides", "words"),
+    [
+        (
+            (Side("a", "postgresql", "17.2"), Side("b", "postgresql", "16.1")),
+            "build --engine postgresql-17,postgresql-16",
+        ),
+        ((Side("a", "firebird", "2.5.9"), Side("b", "firebird", "4.0.0")), "durability --engine firebird-4.0"),
+        ((Side("a", "mysql", "8.0.36"), Side("b", "mariadb", "10.11.2")), "--engine mariadb-10.11 --server mysql://"),
+        ((Side("a", "sqlite"),), "durability --engine sqlite"),
+    ],
+)
+def test_what_is_offered(sides: tuple[Side, ...], words: str) -> None:
+    offered = instead(Bench(sides), [], whole=False)
+    assert offered is not None
+    assert words in offered.command
+
+
+def test_nothing_is_offered_where_no_engine_is_known() -> None:
+    assert instead(Bench([Side("a")]), [], whole=True) is None
+
+
+def test_the_terminal_groups_by_sentence(bench: Bench) -> None:
+    output = io.StringIO()
+    findings = judge.in_order(judge.of_bench(bench))
+    shown.print_findings(bench, findings, [], Console(file=output, width=100), instead(bench, findings, whole=False))
+    text = output.getvalue()
+    assert re.search(r"published sentences? falls?\n  “PostgreSQL is 2 times faster than MySQL.” README.md:3", text)
+    assert text.count("durability-differs\n") == 1
+    assert "acidtest init fair.toml" in text
+
+
+def test_json_has_each_sentence(bench: Bench) -> None:
+    told = shown.as_json(bench, judge.of_bench(bench), [], instead(bench, [], whole=False))
+    first = told["published"][0]
+    assert (first["file"], first["line"], first["verdict"]) == ("README.md", 3, "falls")
+    assert "durability-differs" in first["rules"]
+    assert told["instead"]["command"].startswith("acidtest init")
