@@ -11,11 +11,12 @@ from acidtest.audit.bench import Bench
 from acidtest.audit.finding import SEVERITIES, Finding
 from acidtest.audit.standing import VERDICTS, Verdict, groups
 from acidtest.audit.unchecked import Unchecked
-from acidtest.report.findings import FINDINGS_MAX, Instead, blocks, heading, place, sureness
+from acidtest.report.findings import Instead, blocks, heading, place, sureness
 from acidtest.report.page import templates, write_whole
 from acidtest.words import counted, harmless
 
-ALL_MAX = 200  # of what is folded away
+SHOWN_MAX = 5  # findings of one rule, and sentences of a group, that are not folded away
+ALL_MAX = 200  # of what is
 
 
 def write_page(
@@ -68,7 +69,7 @@ def write_page(
         sureness=sureness,
         place=place,
         ids=ids,
-        shown_max=FINDINGS_MAX,
+        shown_max=SHOWN_MAX,
         evidence_max=6,
         all_max=ALL_MAX,
     )

@@ -22,7 +22,7 @@ STYLES: dict[Severity, str] = {"invalid": "bold red", "doubtful": "yellow", "not
 VERDICT_STYLES: dict[Verdict, str] = {"falls": "red", "doubtful": "yellow", "not examined": "cyan", "stands": "green"}
 EVIDENCE_MAX = 6
 EVIDENCE_EACH = 2  # of several findings of one rule
-FINDINGS_MAX = 5  # of one rule
+FINDINGS_MAX = 10  # of one rule
 SENTENCES_MAX = 5
 LISTED_MAX = 20  # files that were not read, one a line
 
