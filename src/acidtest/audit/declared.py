@@ -42,7 +42,7 @@ VARIES: Mapping[str, Factor] = {
     "machine": Factor("the machine, with all that belongs to it", ("machine-differs", "architecture-differs")),
     "processor": Factor("the processor"),
     "memory": Factor("how much memory there is"),
-    "drive": Factor("the drive"),
+    "drive": Factor("the drive", ("data-on-tmpfs",)),
     "file_system": Factor("the file system and its options"),
     "durability": Factor(
         "what a commit promises", ("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY
@@ -53,13 +53,13 @@ VARIES: Mapping[str, Factor] = {
         "page caches", ("buffers-smallest", "buffers-classic", "buffers-super", "database-too-small"), CACHES
     ),
     "server_mode": Factor("Firebird's server modes", ("server-mode-differs",), ("servermode",)),
-    "isolation": Factor("the isolation level", ("read-consistency-differs",), ISOLATION),
+    "isolation": Factor("the isolation level", ("isolation-differs", "read-consistency-differs"), ISOLATION),
     "autovacuum": Factor("PostgreSQL's autovacuum", ("autovacuum-off",), ("autovacuum",)),
-    "workload": Factor("what is run"),
+    "workload": Factor("what is run", ("workload-differs",)),
     "scale": Factor("how large the data are", ("database-too-small",)),
     "clients": Factor("how many clients there are"),
-    "query_mode": Factor("how statements reach the server"),
-    "connections": Factor("whether each transaction has its own"),
+    "query_mode": Factor("how statements reach the server", ("query-mode-differs",)),
+    "connections": Factor("whether each transaction has its own", ("connect-per-transaction-differs", "connect-per-transaction")),
     "settings": Factor("whole configurations, one of them as it comes", ("setting-differs", "settings-all-default")),
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ VERDICTS: tuple[Verdict, ...] = ("falls", "doubtful", "not examined", "stands") 
 OF_ONE = frozenset(
     ("base-missing", "tpc-words", "figure-not-in-results", "figures-repeated", "declared-not-in-results")
 )
+OF_RUNS = frozenset(("first-run-differs",))  # the others of that name are of sides
 UNKNOWN = "unknown-results"
 LATENCY = re.compile(
     r"\b(?:latenc(?:y|ies)|response times?|percentiles?|p9\d|p50|\d ?ms|milliseconds?|µs|microseconds?)\b",
@@ -119,7 +120,7 @@ def _concerns(finding: Finding, engines: frozenset[EngineName], said: Said, resu
         return False
     if engines and said.engines and not engines & said.engines:
         return False
-    if finding.rule.name.endswith("-differs") and not said.compares:
+    if finding.rule.name.endswith("-differs") and finding.rule.name not in OF_RUNS and not said.compares:
         return False
     latency, rate = LATENCY.search(said.text), RATE.search(said.text)
     if finding.about == "latency":
