@@ -59,7 +59,9 @@ VARIES: Mapping[str, Factor] = {
     "scale": Factor("how large the data are", ("database-too-small",)),
     "clients": Factor("how many clients there are"),
     "query_mode": Factor("how statements reach the server", ("query-mode-differs",)),
-    "connections": Factor("whether each transaction has its own", ("connect-per-transaction-differs", "connect-per-transaction")),
+    "connections": Factor(
+        "whether each transaction has its own", ("connect-per-transaction-differs", "connect-per-transaction")
+    ),
     "settings": Factor("whole configurations, one of them as it comes", ("setting-differs", "settings-all-default")),
 }  # fmt: skip
 
