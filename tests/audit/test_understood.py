@@ -29,7 +29,7 @@ LEFT = [
     ("JSON with measurements", "out_dot_json", '{\n "name": "x",\n "latency_avg": 12.5\n}', 3),
     ("a table without a unit", "out_dot_csv", "store,throughput\na,100\nb,200\n", 1),
     ("a table in a text without a unit", "README_dot_md", "# x\n\n| store | throughput |\n|---|---|\n| a | 100 |\n| b | 200 |\n", 3),
-    ("settings in a form of its own", "server_dot_settings", "shared_buffers :: 1\nshared_buffers: 8GB\nwork_mem: 64MB\n", 2),
+    ("settings in a form of its own", "server_dot_settings", "shared_buffers :: 1\nshared_buffers | 8GB\nwork_mem | 64MB\n", 2),
     ("a spreadsheet", "results_dot_xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
     ("a packed log", "sysbench_dot_log_dot_gz", b"\x1f\x8b\x08", None),
 ]  # fmt: skip

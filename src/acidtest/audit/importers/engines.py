@@ -313,7 +313,9 @@ def _with_passing(groups: list[_Group], passing: Sequence[Configuration]) -> lis
             groups += _apart(begun, []) if begun else [_Group(of[0].where.file, engine, "")]
             of = [one for one in of if one not in begun]
         for one in of:
-            for group in _told_of(one, [group for group in groups if _same(group.engine, engine)]):
+            # Of a fork's only where there is none of its own.
+            fitting = [group for group in groups if group.engine == engine] or groups
+            for group in _told_of(one, [group for group in fitting if _same(group.engine, engine)]):
                 group.parts.append(one)
     return groups
 

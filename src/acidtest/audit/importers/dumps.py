@@ -1,0 +1,342 @@
+"""What an engine said of its own settings: SHOW VARIABLES, SHOW ALL, pg_settings, PRAGMA, RDB$CONFIG, pg_config and
+``mysqld --print-defaults``, in any form in which a shell prints them, alone or amid other output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from acidtest.audit.bench import Configuration, Database, EngineName, Setting
+from acidtest.audit.importers import known, server_commands
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.printed import Table, separated, tables
+from acidtest.audit.importers.trees import load_json
+
+TEXT_MAX = 16 << 20
+HINTS = (
+    "variable_name", "setting", "@@", "pragma", "rdb$config", "mon$", "bindir = ", "arguments:", "boolean options",
+    "_buffer_pool_size\t", "shared_buffers", "synchronous_commit",
+)  # fmt: skip
+# In what an amount of PostgreSQL is where no unit stands beside it: as pg_settings.unit of each version says.
+UNITS = {
+    **dict.fromkeys(("shared_buffers", "wal_buffers", "effective_cache_size", "temp_buffers"), "8kB"),
+    **dict.fromkeys(("work_mem", "maintenance_work_mem", "autovacuum_work_mem", "logical_decoding_work_mem"), "kB"),
+    **dict.fromkeys(("max_wal_size", "min_wal_size", "wal_keep_size"), "MB"),
+    **dict.fromkeys(("checkpoint_timeout", "autovacuum_naptime", "checkpoint_warning"), "s"),
+    **dict.fromkeys(("wal_writer_delay", "deadlock_timeout", "bgwriter_delay"), "ms"),
+}
+# From small to large, as PostgreSQL prints an amount: in the largest unit that leaves a whole number.
+LADDERS = (("B", "kB", "MB", "GB", "TB"), ("ms", "s", "min", "h", "d"))
+STEPS = {"kB": 1024, "MB": 1024, "GB": 1024, "TB": 1024, "s": 1000, "min": 60, "h": 60, "d": 24}
+COUNTED = re.compile(r"(\d{0,9})(B|kB|MB|GB|ms|s|min)")
+PRAGMA = re.compile(r"(?:.{0,20}>)? {0,9}PRAGMA (?:\w{1,30}\.)?(\w{1,40}) {0,9};? {0,9}", re.IGNORECASE)
+WORD = re.compile(r"-?[\w.]{1,40}")
+CONFIGURED = re.compile(r"([A-Z_]{4,20}) = (.{0,4000})")
+OPTION = re.compile(r"'?(--[\w-]{1,40})(?:=([^'\s]{0,200}))?'?")
+CONFIGURE_OPTIONS = {
+    "--enable-cassert": "debug_assertions",
+    "--with-blocksize": "block_size",
+    "--with-wal-blocksize": "wal_block_size",
+    "--with-segsize": "segment_size",
+}
+STARTED = re.compile(r".{0,200}would have been started with the following arguments:\s*")
+HELP_ROW = re.compile(r"([a-z][a-z0-9-]{1,63}) {1,80}(\S.{0,2000})?")
+LIST_ROW = re.compile(r"((?:RDB|MON)\$[A-Z_]{2,40}) {1,40}(\S.{0,2000})?")
+NAMES = ("variable_name", "name", "setting_name", "rdb$config_name", "guc", "parameter")
+VALUES = ("value", "variable_value", "setting", "current_setting", "rdb$config_value", "current_value")
+STATUS = re.compile(r"[A-Z][a-z]")  # "Innodb_rows_read": SHOW STATUS, which counts and sets nothing
+
+
+def shown(number: str, unit: str) -> str:
+    """A number of pg_settings with its unit, as SHOW prints it: "16384" of "8kB" is "128MB"."""
+    match = COUNTED.fullmatch(unit)
+    if not match or not re.fullmatch(r"\d{1,15}", number) or number == "0":
+        return number
+    amount, of = int(number) * int(match[1] or 1), match[2]
+    ladder = next(ladder for ladder in LADDERS if of in ladder)
+    for larger in ladder[ladder.index(of) + 1 :]:
+        if amount % STEPS[larger]:
+            break
+        amount, of = amount // STEPS[larger], larger
+    return f"{amount}{of}"
+
+
+def _column(table: Table, names: Sequence[str]) -> int | None:
+    return next((table.names.index(name) for name in names if name in table.names), None)
+
+
+def _of_table(table: Table, file: File) -> Configuration | None:
+    name_at, value_at = _column(table, NAMES), _column(table, VALUES)
+    if name_at is None or value_at is None:
+        return _of_columns(table, file)
+    unit_at = _column(table, ("unit",))
+    firebird = "rdb$config_name" in table.names
+    found = []
+    for line, cells in table.rows:
+        if STATUS.match(cells[name_at]) and not firebird:
+            continue
+        unit = cells[unit_at] if unit_at is not None else ""
+        found.append((line, cells[name_at], cells[value_at], unit))
+    engine = "firebird" if firebird else _engine(name for _, name, _, _ in found)
+    if engine is None and "variable_name" in table.names:
+        engine = "mysql" if any(known.has("mysql", name) for _, name, _, _ in found) else None
+    return _dump(file, engine, found, table.line, unit_at is not None)
+
+
+def _of_columns(table: Table, file: File) -> Configuration | None:
+    """A single row whose columns are named as settings: "@@sync_binlog", or "shared_buffers" of SHOW."""
+    if len(table.rows) != 1:
+        return None
+    line, cells = table.rows[0]
+    names = [re.sub(r"^@@(?:global\.|session\.)?", "", name) for name in table.names]
+    asked = any(name.startswith("@@") for name in table.names)
+    engine: EngineName | None = "mysql" if asked else _engine(names)
+    if engine not in ("mysql", "postgresql") or not all(asked or known.has(engine, name) for name in names):
+        return None
+    return _dump(file, engine, [(line, *pair, "") for pair in zip(names, cells, strict=True)], table.line, False)
+
+
+def _engine(names: Iterator[str] | Sequence[str]) -> EngineName | None:
+    """Whose settings these are, by those that only one engine has."""
+    votes: dict[str, int] = {}
+    for name in names:
+        if engine := known.owner(name):
+            votes[engine] = votes.get(engine, 0) + 1
+    return max(votes, key=votes.__getitem__, default=None)
+
+
+def _dump(
+    file: File, engine: EngineName | None, found: Sequence[tuple[int, str, str, str]], line: int, has_units: bool
+) -> Configuration | None:
+    if engine is None or not found:
+        return None
+    settings = []
+    for at, name, value, unit in found:
+        low = known.spelled(name)
+        if not re.fullmatch(r"[a-z_][\w.]{1,63}", low):
+            continue
+        if engine == "postgresql":
+            value = shown(value, unit if has_units else UNITS.get(low, ""))  # noqa: PLW2901
+        settings.append(Setting(low, value, file.at(at), name if name != low else ""))
+    if not settings:
+        return None
+    held = {one.name: one.value for one in settings}
+    version = held.get("version" if engine == "mysql" else "server_version", "")
+    return Configuration(
+        file.at(line),
+        known.of_family(engine, version, held.get("version_comment", ""), file.name),
+        {"mysql": "SHOW VARIABLES", "postgresql": "SHOW ALL", "firebird": "RDB$CONFIG"}.get(engine, "dump"),
+        tuple(settings),
+        source="dump",
+        version=release(version),
+    )
+
+
+def release(text: str) -> str:
+    """The version at the beginning of what an engine says of it: "8.0.36" of "8.0.36-28-log"."""
+    match = re.match(r"\d{1,3}(?:\.\d{1,3}){0,3}", text.strip().removeprefix("PostgreSQL "))
+    return match[0] if match else ""
+
+
+def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """mysql's batch form, psql's unaligned form and CSV. Without a header only what is surely SHOW VARIABLES."""
+    after = 0
+    for at, line in enumerate(lines):
+        low = line[:400].lower()
+        if at < after or not any(name in low for name in (*NAMES, "@@")):
+            continue
+        for mark in ("\t", "|", ","):
+            names = [cell.strip().strip('"`') for cell in low.split(mark)]
+            asked = mark == "\t" and all(name.startswith("@@") for name in names)
+            if asked or (any(name in names for name in NAMES) and any(name in names for name in VALUES)):
+                table = separated(lines, at, mark)
+                after = table.rows[-1][0] if table.rows else at + 1
+                if table.rows and (one := _of_table(table, file)):
+                    yield one
+                break
+
+
+def _headless(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """``mysql -N`` and ``psql -At``: lines "name, tab or bar, value", five of them with names of one engine alone."""
+    run: list[tuple[int, str, str, str]] = []
+    for number, line in enumerate([*lines, ""], start=1):
+        mark = "\t" if "\t" in line[:80] else "|"
+        name, found, value = line[:CELLS].partition(mark)
+        # "name<tab>= value" is a configuration.
+        if found and re.fullmatch(r"[a-z][a-z0-9_.]{2,63}", name) and value.lstrip()[:1] not in ("=", ":"):
+            rest = value if mark == "\t" else value.partition("|")[0]
+            run.append((number, name, rest.strip(), ""))
+            continue
+        engine = _engine([name for _, name, _, _ in run]) if len(run) >= 5 else None
+        if engine and sum(known.owner(name) == engine for _, name, _, _ in run) >= 5:
+            one = _dump(file, engine, run, run[0][0], False)
+            if one:
+                yield one
+        run = []
+
+
+CELLS = 8192
+
+
+def _pragmas(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """What SQLite's shell answered: the statement, then the value in the next line."""
+    found = []
+    for number, line in enumerate(lines[:-1], start=1):
+        match = PRAGMA.fullmatch(line.strip()[:120])
+        answer = lines[number].strip()
+        if match and known.has("sqlite", match[1]) and WORD.fullmatch(answer):
+            found.append(Setting(match[1].lower(), answer, file.at(number + 1)))
+    if found:
+        yield Configuration(found[0].where, "sqlite", "PRAGMA", tuple(found), source="dump")
+
+
+def _pg_config(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    told = [(number, m[1], m[2]) for number, line in enumerate(lines, start=1) if (m := CONFIGURED.fullmatch(line))]
+    names = {name for _, name, _ in told}
+    if not {"BINDIR", "CONFIGURE", "VERSION"} <= names:
+        return
+    found, version = [], ""
+    for number, name, text in told:
+        if name == "VERSION":
+            version = version or release(text)
+        elif name == "CFLAGS":
+            found.append(Setting("cflags", text, file.at(number), name))
+        elif name == "CONFIGURE":
+            for option, value in OPTION.findall(text):
+                if option in CONFIGURE_OPTIONS:
+                    # Of pages and segments in kB and GB; else it is there or is not.
+                    size = f"{value}{'GB' if option == '--with-segsize' else 'kB'}" if value else "on"
+                    found.append(Setting(CONFIGURE_OPTIONS[option], size, file.at(number), option))
+    first = next(number for number, name, _ in told if name == "BINDIR")
+    yield Configuration(file.at(first), "postgresql", "pg_config", tuple(found), source="dump", version=version)
+
+
+def _defaults(lines: Sequence[str], file: File) -> Iterator[Configuration]:
+    """``mysqld --print-defaults`` and ``--verbose --help``, which say what a start would set."""
+    for number, line in enumerate(lines, start=1):
+        if STARTED.fullmatch(line) and number < len(lines):
+            settings = server_commands.of_mysqld(lines[number].split(), file.at(number + 1))
+            engine = known.of_family("mysql", line, file.name)
+            if settings:
+                yield Configuration(
+                    file.at(number + 1), engine, "mysqld --print-defaults", settings, source="command line"
+                )
+        elif line.startswith("and boolean options {FALSE|TRUE}"):
+            found: list[Setting] = []
+            for at in range(number, len(lines)):
+                match = HELP_ROW.fullmatch(lines[at].rstrip())
+                if not match:
+                    if found or at > number + 3:  # a rule, perhaps, then the rows
+                        break
+                    continue
+                value = "" if match[2] in (None, "(No default value)") else match[2]
+                found.append(Setting(known.spelled(match[1]), value, file.at(at + 1), match[1]))
+            if found:
+                engine = known.of_family("mysql", file.name, *lines[:3])
+                yield Configuration(file.at(number), engine, "mysqld --verbose --help", tuple(found), source="dump")
+
+
+def _isql(lines: Sequence[str], file: File) -> Iterator[Configuration | Database]:
+    """isql with SET LIST ON, of RDB$CONFIG and MON$DATABASE."""
+    held: list[Setting] = []
+    name, database = "", {}
+    first = 0
+    for number, line in enumerate(lines, start=1):
+        match = LIST_ROW.fullmatch(line.rstrip()) if "$" in line[:5] else None
+        if not match:
+            continue
+        value = (match[2] or "").strip()
+        match match[1]:
+            case "RDB$CONFIG_NAME":
+                name = value
+            case "RDB$CONFIG_VALUE" if name:
+                held.append(Setting(name.lower(), value, file.at(number), name))
+                name = ""
+            case "MON$DATABASE_NAME" | "MON$FORCED_WRITES" | "MON$PAGE_BUFFERS" | "MON$PAGE_SIZE" as column:
+                first = first or number
+                database[column] = (value, number)
+    if held:
+        yield Configuration(held[0].where, "firebird", "RDB$CONFIG", tuple(held), source="dump")
+    if "MON$FORCED_WRITES" in database or "MON$PAGE_BUFFERS" in database:
+
+        def count(column: str) -> int | None:
+            text = database.get(column, ("", 0))[0]
+            return int(text) if re.fullmatch(r"\d{1,12}", text) else None
+
+        fields = {
+            "MON$PAGE_SIZE": "page_bytes",
+            "MON$PAGE_BUFFERS": "page_buffers",
+            "MON$FORCED_WRITES": "forced_writes",
+        }
+        forced = count("MON$FORCED_WRITES")
+        yield Database(
+            file.at(first),
+            re.split(r"[\\/]", database.get("MON$DATABASE_NAME", (file.name, 0))[0])[-1],
+            "firebird",
+            page_bytes=count("MON$PAGE_SIZE"),
+            page_buffers=count("MON$PAGE_BUFFERS"),
+            forced_writes=None if forced is None else forced != 0,
+            places=tuple((field, file.at(database[key][1])) for key, field in fields.items() if key in database),
+        )
+
+
+def _json(file: File) -> Iterator[Configuration]:
+    """Rows as objects: ``[{"name": "fsync", "setting": "on"}, …]``. JSON keeps no lines: each is looked for."""
+    try:
+        rows = load_json(file.text)
+    except Broken:
+        return
+    if isinstance(rows, dict):
+        rows = next((value for value in rows.values() if isinstance(value, list)), None)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return
+    where: dict[str, int] = {}
+    for number, line in enumerate(file.lines, start=1):
+        for quoted in re.findall(r'"([a-z][\w.]{2,63})"', line[:CELLS]):
+            where.setdefault(quoted, number)
+    names = tuple(dict.fromkeys(key.lower() for row in rows for key in row))
+    table = Table(names, 1)
+    for row in rows:
+        low = {key.lower(): str(value) for key, value in row.items()}
+        cells = tuple(low.get(name, "") for name in names)
+        named = next((low[key] for key in NAMES if key in low), "")
+        table.rows.append((where.get(named, 1), cells))
+    if one := _of_table(table, file):
+        yield one
+
+
+def of_lines(lines: Sequence[str], file: File) -> list[Configuration | Database]:
+    """What engines say of themselves in ``lines``, whose first is the file's first."""
+    found: list[Configuration | Database] = []
+    for table in tables(lines):
+        if one := _of_table(table, file):
+            found.append(one)
+    read = {setting.where.line for one in found if isinstance(one, Configuration) for setting in one.settings}
+    for parse in (_separated, _headless, _pragmas, _pg_config, _defaults, _isql):
+        for part in parse(lines, file):
+            if isinstance(part, Configuration):
+                # A table that two readings recognise is one.
+                settings = tuple(one for one in part.settings if one.where.line not in read)
+                if part.settings and not settings:
+                    continue
+                read |= {one.where.line for one in settings}
+                found.append(replace(part, settings=settings))
+            else:
+                found.append(part)
+    return found
+
+
+def _read(file: File) -> Sequence[Configuration | Database] | None:
+    if file.size > TEXT_MAX or known.is_prose(file.base):
+        return None
+    if b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return None
+    if not known.holds(file.text, HINTS):
+        return None
+    if file.text.lstrip()[:1] in ("[", "{"):
+        return list(_json(file)) or None
+    return of_lines(file.lines, file) or None
+
+
+IMPORTER = Importer("settings in force", _read, beside=True)

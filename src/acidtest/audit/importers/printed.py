@@ -1,0 +1,123 @@
+"""Tables as database shells print them: psql's and mysql's forms, CSV. Of a long output each table, with its lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+CELLS_MAX = 64
+CELL_MAX = 4096
+RULE = re.compile(r"\+?[-=]{2,}(?:[+|][-=]+){0,63}\+?")  # "+----+----+" of mysql, "----+----" of psql
+RECORD = re.compile(r"-\[ RECORD \d{1,9} \]-?[-+]*|\*{3,80} {0,3}\d{1,9}\. row {0,3}\*{3,80}")
+
+
+@dataclass
+class Table:
+    """``names`` are the columns' in lower case; each row has its line, counted from 1."""
+
+    names: tuple[str, ...]
+    line: int
+    rows: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+
+
+def _cells(line: str, mark: str) -> tuple[str, ...]:
+    bare = line.strip()
+    if mark == "|" and bare[:1] == "|" and bare[-1:] == "|" and len(bare) > 1:
+        bare = bare[1:-1]
+    return tuple(cell.strip()[:CELL_MAX] for cell in bare.split(mark, CELLS_MAX))
+
+
+def _header(line: str, mark: str) -> tuple[str, ...]:
+    return tuple(cell.lower().strip('"`') for cell in _cells(line, mark))
+
+
+def tables(lines: Sequence[str]) -> Iterator[Table]:
+    """Each table with a header in ``lines``, in order. Time is linear in their length."""
+    at, count = 0, len(lines)
+    while at < count:
+        line = lines[at].strip()
+        if not line:
+            at += 1
+        elif RECORD.fullmatch(line):
+            at, found = _expanded(lines, at)
+            if found:
+                yield found
+        elif (found := _ruled(lines, at)) is not None:
+            yield found
+            at = max(at + 1, found.rows[-1][0] if found.rows else found.line + 1)
+        else:
+            at += 1
+
+
+def _ruled(lines: Sequence[str], at: int) -> Table | None:
+    """A header with a rule under it, and perhaps one above."""
+    head = at + 1 if RULE.fullmatch(lines[at].strip()) else at
+    if head + 1 >= len(lines) or not RULE.fullmatch(lines[head + 1].strip()):
+        return None
+    names = _header(lines[head], "|")
+    if not any(names):
+        return None
+    table = Table(names, head + 1)
+    for number in range(head + 2, len(lines)):
+        line = lines[number]
+        cells = _cells(line, "|")
+        if RULE.fullmatch(line.strip()) or len(cells) != len(names) or not line.strip():
+            break
+        if len(names) == 1 and line.lstrip()[:1] == "(":
+            break
+        if cells[0] or not table.rows:  # else a value that goes on in the next line
+            table.rows.append((number + 1, cells))
+    return table
+
+
+def _expanded(lines: Sequence[str], at: int) -> tuple[int, Table | None]:
+    """Records of a name and a value a line: "name | x" of psql, "Name: x" of mysql. Only those of the same names."""
+    table: Table | None = None
+    count = len(lines)
+    while at < count and RECORD.fullmatch(lines[at].strip()):
+        mark = "|" if lines[at].lstrip()[0] == "-" else ":"
+        first = at
+        pairs: list[tuple[str, str]] = []
+        at += 1
+        while at < count and len(pairs) <= CELLS_MAX:
+            name, found, value = lines[at].partition(mark)
+            if not found or RECORD.fullmatch(lines[at].strip()):
+                break
+            pairs.append((name.strip().lower(), value.strip()[:CELL_MAX]))
+            at += 1
+        names = tuple(name for name, _ in pairs)
+        if names and table is None:
+            table = Table(names, first + 1)
+        if names and table and table.names == names:
+            table.rows.append((first + 3 if len(pairs) > 1 else first + 2, tuple(value for _, value in pairs)))
+        while at < count and not lines[at].strip():
+            at += 1
+    return at, table
+
+
+def separated(lines: Sequence[str], head: int, mark: str) -> Table:
+    """The table whose header is ``lines[head]``, its cells apart by ``mark``: "\\t", "," or "|"; until a line has
+    another number of cells. CSV's quotes hold within a line and over several."""
+    if mark != ",":
+        table = Table(_header(lines[head], mark), head + 1)
+        for number in range(head + 1, len(lines)):
+            cells = _cells(lines[number], mark) if mark == "|" else tuple(lines[number].rstrip("\r\n").split(mark))
+            if len(cells) != len(table.names):
+                break
+            table.rows.append((number + 1, tuple(cell.strip()[:CELL_MAX] for cell in cells)))
+        return table
+    reader = csv.reader(line + "\n" for line in lines[head:])
+    table = Table((), head + 1)
+    try:
+        for row in reader:
+            if not table.names:
+                table.names = tuple(cell.strip().lower() for cell in row)
+            elif len(row) != len(table.names):
+                break
+            else:
+                table.rows.append((head + reader.line_num, tuple(cell.strip()[:CELL_MAX] for cell in row)))
+    except csv.Error:  # a field of more than 128 KB
+        pass
+    return table

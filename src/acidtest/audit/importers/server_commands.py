@@ -1,0 +1,515 @@
+"""Settings in command lines: of servers, of what creates their databases, and of containers. Only words come in:
+``shell`` makes them of scripts, units and logs, ``containers`` has them in lists."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting, Source, Where
+from acidtest.audit.importers import known
+
+WORDS_MAX = 2000
+DEPTH_MAX = 4  # of commands that hold commands, as "sh -c" and "pg_ctl -o" do
+UNKNOWN = "\0"  # in a word: what a variable holds that nobody here knows
+MYSQLD = frozenset(
+    ("mysqld", "mysqld_safe", "mysqld-debug", "mysqld-max", "mariadbd", "mariadbd-safe", "mysqld_multi", "mysqld.exe")
+)  # fmt: skip
+# Options by which mysqld does something else than to serve, or which say where its settings are.
+ACTS = re.compile(
+    r"print_defaults|help|verbose|version|initialize.*|bootstrap|install.*|remove|(?:no_)?defaults.*|console"
+)
+MYSQL_INIT = frozenset(("mysql_install_db", "mariadb-install-db"))
+POSTGRES = frozenset(("postgres", "postmaster", "postgres.exe"))
+SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ash", "cmd", "cmd.exe"))
+# Words before a program that change nothing of what it is told.
+BEFORE = frozenset(
+    ("exec", "nohup", "time", "env", "eval", "doas", "chroot", "setsid", "then", "do", "else", "if", "while", "until",
+     "!", "&&", "{", "(", "catchsegv", "command", "docker-entrypoint.sh", "/entrypoint.sh", "tini", "--", "+", "++",
+     "+++", "$", "#", ">")
+)  # fmt: skip
+# Those that have options or arguments of their own before the program's name.
+WRAPPERS = frozenset(
+    ("numactl", "taskset", "nice", "ionice", "su", "runuser", "systemd-run", "chrt", "cgexec", "timeout", "sudo", "env",
+     "strace", "gdb", "gosu", "su-exec")
+)  # fmt: skip
+POSTGRES_SHORT = {"B": "shared_buffers", "N": "max_connections", "p": "port", "S": "work_mem", "h": "listen_addresses"}
+POSTGRES_FLAGS = {"F": ("fsync", "off"), "l": ("ssl", "on"), "i": ("listen_addresses", "*")}
+POSTGRES_TAKES = frozenset("BcCdDfhkNoprStvW")
+DOCKER = frozenset(("docker", "podman", "nerdctl"))
+# Options of docker run that stand alone; all others take a value.
+DOCKER_ALONE = frozenset(
+    ("-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "-id", "-dit", "-itd", "-dti", "-td", "-dt",
+     "--rm", "--privileged", "--init", "--read-only", "-P", "--publish-all", "--no-healthcheck", "--oom-kill-disable",
+     "-q", "--quiet", "--sig-proxy", "--disable-content-trust", "--replace")
+)  # fmt: skip
+# The last part of an image's name; what stands before it is who made it.
+IMAGES: tuple[tuple[EngineName, re.Pattern[str]], ...] = (
+    ("mariadb", re.compile(r"mariadb(?:-\w+)*")),
+    (
+        "mysql",
+        re.compile(r"(?:mysql(?:-server|-\d+.*|-debian|-community-server)?|percona(?:-server|-xtradb-cluster)?)"),
+    ),
+    (
+        "postgresql",
+        re.compile(
+            r"(?:postgres(?:ql)?(?:-\d+.*|-server|-alpine)?|postgis|timescaledb(?:-ha)?|pgvector|citus|spilo-?\d*|pg_?\d+)"
+        ),
+    ),
+    ("firebird", re.compile(r"firebird(?:-?[\d.]+.*)?")),
+)
+OFFICIAL = re.compile(r"(?:docker\.io/)?(?:library/)?(?:mysql|mariadb|postgres)")
+TAG = re.compile(r"v?(\d{1,3}(?:\.\d{1,3}){0,3})(?:[-.a-z].*)?")
+# Where the images of these engines keep their databases.
+DATA = {
+    "mysql": "/var/lib/mysql",
+    "mariadb": "/var/lib/mysql",
+    "postgresql": "/var/lib/postgresql",
+    "firebird": "/firebird/data",
+}
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a container's image is of. ``version`` is "" where its tag is none."""
+
+    engine: EngineName
+    version: str
+    official: bool
+
+
+def image(name: str) -> Image | None:
+    """The engine in an image, by its name: "bitnami/postgresql:16.2", "mysql@sha256:…"; None of any other program."""
+    bare = name.strip().strip("\"'").lower().partition("@")[0]
+    if not re.fullmatch(r"[a-z0-9][\w./:-]{0,200}", bare):
+        return None
+    path, _, tag = bare.rpartition(":") if ":" in bare.rpartition("/")[2] else (bare, "", "")
+    last = path.rpartition("/")[2]
+    for engine, pattern in IMAGES:
+        if len(last) < 60 and pattern.fullmatch(last):
+            version = TAG.fullmatch(tag)
+            if engine == "postgresql" and "timescaledb" in last and (of := re.search(r"pg(\d{1,2}(?:\.\d+)?)", tag)):
+                return Image(engine, of[1], False)
+            # Of PostgreSQL's relatives the tag begins with a version of theirs.
+            own = engine != "postgresql" or last.startswith(("postgres", "postgis"))
+            return Image(engine, version[1] if version and own else "", OFFICIAL.fullmatch(path) is not None)
+    return None
+
+
+def program(word: str) -> str:
+    """The name of a program without its path, in lower case."""
+    return re.split(r"[\\/]", word.strip("\"'"))[-1].lower()
+
+
+def of_mysqld(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
+    """Options of mysqld: "--name=value", "--name value", "--name", "--skip-name"."""
+    found = []
+    at = 0
+    while at < min(len(words), WORDS_MAX):
+        word = words[at]
+        at += 1
+        if not word.startswith("--") or len(word) < 4:
+            continue
+        written, equals, value = word[2:].partition("=")
+        name = known.spelled(written)
+        if not re.fullmatch(r"[a-z][\w.]{1,63}", name) or UNKNOWN in word or ACTS.fullmatch(name):
+            continue
+        if not equals:
+            following = words[at] if at < len(words) else ""
+            if following and following[0] not in "-|&;><" and known.has("mysql", name):
+                value, at = following, at + 1
+                if UNKNOWN in value:
+                    continue
+            else:
+                value = "ON"
+                for prefix, means in (("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")):
+                    rest = name.removeprefix(prefix)
+                    # "skip-log-bin" and the like are settings themselves.
+                    if (rest != name and not known.has("mysql", name)) or (rest != name and rest.startswith("innodb_")):
+                        name, value = rest, means
+        found.append(Setting(name, value.strip("\"'"), where, written))
+    return tuple(found)
+
+
+def of_postgres(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
+    """Options of postgres: "-c name=value", "-cname=value", "--name=value", "-B 16384", "-F"."""
+    found = []
+
+    def add(text: str) -> None:
+        name, equals, value = text.partition("=")
+        low = name.strip().lower().replace("-", "_")
+        if equals and UNKNOWN not in text and low != "config_file" and re.fullmatch(r"[a-z_][\w.]{1,63}", low):
+            found.append(Setting(low, value.strip().strip("\"'"), where, name.strip() if name.strip() != low else ""))
+
+    at = 0
+    while at < min(len(words), WORDS_MAX):
+        word = words[at]
+        at += 1
+        if word.startswith("--"):
+            add(word[2:])
+        elif len(word) > 1 and word[0] == "-":
+            letter, rest = word[1], word[2:]
+            if letter in POSTGRES_FLAGS and not rest:
+                add("=".join(POSTGRES_FLAGS[letter]))
+            elif letter in POSTGRES_TAKES:
+                if not rest and at < len(words):
+                    rest, at = words[at], at + 1
+                if letter == "c":
+                    add(rest)
+                elif letter in POSTGRES_SHORT:
+                    add(f"{POSTGRES_SHORT[letter]}={rest}")
+    return tuple(found)
+
+
+def of_initdb(words: Sequence[str], where: Where) -> tuple[Setting, ...]:
+    """What initdb decides for good: checksums, the size of WAL segments; and since 16 any setting with -c."""
+    found = []
+    for at, word in enumerate(words[:WORDS_MAX]):
+        following = words[at + 1] if at + 1 < len(words) else ""
+        if word in ("-k", "--data-checksums"):
+            found.append(Setting("data_checksums", "on", where, word))
+        elif word == "--no-data-checksums":
+            found.append(Setting("data_checksums", "off", where, word))
+        elif word.startswith("--wal-segsize"):
+            size = word.partition("=")[2] or following
+            if re.fullmatch(r"\d{1,5}", size):
+                found.append(Setting("wal_segment_size", f"{size}MB", where, "--wal-segsize"))
+        elif word in ("-c", "--set"):
+            found += of_postgres(["-c", following], where)
+        elif word.startswith("--set="):
+            found += of_postgres(["-c", word[6:]], where)
+    return tuple(found)
+
+
+def split(text: str) -> list[str]:
+    """The words of a command in one string; those that can be told apart, if its quotes do not match."""
+    text = text[: 1 << 16]
+    try:
+        return shlex.split(text, comments=False)
+    except ValueError:
+        return text.split()
+
+
+def lexed(text: str) -> list[str]:
+    """The words of a line of a shell, its operators as words of their own."""
+    lexer = shlex.shlex(text[: 1 << 16], posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return split(text)
+
+
+def of(
+    words: Sequence[str], where: Where, context: str = "", depth: int = 0
+) -> Iterator[Configuration | Mount | Database]:
+    """What one simple command sets. ``context`` is what may say that it is MariaDB's; the file's name counts too."""
+    if depth > DEPTH_MAX:
+        return
+    words = list(words[:WORDS_MAX])
+    at = _program_at(words)
+    for word in words[: at or 20]:
+        key, equals, value = word.partition("=")
+        if equals and key == "PGOPTIONS":
+            yield from _made(of_postgres(split(value), where), "postgresql", "PGOPTIONS", "environment", where)
+        elif equals and " " in value and key.isidentifier():  # a command that is kept for later
+            yield from of_script(value, where, context, depth + 1)
+    if at is None:
+        return
+    name, rest = program(words[at]), words[at + 1 :]
+    line = " ".join(words[:at])
+    if name in MYSQLD or name.startswith(("mysqld-", "mysqld.", "mariadbd.")):
+        engine = known.of_family("mysql", name, context, where.file, line)
+        engine = "mariadb" if name.startswith("mariadb") else engine
+        yield from _made(of_mysqld(rest, where), engine, "command line", "command line", where)
+    elif name in MYSQL_INIT:
+        engine = "mariadb" if name.startswith("mariadb") else known.of_family("mysql", context, where.file)
+        sizes = tuple(one for one in of_mysqld(rest, where) if one.name.startswith("innodb_"))
+        yield from _made(sizes, engine, "command line", "command line", where)
+    elif name in POSTGRES:
+        yield from _made(of_postgres(rest, where), "postgresql", "command line", "command line", where)
+    elif name in ("pg_ctl", "pg_ctl.exe", "pg_ctlcluster"):
+        for text in _options(rest, ("-o", "--options")):
+            found = of_initdb(split(text), where) if {"init", "initdb"} & set(rest) else of_postgres(split(text), where)
+            yield from _made(found, "postgresql", "command line", "command line", where)
+    elif name in ("initdb", "initdb.exe", "pg_createcluster"):
+        yield from _made(of_initdb(rest, where), "postgresql", "initdb", "command line", where)
+    elif name in SHELLS or name in ("su", "runuser"):
+        for text in _options(rest, ("-c", "-lc", "/c", "-ec", "-xc", "-exc")):
+            yield from of_script(text, where, context, depth + 1)
+    elif name == "gfix":
+        yield from _gfix(rest, where)
+    elif name == "mount":
+        yield from _mount(rest, where)
+    elif name in DOCKER and rest:
+        if "run" in rest[:4] or "create" in rest[:4]:
+            yield from _docker_run(
+                rest[next(i for i, w in enumerate(rest) if w in ("run", "create")) + 1 :], where, depth
+            )
+        elif "exec" in rest[:3]:
+            inner = [
+                i for i, word in enumerate(rest) if program(word) in (*POSTGRES, *MYSQLD, "pg_ctl", "initdb", *SHELLS)
+            ]
+            if inner:
+                yield from of(rest[inner[0] :], where, " ".join(rest[: inner[0]]), depth + 1)
+
+
+def placed(
+    parts: Iterable[Configuration | Mount | Database], lines: Sequence[str], first: int
+) -> Iterator[Configuration | Mount | Database]:
+    """The same, with each setting in the line where its name stands: ``lines`` are those of the command, of which the
+    first is the file's line ``first``."""
+    heads = [line[:4096].lower() for line in lines[:1000]]
+    for part in parts:
+        if not isinstance(part, Configuration) or len(lines) < 2:
+            yield part
+            continue
+        settings, after = [], 0
+        for one in part.settings:
+            if one.where.line != first:
+                settings.append(one)
+                continue
+            names = {(one.written or one.name).lower(), one.name, one.name.replace("_", "-")}
+            order = (*range(after, len(heads)), *range(after))
+            found = next((at for at in order if any(name in heads[at] for name in names)), 0)
+            after = found
+            settings.append(replace(one, where=Where(one.where.file, first + found)))
+        yield replace(part, settings=tuple(settings))
+
+
+def of_script(text: str, where: Where, context: str = "", depth: int = 0) -> Iterator[Configuration | Mount | Database]:
+    """The commands of one string, as "sh -c" has it."""
+    for part in re.split(r"&&|\|\||[;\n|]", text[: 1 << 16])[:100]:
+        yield from of(split(part), where, context, depth)
+
+
+def _program_at(words: Sequence[str]) -> int | None:
+    """Where the name of the program stands, after assignments, "sudo" and the like."""
+    wrapped = False
+    for at, word in enumerate(words[:40]):
+        name = program(word)
+        before = words[at - 1] if at else ""
+        whom = before in ("-u", "--user", "-g", "-", "-l", "--") or program(before) in ("gosu", "su-exec", "su")
+        if wrapped and whom and name in POSTGRES and at + 1 < len(words) and words[at + 1][:2] not in ("-c", "-D"):
+            continue  # the user
+        if _is_known(name) or (name in ("su", "runuser") and "-c" in words):
+            return at
+        if name in WRAPPERS:
+            wrapped = True
+        elif name not in BEFORE and not wrapped and not re.match(r"[A-Za-z_]\w*=", word) and not word.endswith("#"):
+            return None
+    return None
+
+
+def _is_known(name: str) -> bool:
+    return (
+        name in MYSQLD or name in MYSQL_INIT or name in POSTGRES or name in SHELLS or name in DOCKER
+        or name in ("pg_ctl", "pg_ctl.exe", "pg_ctlcluster", "initdb", "initdb.exe", "pg_createcluster")
+        or name in ("gfix", "mount")
+    )  # fmt: skip
+
+
+def _made(
+    settings: tuple[Setting, ...], engine: EngineName, kind: str, source: Source, where: Where
+) -> Iterator[Configuration]:
+    if settings:
+        yield Configuration(where, engine, kind, settings, source=source)
+
+
+def _options(words: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """The values of an option that may stand apart from it or behind "="."""
+    for at, word in enumerate(words):
+        key, equals, value = word.partition("=")
+        if key in names and equals:
+            yield value
+        elif word in names and at + 1 < len(words):
+            yield words[at + 1]
+        elif word[:2] in names and len(word) > 2 and word[1] != "-" and not equals:
+            yield word[2:]
+
+
+def _gfix(words: Sequence[str], where: Where) -> Iterator[Database]:
+    """What gfix writes into a database's header."""
+    buffers = next((v for v in _options(words, ("-buffers", "-b", "-bu")) if re.fullmatch(r"\d{1,9}", v)), None)
+    write = next((v.lower() for v in _options(words, ("-write", "-w", "-wr")) if v.lower() in ("sync", "async")), None)
+    paths = [word for word in words if re.search(r"\.[fg]db$", word, re.IGNORECASE) and UNKNOWN not in word]
+    if (buffers or write) and paths:
+        yield Database(
+            where,
+            re.split(r"[\\/:]", paths[-1])[-1],
+            "firebird",
+            page_buffers=int(buffers) if buffers else None,
+            forced_writes=None if write is None else write == "sync",
+        )
+
+
+def _mount(words: Sequence[str], where: Where) -> Iterator[Mount]:
+    kind = next((value for value in _options(words, ("-t", "--types"))), "")
+    options = [one for value in _options(words, ("-o", "--options")) for one in value.split(",")]
+    takes = {at + 1 for at, word in enumerate(words) if word in ("-t", "-o", "--types", "--options")}
+    bare = [word for at, word in enumerate(words) if word[:1] != "-" and at not in takes]
+    point = bare[-1] if bare else ""
+    if point.startswith("/") and UNKNOWN not in point and (kind or options) and len(words) < 20:
+        yield Mount(where, point, kind, frozenset(one for one in options if UNKNOWN not in one))
+
+
+def _docker_run(words: Sequence[str], where: Where, depth: int) -> Iterator[Configuration | Mount | Database]:
+    """docker run: its own options, the image, what the image is told."""
+    at, options = 0, []
+    while at < len(words) and words[at].startswith("-"):
+        key, equals, value = words[at].partition("=")
+        at += 1
+        if key in DOCKER_ALONE:
+            continue
+        if not key.startswith("--") and len(key) > 2 and key[:2] in ("-e", "-v", "-p", "-m"):
+            options.append((key[:2], words[at - 1][2:]))
+        elif equals:
+            options.append((key, value))
+        elif at < len(words):
+            options.append((key, words[at]))
+            at += 1
+    if at >= len(words):
+        return
+    held = [value for key, value in options if key in ("-e", "--env")]
+    environment = dict(value.partition("=")[::2] for value in held)
+    name = next((value for key, value in options if key == "--name" and UNKNOWN not in value), "")
+    entry = [value for key, value in options if key == "--entrypoint"]
+    mounts = []
+    for key, value in options:
+        if key == "--tmpfs":
+            mounts.append(Mount(where, value.partition(":")[0], "tmpfs", frozenset()))
+        elif key in ("-v", "--volume"):
+            mounts += volume(value, where)
+        elif key == "--mount":
+            fields = dict(part.partition("=")[::2] for part in value.split(","))
+            target = next((fields[one] for one in ("target", "dst", "destination") if one in fields), "")
+            if target.startswith("/"):
+                mounts.append(Mount(where, target, fields.get("type", "volume"), frozenset()))
+    bound = [source for key, value in options if key in ("-v", "--volume") and (source := _source(value))]
+    reads = [path for source in bound if (path := in_kit(where.file, source))]
+    yield from container(words[at], [*entry, *words[at + 1 :]], environment, mounts, where, name, depth, reads=reads)
+
+
+def _source(text: str) -> str:
+    """What a volume of a configuration is bound from: "./my.cnf:/etc/mysql/conf.d/my.cnf"."""
+    source, _, target = text.partition(":")
+    return source if re.match(r"[^:]{0,200}(?:\.cnf|\.conf|\.ini|/conf\.d/?|/etc/)", target) else ""
+
+
+def in_kit(file: str, source: str) -> str:
+    """The name below the kit of what a file calls ``source``, by the folder that it lies in; "" of what is elsewhere.
+    The current directory ("$PWD", "$(pwd)") is taken for that folder."""
+    bare = re.sub(r"^(?:\$\{?PWD\}?|\$\(pwd\)|\0)(?=/)", ".", source).replace("\\", "/")
+    if bare.startswith(("/", "~")) or UNKNOWN in bare or "$" in bare or ":" in bare or not bare:
+        return ""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(file), bare))
+    return "" if path.startswith("..") else path
+
+
+def _serves(words: Sequence[str]) -> bool:
+    """Whether a container's command starts the server, at once or by way of a shell."""
+    named = MYSQLD | POSTGRES | {"firebird", "fbguard", "mariadbd-safe"}
+    if program(words[0]) not in SHELLS:
+        return program(words[0]) in named or program(words[0]).endswith(".sh")
+    return any(
+        re.search(r"(?<![\w-])(?:mysqld|mariadbd|postgres|firebird)(?![\w-])|entrypoint", one) for one in words[1:]
+    )
+
+
+def _told_to(words: Sequence[str], name: str) -> Image | None:
+    """The engine of an image that somebody has made, by two options that only that engine's server has."""
+    mysql = sum(known.owner(one.name) == "mysql" for one in of_mysqld(words, Where("")))
+    postgresql = sum(known.owner(one.name) == "postgresql" for one in of_postgres(words, Where("")))
+    if max(mysql, postgresql) < 2:
+        return None
+    return Image(known.of_family("mysql", name) if mysql > postgresql else "postgresql", "", official=False)
+
+
+def volume(text: str, where: Where) -> Iterator[Mount]:
+    """ "source:target:options" of a volume or a bound directory."""
+    match = re.fullmatch(r"(?:((?:[A-Za-z]:[\\/])?[^:]{0,300}):)?(/[^:]{1,300})(?::([\w,]{1,40}))?", text)
+    if match and UNKNOWN not in match[2]:
+        bound = (match[1] and match[1][:1] in "./~$" + UNKNOWN) or (match[1] and match[1][1:2] == ":")
+        memory = (match[1] or "").startswith(("/dev/shm", "/run/shm"))  # noqa: S108
+        options = frozenset(match[3].split(",")) if match[3] else frozenset()
+        yield Mount(where, match[2], "tmpfs" if memory else "bind" if bound else "volume", options)
+
+
+def container(
+    of_image: str,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    mounts: Sequence[Mount],
+    where: Where,
+    side: str,
+    depth: int = 0,
+    places: Mapping[str, Where] | None = None,
+    reads: Sequence[str] = (),
+) -> Iterator[Configuration | Mount | Database]:
+    """What a container of an engine's image is told: its command, environment and mounts. Nothing of other images.
+
+    There is always one configuration, empty where nothing is set: the image has the engine's defaults. ``places`` are
+    the lines of the environment's variables; ``reads`` the files of the kit that it is given as its configuration.
+    """
+    known_image = image(of_image) or _told_to(words, of_image)
+    if known_image is None:
+        return
+    engine = known_image.engine
+    words = [word for word in words if word]
+    while words and program(words[0]) in ("docker-entrypoint.sh", "entrypoint.sh", "exec", "gosu", "tini", "--"):
+        words = words[1:]
+    if words and words[0][0] != "-" and not _serves(words):
+        return  # a client that comes with the image
+    found: list[Configuration] = []
+    if words and program(words[0]) in SHELLS:
+        inner = [one for one in of(words, where, of_image, depth + 1) if isinstance(one, Configuration)]
+        found += inner
+        words = []
+    elif words and not words[0].startswith("-"):
+        found += [one for one in of(words, where, of_image, depth + 1) if isinstance(one, Configuration)]
+    else:
+        parse = {"mysql": of_mysqld, "mariadb": of_mysqld, "postgresql": of_postgres}.get(engine)
+        found += _made(parse(words, where), engine, "command line", "command line", where) if parse else []
+    found += from_environment(known_image, environment, where, places or {})
+    # A side must have a name, or the folder of the script would be one.
+    side = side or of_image.strip("\"'").rpartition("/")[2][:60]
+    base = Configuration(where, engine, "container", (), side=side, version=known_image.version, reads=tuple(reads))
+    yield base
+    for one in found:
+        # The image says which product it is, its command does not.
+        yield replace(one, engine=engine, side=side, version=known_image.version)
+    for mount in mounts:
+        if UNKNOWN not in mount.point:
+            yield replace(mount, side=side)
+
+
+def from_environment(
+    of_image: Image, environment: Mapping[str, str], where: Where, places: Mapping[str, Where]
+) -> Iterator[Configuration]:
+    """What variables of an image set; of the official ones, which have few, no others count."""
+    settings: list[Setting] = []
+    for key, value in environment.items():
+        at, upper = places.get(key, where), key.upper()
+        if UNKNOWN in value:
+            continue
+        if upper in ("POSTGRES_INITDB_ARGS", "POSTGRESQL_INITDB_ARGS"):
+            settings += of_initdb(split(value), at)
+        elif upper in ("PGOPTIONS", "POSTGRESQL_EXTRA_FLAGS"):
+            settings += of_postgres(split(value), at)
+        elif upper in ("MYSQL_EXTRA_FLAGS", "MARIADB_EXTRA_FLAGS"):
+            settings += of_mysqld(split(value), at)
+        elif upper.startswith("FIREBIRD_CONF_") and len(key) > 14:
+            settings.append(Setting(key[14:].lower(), value, at, key))
+        elif not of_image.official:
+            name = re.sub(r"^(?:POSTGRES(?:QL)?|MYSQL|MARIADB|FIREBIRD|PG|DB)_", "", upper).lower()
+            name = "synchronous_commit" if name == "synchronous_commit_mode" else name
+            sure = known.owner(name) == of_image.engine
+            said = name != key.lower() and known.has(of_image.engine, name)
+            if sure or (said and name not in ("user", "port", "version", "socket", "datadir")):
+                settings.append(Setting(name, value, at, key))
+    if settings:
+        yield Configuration(settings[0].where, of_image.engine, "environment", tuple(settings), source="environment")
