@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acidtest.audit import importers
-from acidtest.audit.bench import Bench, Claim, Database, Side, Where
+from acidtest.audit.bench import Bench, Claim, Database, Published, Side, Statement, Where
 from acidtest.audit.importers import prose
 from acidtest.audit.importers.about import spread
-from acidtest.audit.rules import firebird
+from acidtest.audit.rules import firebird, rates
 
 # A sentence, the words in question, and whether they are denied.
 DENIED = [
@@ -148,3 +148,34 @@ def test_any_text_has_its_machines(text: str) -> None:
         for match in re.finditer("GB", line):
             machines.of(number, match.start())
             prose.denied(line, *match.span())
+
+
+RELATIVE = [
+    ("It is 30% faster.", True),
+    ("It is 30% faster with prepared statements.", False),
+    ("Costs fall from ~5 to 2: a 2x improvement.", False),
+    ("Inserts: 11,800 ops/sec (+12% improvement)", False),
+    ("The 7.6% improvement is due to inlining.", True),
+    ("| what | before | after |\n|---|---|---|\n| fetch | 10 | 9 |\n\nThe 7.6% improvement is due to inlining.", False),
+]
+
+
+@pytest.mark.parametrize(("text", "missing"), RELATIVE, ids=range(len(RELATIVE)))
+def test_what_a_relative_figure_is_relative_to(tmp_path: Path, text: str, missing: bool) -> None:
+    (tmp_path / "README.md").write_text(text)
+    assert ("relative" in {one.kind for one in importers.read(tmp_path).texts}) == missing
+
+
+@pytest.mark.parametrize("turning", [["server 1"], ["server 1", "server 2"], ["", "server 1"]])
+def test_what_turns_in_one_machine_does_not_in_another(turning: list[str]) -> None:
+    where = Where("README.md", 1)
+    texts = [Statement(where, "turns", "7,200 rpm", 7200.0, machine) for machine in turning]
+    run = Published(where, "pg_test_fsync", "fdatasync", rate=9000.0, terminals=1, unit="flushes", flushed=True)
+    alone = Bench([], published=[run], texts=texts)
+    assert list(rates.faster_than_it_turns(alone))
+    others = [
+        Claim(where, "memory", "memory", 1 << 30, "client"),
+        Claim(where, "memory", "memory", 1 << 30, "server 2"),
+    ]
+    both = Bench([], published=[run], texts=texts, claims=others)
+    assert bool(list(rates.faster_than_it_turns(both))) == ("server 2" in turning)

@@ -103,8 +103,16 @@ RELATIVE = linear.compile(
     rf"\b\d{{1,6}}(?:\.\d{{1,4}})? ?(?:%|x|×|times|percent)(?: (?:\w+ )?)?{BETTER}|\btwice as fast\b", linear.I
 )
 BASE = linear.compile(
-    r"\b(?:than|vs\.?|versus|over|against|compared|relative to|baseline|base)\b|\bfrom \d|\d ?(?:tps|tpm|ms|/s)\b",
+    r"\b(?:than|vs\.?|versus|over|against|compared|relative to|baseline|base|before)\b|"
+    r"\bfrom\W{0,3}(?:about |some |roughly )?\d|\d ?[kKM]? ?(?:tps|tpm|nopm|qps|rps|iops|ms|µs|μs|us|ns)\b|"
+    r"\d ?[kKM]? ?\w{0,12}(?:/| per | a )s(?:ec(?:ond)?)?\b",
     linear.I,
+)
+# "Slower with encryption": than without.
+IMPLIED = linear.compile(r"^\W{0,2}(?:with|without|when|if|once|after|because|due to|by using)\b", linear.I)
+# Columns in which a table gives both rates.
+BOTH = linear.compile(
+    r"\b(?:before|after|baseline|base|old|new|speed-?up|change|improvement|diff(?:erence)?|delta|ratio)\b|Δ", linear.I
 )
 
 
@@ -129,6 +137,7 @@ def _is(importer: Importer, file: File) -> bool:
 
 def _statements(file: File) -> Iterator[Statement]:
     around = ""
+    both = any(line.count("|") > 1 and BOTH.search(line[:LINE_MAX]) for line in file.lines)
     machines = prose.Machines(file.lines, LINE_MAX)
     for number, whole in enumerate(file.lines, start=1):
         line = whole[:LINE_MAX]
@@ -146,7 +155,8 @@ def _statements(file: File) -> Iterator[Statement]:
         around = around[-LINE_MAX:] + " " + line if line.strip() else ""
         after = file.lines[number][:LINE_MAX] if number < len(file.lines) else ""
         match = RELATIVE.search(line)
-        if match and not BASE.search(around + " " + after) and not prose.denied(line, *match.span()):
+        told = both or BASE.search(around + " " + after) or (match and IMPLIED.search(line[match.end() :]))
+        if match and not told and not prose.denied(line, *match.span()):
             yield Statement(file.at(number), "relative", match[0].strip())
 
 

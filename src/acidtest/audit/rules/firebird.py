@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from acidtest.audit import settings
+from acidtest.audit import machines, settings
 from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
@@ -21,7 +21,6 @@ BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost mo
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
 DEVICE_CACHE = 1 << 30  # of a cheap RAID controller: 1 to 2 GB
-OF_LOAD = ("client", "load", "benchmark driver", "driver")
 READ_CONSISTENCY = (4, 0)  # the first version that has it
 EXCEEDS = 2  # a database is to be two to three times the cache that it means to exceed
 
@@ -378,12 +377,7 @@ def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
                 yield amount, f"{side.name}'s page cache", asked.says()
     yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
     # Which of several machines held the database is not known: what holds for the smallest holds for all.
-    memory = [one for one in bench.claims if one.about == "memory" and one.bytes and not _of_load(one)]
+    memory = [one for one in bench.claims if one.about == "memory" and one.bytes and not machines.for_load(one)]
     if memory:
         claim = min(memory, key=lambda one: one.bytes or 0)
         yield claim.bytes or 0, "the memory", claim.where.says(claim.text)
-
-
-def _of_load(claim: Claim) -> bool:
-    """Whether it is of a machine that only generates the load."""
-    return claim.machine.startswith(OF_LOAD)

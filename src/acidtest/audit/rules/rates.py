@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from acidtest.audit import machines
 from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
@@ -80,7 +81,7 @@ def _named_turns(bench: Bench) -> Statement | None:
     """Of the fastest rotating drive that the texts name; None where they name another drive too, or a write cache."""
     turns = [one for one in bench.texts if one.kind == "turns" and one.value and 3600 <= one.value <= 20_000]
     solid = any("ssd" in one.text.lower() or "nvme" in one.text.lower() for one in bench.texts if one.kind == "drive")
-    if solid or any(one.kind == "write-cache" for one in bench.texts):
+    if solid or any(one.kind == "write-cache" for one in bench.texts) or not machines.of_all(bench, turns):
         return None
     return max(turns, key=lambda one: one.value or 0, default=None)
 
@@ -132,10 +133,9 @@ def _as_memory(one: Published, plain: Mapping[str, float]) -> Seen | None:
     source="AWS, Amazon EBS volume types: a volume is held to its provisioned IOPS",
 )
 def iops_above_provisioned(bench: Bench) -> Iterator[Found]:
-    provisioned = max(
-        (one for one in bench.texts if one.kind == "iops" and one.value), key=lambda o: o.value or 0, default=None
-    )
-    if provisioned is None or not provisioned.value:
+    paid = [one for one in bench.texts if one.kind == "iops" and one.value]
+    provisioned = max(paid, key=lambda one: one.value or 0, default=None)
+    if provisioned is None or not provisioned.value or not machines.of_all(bench, paid):
         return
     of_job: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for one in bench.published:
