@@ -73,6 +73,8 @@ def score(case: Case, answer: Answer) -> Score:
         if said.severity == "note" or (worst is not None and _rank(said.severity) >= _rank(worst)):
             continue
         refused = any(said.is_of([one.rule], one.where) for one in case.not_)
+        if said.rule == UNKNOWN and not refused:
+            continue  # it accuses nobody; whether it is right is counted by files
         (false if refused or worst is None else severer).append(said)
     named = dict.fromkeys([*case.facts.results, *map(_file, case.facts.settings), *case.facts.not_understandable])
     understood, told = _understood(answer), _told(answer)

@@ -66,6 +66,7 @@ def test_a_demand_without_a_place_is_met_anywhere() -> None:
         (a_finding("setting-differs", "doubtful", "a"), True, False),
         (a_finding("durability-differs", "note", "a"), False, False),
         (a_finding("durability-differs", "doubtful", "a"), True, False),
+        (a_finding("unknown-results", "doubtful", "a"), False, False),
     ],
 )
 def test_what_is_false(finding: dict[str, Any], false: bool, severer: bool) -> None:

@@ -10,11 +10,11 @@ import pytest
 from playwright.sync_api import Browser
 from rich.console import Console
 
-from acidtest import experiment
+from acidtest import experiment, question
 from acidtest.audit import importers, judge
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.unchecked import kit
-from acidtest.cli.instead import instead
+from acidtest.cli.instead import QUESTIONS, instead
 from acidtest.report import findings as shown
 from acidtest.report.audit_page import write_page
 from pages import opened, unreadable
@@ -134,3 +134,7 @@ def test_json_has_each_sentence(bench: Bench) -> None:
     assert (first["file"], first["line"], first["verdict"]) == ("README.md", 3, "falls")
     assert "durability-differs" in first["rules"]
     assert told["instead"]["command"].startswith("acidtest init")
+
+
+def test_its_questions_are_those_of_init() -> None:
+    assert set(QUESTIONS) <= set(question.QUESTIONS)

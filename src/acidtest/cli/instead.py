@@ -10,20 +10,27 @@ from pathlib import PurePath
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.finding import Finding
 from acidtest.audit.rules.builds import named
-from acidtest.engine import catalogue
 from acidtest.errors import AcidtestError
 from acidtest.families import SERVERS, of_word
-from acidtest.question import QUESTIONS, Question, Storage, fit
-from acidtest.question.answers import listed
+from acidtest.reference.words import words
 from acidtest.report.findings import Instead
 
 FILE = "fair.toml"
 ENGINES_MAX = 6
 PAGES = frozenset(("page-size-differs", "buffers-smallest", "buffers-classic", "buffers-super", "buffers-in-header"))
-WHY = {
-    "build": "With one promise of a commit, page caches of one size, on one drive, repeated in an order drawn by lot.",
-    "page-and-cache": "With every page size and every cache on each engine, and all else alike.",
-    "durability": "With the promise of a commit as a factor, so that it stands beside each rate.",
+QUESTIONS = {  # of acidtest.question, those that may answer it: what they ask here, and what makes the answer fair
+    "build": (
+        "Is one of these slower than another?",
+        "With one promise of a commit, page caches of one size, on one drive, repeated in an order drawn by lot.",
+    ),
+    "page-and-cache": (
+        "Which page size and which page cache?",
+        "With every page size and every cache on one engine, and all else alike.",
+    ),
+    "durability": (
+        "What does a durability level cost?",
+        "With the promise of a commit as a factor, so that it stands beside each rate.",
+    ),
 }
 
 
@@ -32,12 +39,12 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     where no engine of the kit is one that acidtest can run or reach."""
     spoken = {one.rule.name for one in findings if one.severity != "note" and not one.waiver}
     by_side = {named(side, bench.sides): _word(side) for side in bench.sides if side.engine}
-    words = list(dict.fromkeys(filter(None, by_side.values())))[:ENGINES_MAX]
-    if not words:
+    named_so = list(dict.fromkeys(filter(None, by_side.values())))[:ENGINES_MAX]
+    if not named_so:
         return None
     lacking = [name for name, word in by_side.items() if not word]
-    name = _question(words, spoken)
-    ids, urls = [word for word in words if "://" not in word], [word for word in words if "://" in word]
+    name = _question(named_so, spoken)
+    ids, urls = [word for word in named_so if "://" not in word], [word for word in named_so if "://" in word]
     if name != "build":
         ids, urls = ids[:1], []
         if not ids:
@@ -45,20 +52,24 @@ def instead(bench: Bench, findings: Sequence[Finding], *, whole: bool) -> Instea
     command = ["acidtest", "init", FILE, "--question", name]
     command += ["--engine", ",".join(ids)] if ids else []
     command += [part for url in urls for part in ("--server", url)]
-    text = _text(QUESTIONS[name], [*ids, *urls]) if whole else ""
-    why = WHY[name]
+    text = _text(name, [*ids, *urls]) if whole else ""
+    asks, why = QUESTIONS[name]
     if lacking and name == "build":
-        why += f" Without {listed(tuple(dict.fromkeys(lacking)))}, which acidtest does not run."
-    return Instead(QUESTIONS[name].asks, why, shlex.join([*command, "--yes"]), text)
+        why += f" Without {', '.join(dict.fromkeys(lacking))}, which acidtest does not run."
+    return Instead(asks, why, shlex.join([*command, "--yes"]), text)
 
 
-def _text(question: Question, words: Sequence[str]) -> str:
+def _text(question: str, words: Sequence[str]) -> str:
+    """The experiment; "" where none can be made on this machine."""
+    from acidtest import question as questions
     from acidtest.cli.answering import chosen, with_storage
     from acidtest.cli.writing import assess
 
     try:
-        answers = replace(with_storage(chosen(words), Storage("directory")), file=FILE, name=PurePath(FILE).stem)
-        return fit(question, answers, assess).text
+        answers = replace(
+            with_storage(chosen(words), questions.Storage("directory")), file=FILE, name=PurePath(FILE).stem
+        )
+        return questions.fit(questions.QUESTIONS[question], answers, assess).text
     except AcidtestError:
         return ""
 
@@ -74,7 +85,7 @@ def _word(side: Side) -> str:
     unknown version the newest that there are several of. "" where there is none."""
     if side.engine is None:
         return ""
-    ids = [one for one in catalogue.known() if one.partition("-")[0] == side.engine]
+    ids = [one for one in words("engines") if one.partition("-")[0] == side.engine]
     if of_version := [one for one in ids if f"{side.version}.".startswith(f"{one.partition('-')[2]}.")]:
         return of_version[0]
     family = of_word(side.engine)
