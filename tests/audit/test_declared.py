@@ -138,6 +138,11 @@ BAD = [
         "published.0.rates.a: found -1, must be a number above",
     ),
     ("[sides.a\n", "benchmark.toml: not TOML"),
+    ("[machines.a]\nmemory_gb = inf", "benchmark.toml: machines.a.memory_gb: found inf, must be a number"),
+    (f"[machines.a]\nmemory_gb = 1{'0' * 5000}", "benchmark.toml: not TOML"),
+    (f"[machines.a]\ncores = 1{'0' * 400}", "benchmark.toml: machines.a.cores: found 1000"),
+    ("sides = " + "[" * 5000 + "]" * 5000, "benchmark.toml: not TOML"),
+    ('"\\u001b[2J" = 1\nsides = {}', r'key "\\x1b\[2J" is not known'),
 ]
 
 

@@ -16,6 +16,7 @@ from acidtest.audit.declared import is_of
 from acidtest.audit.finding import SEVERITIES, Finding
 from acidtest.audit.importers.sentences import COMPARES
 from acidtest.families import PRODUCTS
+from acidtest.formats import linear
 
 Verdict = Literal["falls", "doubtful", "not examined", "stands"]
 VERDICTS: tuple[Verdict, ...] = ("falls", "doubtful", "not examined", "stands")  # the worst first
@@ -25,14 +26,14 @@ OF_ONE = frozenset(
 )
 OF_RUNS = frozenset(("first-run-differs",))  # the others of that name are of sides
 UNKNOWN = "unknown-results"
-LATENCY = re.compile(
-    r"\b(?:latenc(?:y|ies)|response times?|percentiles?|p9\d|p50|\d ?ms|milliseconds?|µs|microseconds?)\b",
-    re.IGNORECASE,
+LATENCY = linear.Pattern(
+    r"\b(?:latenc(?:y|ies)|response times?|percentiles?|p9\d|p50|\d ?ms|milliseconds?|microseconds?)\b|µs",
+    linear.IGNORECASE,
 )
-RATE = re.compile(
+RATE = linear.Pattern(
     r"\b(?:throughput|performance|tps|qps|tpmc?|nopm|iops|rps|(?:per|a|/) ?s(?:ec(?:ond)?)?|faster|slower|"
     r"outperform\w*|transactions)\b",
-    re.IGNORECASE,
+    linear.IGNORECASE,
 )
 
 

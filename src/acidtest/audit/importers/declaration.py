@@ -5,7 +5,6 @@ Such a file is for acidtest, so that a wrong key of it is an error and nothing t
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,8 @@ from acidtest.audit.importers import trees
 from acidtest.audit.importers.file import Broken, File, Importer, Part, Spent
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.families import PRODUCTS
+from acidtest.formats import linear
+from acidtest.words import harmless
 
 NAME = "benchmark.toml"
 DOCS = "docs/AUDIT.md has its keys"
@@ -34,6 +35,7 @@ PUBLISHED_KEYS = ("text", "results", "rates", "unit")
 UNITS = ("tps", "qps", "ops", "rps", "iops", "tpm", "nopm")
 BYTES_MAX = 1 << 20
 SHOWN_MAX = 60
+NUMBER_MAX = 1e12
 
 Path = tuple[str | int, ...]
 
@@ -54,7 +56,8 @@ class _Reading:
 
     def refuse(self, path: Path, message: str, remedy: str = "") -> None:
         key = ".".join(map(str, path))
-        self.problems.add(BadInput(f"{self.file}: {key}: {message}" if key else f"{self.file}: {message}", remedy))
+        words = [harmless(self.file), _cut(key), message] if key else [harmless(self.file), message]
+        self.problems.add(BadInput(": ".join(words), remedy))
 
     def table(self, path: Path, value: Any, allowed: Collection[str] | None = None) -> dict[str, Any]:
         """``value`` with none but the keys that are allowed; what is no table is refused, and empty."""
@@ -70,7 +73,7 @@ class _Reading:
         if value is None and not needed:
             return ""
         if isinstance(value, str) and (value.strip() or not needed):
-            return value.strip()
+            return " ".join(value.split())
         self.refuse(path, f"found {_shown(value)}, must be a text" if value is not None else "is missing", DOCS)
         return ""
 
@@ -84,7 +87,7 @@ class _Reading:
 
 
 def _cut(text: str) -> str:
-    whole = "".join(one if one.isprintable() else "?" for one in text)
+    whole = harmless(text)
     return whole if len(whole) <= SHOWN_MAX else f"{whole[:SHOWN_MAX]}…"
 
 
@@ -138,9 +141,9 @@ def _written(file: File) -> tuple[dict[str, Any], _Reading] | None:
     return own, _Reading(file.name, {path[1:]: line for path, line in lines.items() if path[:1] == ("benchmark",)})
 
 
-HEADER = re.compile(r"\s{0,99}(\[\[?)([^\[\]]{1,300})\]")
-PART = re.compile(r"[\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
-KEY = re.compile(r"\s{0,99}([\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s{0,99}=")
+HEADER = linear.Pattern(r"\s{0,99}(\[\[?)([^\[\]]{1,300})\]")
+PART = linear.Pattern(r"[\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'")
+KEY = linear.Pattern(r"\s{0,99}([\w-]{1,200}|\"[^\"\n]{1,200}\"|'[^'\n]{1,200}')\s{0,99}=")
 
 
 def _toml(text: str, name: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
@@ -150,8 +153,8 @@ def _toml(text: str, name: str, before: int) -> tuple[dict[str, Any], dict[Path,
     """
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInput(f"{name}: not TOML: {error}", "mend that line") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{harmless(name)}: not TOML: {harmless(str(error))}", "mend that line") from None
     lines: dict[Path, int] = {(): before + 1}
     at: Path = ()
     counts: dict[Path, int] = {}
@@ -186,7 +189,7 @@ def _yaml(text: str, before: int) -> tuple[dict[str, Any], dict[Path, int]]:
     return (values if isinstance(values, dict) else {}), lines
 
 
-NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+NUMBER = linear.Pattern(r"-?\d{1,15}(?:\.\d{1,9})?")
 
 
 def _number(text: str) -> str | float:
@@ -227,17 +230,19 @@ def _each(reading: _Reading, key: str, value: Any, made: Callable[[_Reading, Pat
     return [made(reading, (key, name), one) for name, one in reading.table((key,), value).items()]
 
 
+def _is_amount(value: Any) -> bool:
+    """Whether it is a number above 0 that something can have."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < NUMBER_MAX
+
+
 def _machine(reading: _Reading, path: Path, value: Any) -> DeclaredMachine:
     facts = []
     for key, one in reading.table(path, value, MACHINE_KEYS).items():
         numeric = key in ("cores", "memory_gb")
-        fits = (
-            isinstance(one, int | float) and not isinstance(one, bool) and one > 0 if numeric else isinstance(one, str)
-        )
-        if not fits:
+        if not (_is_amount(one) if numeric else isinstance(one, str)):
             reading.refuse((*path, key), f"found {_shown(one)}, must be a {'number' if numeric else 'text'}", DOCS)
         else:
-            shown = f"{one:g}" if numeric else str(one).strip()
+            shown = f"{one:.12g}" if numeric else " ".join(one.split())
             facts.append(Setting(key, shown, reading.where(*path, key)))
     return DeclaredMachine(reading.where(*path), str(path[-1]), tuple(facts))
 
@@ -281,7 +286,7 @@ def _published(reading: _Reading, path: Path, value: Any, sides: Collection[str]
         if name not in sides:
             known = not_among("side", _cut(name), sides) if sides else f"{_cut(name)} is described nowhere"
             reading.refuse((*path, "rates"), known, f"add a table [sides.{_cut(name)}]")
-        elif isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0:
+        elif not _is_amount(rate):
             reading.refuse(at, f"found {_shown(rate)}, must be a number above 0")
         else:
             rates.append(Setting(name, repr(float(rate)), reading.where(*at)))
