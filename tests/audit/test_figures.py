@@ -111,3 +111,37 @@ def test_figures_as_people_write_them(written: str, value: float) -> None:
 )
 def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == []
+
+
+LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
+    ("a rate behind its label", "out.txt", "store a\nInsertOne: 2.5 sec | 12,500.5 rec/s\nSelect: 1.2k qps\n", [{"name": "InsertOne", "rate": 12500.5, "unit": "operations"}, {"name": "Select", "rate": 1200.0, "unit": "queries"}]),
+    ("a rate behind its unit", "out.txt", "mixed load TPS: 512.5\n", [{"rate": 512.5, "unit": "transactions", "name": "mixed load"}]),
+    ("a rate with latencies", "out.txt", "Wanted queries rate: 100/s\nActual queries rate: 99.5/s\n\nMin: 0.1 ms\nMean: 0.5 ms\nPercentile 99: 4.5 ms\nMax: 9 ms\n", [{"rate": 99.5, "unit": "queries", "latency_ms": {"mean": 0.5, "p99": 4.5, "max": 9.0}}]),
+    ("a time", "README.md", "# WAL\n\n```\n$ bench -mode wal\nElapsed:   2.5s\n```\n", [{"took_s": 2.5, "name": "WAL"}]),
+    ("Go's benchmarks", "out.txt", "goos: linux\nBenchmarkInsert-8   \t  100000\t     49350 ns/op\t  12 B/op\n", [{"tool": "go test", "latency_ms": {"mean": 0.04935}}]),
+    ("sql-bench", "RUN-mysql", "Time for insert (350768): 15 wallclock secs ( 3.00 usr  1.00 sys =  4.00 CPU)\n", [{"took_s": 15.0, "name": "insert"}]),
+    ("the course of a run", "out.log", "".join(f"worker {100 + n % 2} ops/s\n" for n in range(20)), [{"rate": 100.5, "series": (100.0, 101.0) * 10}]),
+    ("JSON with units in its keys", "r.json", '{"runs": [\n {"store": "a", "insert_ops_per_sec": 1200.5, "p99_ms": 3.5},\n {"store": "b", "insert_ops_per_sec": 800}\n]}', [{"name": "runs a: insert", "rate": 1200.5, "unit": "operations"}, {"latency_ms": {"p99": 3.5}}, {"name": "runs b: insert", "rate": 800.0}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [row[1:] for row in LINES], ids=[row[0] for row in LINES])
+def test_what_a_program_of_one_s_own_prints(
+    name: str, text: str, expected: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    found = told(tmp_path, text, name)
+    assert [{key: getattr(one, key) for key in wanted} for one, wanted in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.sh", "echo 100 ops/s\n"),
+        ("out.txt", "--target 100 ops/s\n"),
+        ("README.md", "We reach 100 ops/s in this text.\n"),
+        ("package.json", '{"name": "x", "version": "1.0.0"}'),
+        ("c.json", '{"timeout_ms": 500, "retries": 3}'),
+    ],
+)
+def test_what_no_program_measured_is_no_result(name: str, text: str, tmp_path: Path) -> None:
+    assert told(tmp_path, text, name) == []

@@ -24,12 +24,13 @@ def kit(directory: Path, **files: str | bytes) -> Bench:
 
 
 LEFT = [
-    ("a rate in a log", "run_dot_log", "starting\nreached 12,345 ops/sec\n", 2),
+    ("a rate in a log", "run_dot_log", "starting\nwrote at 250 MB/s\n", 2),
     ("times in a log", "run_dot_log", "a took 12 ms\nb took 13 ms\nc took 14 ms\n", 1),
     ("JSON with measurements", "out_dot_json", '{\n "name": "x",\n "latency_avg": 12.5\n}', 3),
     ("a table without a unit", "out_dot_csv", "store,throughput\na,100\nb,200\n", 1),
     ("a table in a text without a unit", "README_dot_md", "# x\n\n| store | throughput |\n|---|---|\n| a | 100 |\n| b | 200 |\n", 3),
     ("settings in a form of its own", "server_dot_settings", "shared_buffers :: 1\nshared_buffers | 8GB\nwork_mem | 64MB\n", 2),
+    ("rows of figures", "QPS_dot_dat", "# one\n" + "1 10.5 11.5\n2 20.5 21.5\n" * 3, 2),
     ("a spreadsheet", "results_dot_xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
     ("a packed log", "sysbench_dot_log_dot_gz", b"\x1f\x8b\x08", None),
 ]  # fmt: skip
@@ -61,8 +62,8 @@ def test_what_holds_no_figures_is_not_told_of(name: str, text: str | bytes, tmp_
 
 
 def test_a_folder_is_named_once(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {f"runs__{n}_dot_log": "12,345 ops/sec\n" for n in range(30)}
-    (found,) = unknown_results(kit(tmp_path, **files, other__x_dot_log="5 qps\n"))
+    files: dict[str, str | bytes] = {f"runs__{n}_dot_log": "wrote at 250 MB/s\n" for n in range(30)}
+    (found,) = unknown_results(kit(tmp_path, **files, other__x_dot_log="5 MB/s\n"))
     assert found.text == "31 files with figures or settings that are not understood, in runs (30), other (1)."
     assert [one.file for one in found.evidence[:2]] == ["runs/0.log", "other/x.log"]
 
@@ -78,5 +79,5 @@ def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:
 
 
 def test_a_kit_of_which_nothing_could_be_read_ends_so(tmp_path: Path) -> None:
-    (tmp_path / "run.log").write_text("12,345 ops/sec\n")
+    (tmp_path / "run.log").write_text("wrote at 250 MB/s\n")
     assert isinstance(CliRunner().invoke(app, ["audit", str(tmp_path)]).exception, BadInput)  # exit code 2

@@ -11,35 +11,45 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from acidtest.audit.bench import EngineName, Published, Unit
-from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.importers.numbers import load
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
 from acidtest.families import PRODUCTS
 
 SECOND = r"(?: ?(?:per|a|/) ?s(?:ec(?:ond)?s?)?\b)"
-COUNTED = "operations?|rows?|inserts?|updates?|deletes?|reads?|writes?|records?|events?|messages?|documents?|keys?"
+COUNTED = (
+    "operations?|rows?|inserts?|updates?|deletes?|selects?|reads?|writes?|rec(?:ord)?s?|events?|messages?|"
+    "doc(?:ument)?s?|keys?"
+)
 MINUTE = r"(?: ?(?:per|a|/) ?min(?:ute)?s?\b)"
 # Of a heading or of what stands behind a figure: which kind of rate it is, and how many of the unit it counts.
 RATES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("nopm", re.compile(rf"\btpm-?c\b|\bnopm\b|\bnew[- ]orders?{MINUTE}")),
+    ("nopm", re.compile(rf"\btpm[- ]?c\b|\bnopm\b|\bnew[- ]orders?{MINUTE}")),
     ("tpm", re.compile(rf"\btpm(?:total)?\b|\b(?:transactions?|txns?|tx|trx){MINUTE}")),
     ("transactions", re.compile(rf"\bk?tps\b|\b(?:transactions?|txns?|tx|trx|commits?){SECOND}")),
-    ("queries", re.compile(rf"\bk?qps\b|\b(?:queries|query|selects|statements){SECOND}")),
+    ("queries", re.compile(rf"\bk?qps\b|\b(?:queries|query|statements){SECOND}")),
     ("iops", re.compile(rf"\bk?iops\b|\bios?{SECOND}")),
     ("requests", re.compile(rf"\bk?rps\b|\bk?req(?:uests?|s)?{SECOND}")),
     ("operations", re.compile(rf"\bk?ops?{SECOND}|\bk?ops/s\b|\b[km]ops\b|\b(?:{COUNTED}){SECOND}")),
-    ("bytes", re.compile(rf"\b([kmgt]?)(i?)b(?:ytes)?{SECOND}|\b([kmg])(i?)bps\b")),
+    ("bytes", re.compile(rf"\b([kmgt]?)(i?)b(?:ytes)?(?:{SECOND}| s\b)|\b([kmg])(i?)bps\b")),
 )  # fmt: skip
 TIMES: tuple[tuple[float, re.Pattern[str]], ...] = (  # in milliseconds
     (1.0, re.compile(r"\bm(?:illi)?s(?:ec(?:ond)?s?)?\b|\bmillis\b")),
     (0.001, re.compile(r"(?:\b|(?<=\d))[µμu]s(?:ec)?s?\b|\bmicro(?:second)?s\b")),
     (1e-6, re.compile(r"\bns\b|\bnanoseconds?\b")),
     (60_000.0, re.compile(r"\bmin(?:ute)?s\b")),
-    (1000.0, re.compile(r"[(\[](?:in )?s[)\]]|\bsec(?:ond)?s?\b|(?<=\w) s$|^s$")),
+    (
+        1000.0,
+        re.compile(
+            r"(?:(?<=\s)|(?<=time)|(?<=duration)|(?<=elapsed)|(?<=takes)|(?<=latency))[(\[](?:in )?s[)\]]"
+            r"|\bsec(?:ond)?s?\b|(?<=\w) s$|^s$"
+        ),
+    ),
 )
 PERCENTILE = re.compile(
     r"\bp\(?(\d{2}(?:\.\d{1,3})?)\)?(?!\w)"
     r"|\b(\d{2}(?:\.\d{1,3})?) ?(?:th|%)?[- ]?(?:ile|percentile|pct|percent)\b"
-    r"|\b(\d{2}(?:\.\d{1,3})?)th\b|(?:^|\s)(9\d(?:\.\d{1,3})?) ?%"
+    r"|\bpercentile (\d{2}(?:\.\d{1,3})?)\b|\b(\d{2}(?:\.\d{1,3})?)th\b|(?:^|\s)(9\d(?:\.\d{1,3})?) ?%"
 )
 STATISTICS = (
     ("p50", re.compile(r"\bmedian\b|\bmed\b")),
@@ -54,6 +64,8 @@ LATENCY = re.compile(
 WORK = re.compile(
     r"\btime\b|\bduration\b|\belapsed\b|\btook\b|\btotal\b|\bruntime\b|\binsert\b|\bquery\b|\bload\b|\bimport\b"
 )
+WAITS = re.compile(r"\btimeout\b|\binterval\b|\bdelay\b|\bsleep\b|\bperiod\b|\bttl\b|\bthink\b")
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CLIENTS = re.compile(
     r"\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual )?users?|concurrency|sessions?|workers?)\b"
 )
@@ -70,13 +82,15 @@ DROPPED = re.compile(
     r"\blower is better\b|\bpercentile\b|\bper\b|\bin\b|[()\[\],:/#]|↑|↓"
 )
 AMOUNT = re.compile(
-    r"([-+]?\d[\d.,'_\u00a0\u202f\u2009 ]{0,40}(?:e[-+]?\d{1,3})?) ?(k|K|M)?(?![A-Za-z])(.*)", re.DOTALL
+    r"([-+]?\d[\d.,'_\u00a0\u202f\u2009 ]{0,40}(?:e[-+]?\d{1,3})?) ?(?:(k|K|M)(?![A-Za-z]))?(.*)", re.DOTALL
 )
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 READS, WRITES = re.compile(r"\bread|\bselect"), re.compile(r"\bwrite|\binsert|\bupdate")
 SHARE = re.compile(r"\d ?(?:%|x|×)")
 TURNED_ROWS_MAX = 100  # of a table whose rows may be what others have as columns
 ONE_BY_ONE_MAX = 300  # rows, above which a table records runs and does not publish them
+JSON_BYTES_MAX = 8 << 20
+JSON_OBJECTS_MAX = 50_000
 SAMPLE = 50  # cells that show what a column holds
 TOOLS = (
     "pgbench", "sysbench", "hammerdb", "benchmarksql", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "mysqlslap",
@@ -111,7 +125,59 @@ def _in_prose(file: File) -> Sequence[Published] | None:
 
 
 def _alone(file: File) -> Sequence[Published] | None:
-    return None if PROSE.fullmatch(file.base) else _read(file)
+    if PROSE.fullmatch(file.base):
+        return None
+    return _of_json(file) if file.head.lstrip()[:1] in (b"{", b"[") else _read(file)
+
+
+def _of_json(file: File) -> Sequence[Published] | None:
+    """Of objects whose keys say what their figures are: each is a row of a table."""
+    said = file.text[: 1 << 20].lower().replace("_", " ")
+    if file.size > JSON_BYTES_MAX or not any(pattern.search(said) for _, pattern in RATES + TIMES):
+        return None
+    try:
+        document = load(file)
+    except Broken:
+        return None  # of no known tool, and so nobody's to understand
+    published: list[Published] = []
+    at, line = 0, 1
+    for path, of in _objects(document):
+        head = tuple(str(key)[:CELL_MAX] for key in of)
+        found = file.text.find(f'"{head[0]}"', at)
+        if found >= 0:
+            line += file.text.count("\n", at, found)
+            at = found
+        cells = tuple(f"{value:.12g}" if isinstance(value, float) else str(value)[:CELL_MAX] for value in of.values())
+        of_one = of_table(Table(line, line, "", ("", *head), (Row(line, (path, *cells)),)), file)
+        published += [one for one in of_one if one.rate or one.latency_ms or one.nopm or one.bytes_per_s or one.took_s]
+        if len(published) > ONE_BY_ONE_MAX * 10:
+            return _together(published)
+    return (_together(published) if len(published) > ONE_BY_ONE_MAX else published) or None
+
+
+def _objects(document: object) -> Iterator[tuple[str, dict[str, int | float | str]]]:
+    """Every object with figures, with the keys above it, in the order of the text; without recursion: it may be deep."""
+    waiting: list[tuple[str, object]] = [("", document)]
+    for _ in range(JSON_OBJECTS_MAX):
+        if not waiting:
+            return
+        path, one = waiting.pop()
+        if isinstance(one, dict):
+            plain = {
+                key: value
+                for key, value in one.items()
+                if isinstance(value, int | float | str) and not isinstance(value, bool)
+            }
+            if any(not isinstance(value, str) for value in plain.values()):
+                yield path, plain
+            inner = [
+                (f"{path} {key}".strip()[-CELL_MAX:], value)
+                for key, value in one.items()
+                if isinstance(value, dict | list)
+            ]
+            waiting += reversed(inner)
+        elif isinstance(one, list):
+            waiting += [(path, value) for value in reversed(one) if isinstance(value, dict | list)]
 
 
 def _read(file: File) -> Sequence[Published] | None:
@@ -161,6 +227,12 @@ FIGURES = frozenset(
 
 def role(text: str, cells: Sequence[str], caption: bool = False) -> Role | None:
     """What a heading says of the figures under it, or what stands behind those; None of what is no measure."""
+    found = _role(text, cells, caption)
+    parted = CAMEL.sub(" ", text)  # "InsertQps"
+    return found if found is not None or parted == text else _role(parted, cells, caption)
+
+
+def _role(text: str, cells: Sequence[str], caption: bool) -> Role | None:
     said = text.translate(MARKS)
     low = said.lower()
     units = _unit_of(cells)
@@ -174,8 +246,8 @@ def role(text: str, cells: Sequence[str], caption: bool = False) -> Role | None:
             if match := pattern.search(source):
                 factor = _bytes(match) if kind == "bytes" else 1000.0 if match[0].startswith("k") else 1.0
                 written = text if source is low and not caption else match[0]
-                return Role(kind, _statistic(low), factor, _whose(said, low, match[0]), written)
-    statistic = _statistic(low)
+                return Role(kind, statistic_of(low), factor, _whose(said, low, match[0]), written)
+    statistic = statistic_of(low)
     time = next(
         ((factor, match) for source in (low, units) for factor, pattern in TIMES if (match := pattern.search(source))),
         None,
@@ -186,7 +258,7 @@ def role(text: str, cells: Sequence[str], caption: bool = False) -> Role | None:
             return Role("latency", statistic or "mean", factor, _whose(said, low, match[0]), match[0])
         if re.search(r"\bduration\b", low) and factor >= 1000 and not caption and not units:
             return Role("seconds", factor=factor / 1000)
-        if WORK.search(low) or units or caption:
+        if WORK.search(low) or units or caption or (factor <= 1 and not WAITS.search(low)):
             return Role("took", "", factor / 1000, _whose(said, low, match[0]), match[0])
         return None
     if caption or not cells or not _numbers(cells):
@@ -238,7 +310,10 @@ def _of_rows(
         given = {
             head[n]: row.cells[n]
             for n, of in enumerate(roles)
-            if of is None and head[n] and row.cells[n] and not SHARE.search(row.cells[n])
+            if of is None
+            and head[n]
+            and row.cells[n]
+            and (not SHARE.search(row.cells[n]) or FAILED.search(head[n].lower()))
         }
         common: dict[str, float] = {}
         groups: dict[str, list[tuple[int, Role, Amount]]] = {}
@@ -299,7 +374,7 @@ def _published(
             one = replace(
                 one,
                 bytes_per_s=value,
-                unit=_unit("iops", words + table.caption.lower()),
+                unit=_unit("iops", words, table.caption.lower()),
                 written=one.written or written,
             )
         elif of.kind == "nopm":
@@ -307,7 +382,7 @@ def _published(
         elif of.kind == "tpm":
             one = replace(one, tpm=value, rate=one.rate or value / 60, written=one.written or written)
         elif one.rate is None or of.kind == "transactions":
-            one = replace(one, rate=value, unit=_unit(of.kind, words + table.caption.lower()), written=written)
+            one = replace(one, rate=value, unit=_unit(of.kind, words, table.caption.lower()), written=written)
     return replace(
         one,
         latency_ms={statistic: value for statistic, value in latency.items() if value > 0},
@@ -322,10 +397,13 @@ def _published(
     )
 
 
-def _unit(kind: str, words: str) -> Unit:
+def _unit(kind: str, words: str, above: str) -> Unit:
     if kind == "iops":
-        reads, writes = READS.search(words), WRITES.search(words)
-        return "reads" if reads and not writes else "writes" if writes and not reads else "operations"
+        for text in (words, above):
+            reads, writes = READS.search(text), WRITES.search(text)
+            if reads or writes:
+                return "operations" if reads and writes else "reads" if reads else "writes"
+        return "operations"
     return kind  # type: ignore[return-value]
 
 
@@ -366,7 +444,7 @@ def _strength(roles: Sequence[Role | None], texts: Sequence[str]) -> int:
     )
 
 
-def _statistic(low: str) -> str:
+def statistic_of(low: str) -> str:
     if match := PERCENTILE.search(low):
         return f"p{next(filter(None, match.groups()))}"
     return next((name for name, pattern in STATISTICS if pattern.search(low)), "")
@@ -421,9 +499,17 @@ def _amount(cell: str) -> Amount | None:
     if value is None or value < 0 or (rest.startswith(NO_UNIT) and not rest.startswith("/s")):
         return None
     rest = re.split(r"±|\+/-|\(|\[|@", rest)[0].strip()
-    if rest and len(rest) > 20:
+    if rest and (len(rest) > 20 or not _is_unit(rest.lower())):
         return None
     return Amount(value * {"k": 1e3, "K": 1e3, "M": 1e6}.get(match[2] or "", 1.0), rest)
+
+
+def _is_unit(rest: str) -> bool:
+    return not any(one.isdigit() for one in rest) and (
+        any(pattern.search(rest) for _, pattern in RATES)
+        or any(pattern.match(rest) for _, pattern in TIMES)
+        or rest == "/s"
+    )
 
 
 def value_of(digits: str) -> float | None:

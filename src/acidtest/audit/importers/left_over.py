@@ -60,6 +60,9 @@ TIMED = re.compile(
 ASSIGNED = re.compile(
     r"[\s\-'\"*|`]{0,20}(?:loose[-_]|--)?([A-Za-z][\w.\-]{3,60})['\"`]?\s{0,20}[=:|]\s{0,20}['\"`]?[\w.\-/]"
 )
+CELLS = re.compile(r"[\s|;,]{1,40}")
+SPEAKS = re.compile(r"bench|result|qps|tps|latenc|throughput|seconds|iops|perf", re.IGNORECASE)
+ROWS_NEEDED = 5
 TIMES_NEEDED, SETTINGS_NEEDED = 3, 2
 
 
@@ -116,6 +119,8 @@ def _in_text(file: File) -> Iterator[Evidence]:
         return
     if not CONFIGURES.fullmatch(file.base) and (figures := _rates(lines)):
         yield Evidence(f"holds figures: {figures[1]}", file.name, figures[0])
+    elif not CONFIGURES.fullmatch(file.base) and (rows := _rows(lines, file.name)):
+        yield Evidence(f"holds rows of figures: {rows[1]}", file.name, rows[0])
     if setting := _settings(lines):
         yield Evidence(f"holds settings: {setting[1]}", file.name, setting[0])
 
@@ -143,6 +148,22 @@ def _rates(lines: Sequence[str]) -> tuple[int, str] | None:
             timed += 1
             first = first or (number, " ".join(bare.split())[:80])
     return first if timed >= TIMES_NEEDED else None
+
+
+def _rows(lines: Sequence[str], name: str) -> tuple[int, str] | None:
+    """The first of several lines that are mostly figures, in a file that speaks of a measurement."""
+    run = 0
+    for number, line in enumerate(lines, start=1):
+        cells = CELLS.split(line[:LINE_MAX].strip(" |\t"))
+        numeric = sum(map(tables.is_numeric, cells))
+        run = run + 1 if numeric >= 2 and 2 * numeric >= len(cells) else 0
+        if run >= ROWS_NEEDED:
+            said = f"{name}\n" + "\n".join(one[:LINE_MAX] for one in lines[:200])
+            if not SPEAKS.search(said):
+                return None
+            first = number - ROWS_NEEDED + 1
+            return first, " ".join(lines[first - 1][:LINE_MAX].split())[:80]
+    return None
 
 
 def _settings(lines: Sequence[str]) -> tuple[int, str] | None:

@@ -225,4 +225,4 @@ def _load(file: File) -> Sequence[Published] | None:
 
 SUMMARY = Importer("pgbench output", _summary)
 LOG = Importer("pgbench log", _log)
-LOAD = Importer("pgbench load", _load, last=True)
+LOAD = Importer("pgbench load", _load)

@@ -34,7 +34,7 @@ FIGURES = {
 }
 # What it says of a run, as it is written; "Running mixed OLTP test" and "Doing random r/w test" name the workload.
 TOLD = (
-    ("script", re.compile(r"(?:Running|Doing) (\S.{0,40}) test\.?")),
+    ("script", re.compile(r"(?:Running|Doing) (?!the )(\S.{0,40}) test\.?")),
     ("open flags", re.compile(r"Extra file open flags: (\S.{0,40})")),
     ("files", re.compile(r"(\d{1,9} files, \S{1,20}) each")),
     ("total file size", re.compile(r"(\d{1,12}(?:\.\d{1,6})? ?[KMGT]i?[Bb]) total file size")),
