@@ -156,7 +156,7 @@ def _of_json(file: File) -> Sequence[Published] | None:
 
 
 def _objects(document: object) -> Iterator[tuple[str, dict[str, int | float | str]]]:
-    """Every object with figures, with the keys above it, in the order of the text; without recursion: it may be deep."""
+    """Every object with figures, with the keys above it, in the text's order; without recursion, for it may be deep."""
     waiting: list[tuple[str, object]] = [("", document)]
     for _ in range(JSON_OBJECTS_MAX):
         if not waiting:
