@@ -14,6 +14,7 @@ from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import role, statistic_of, value_of
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.tables import FENCE, PROSE
+from acidtest.formats import linear
 
 BYTES_MAX = 4 << 20
 LINE_MAX = 400
@@ -27,7 +28,7 @@ UNIT = (
     r"[kKM]?(?:tps|tpmc?|nopm|qps|rps|iops)\b)"
 )
 AMOUNT = r"(\d[\d,']{0,20}(?:\.\d{1,12})?(?: ?[kM](?=[ \w]))?)"
-BEHIND = re.compile(rf"(?<![\w.,]){AMOUNT} ?({UNIT})", re.IGNORECASE)
+BEHIND = re.compile(rf"(?<![\w.,']){AMOUNT} ?({UNIT})", re.IGNORECASE)
 BEFORE = re.compile(rf"(?<![\w./])({UNIT})\)?\s{{0,5}}[:=]\s{{0,9}}{AMOUNT}(?![\w.])", re.IGNORECASE)
 TOOK = re.compile(
     r"\b(elapsed(?: time)?|total (?:test )?(?:time|duration)|duration|time taken|run ?time)\b"
@@ -47,6 +48,7 @@ STATED = re.compile(
 )
 MS = {"n": 1e-6, "u": 1e-3, "µ": 1e-3, "m": 1.0, "s": 1000.0}
 NEAR = 40  # lines between a rate and the latencies that are of it
+FIGURE = linear.compile(r"\||\d[\d.,]{0,20} ?(?:ms|s|sec|µs|us)\b")
 LABEL_END = re.compile(r"[\s:=|,;>(\[\-]{1,20}$")
 # Of the tools that importers of their own read.
 KNOWN = re.compile(
@@ -190,7 +192,8 @@ def _figures(file: File, at: int, line: str) -> Iterator[Published]:
 
 def _label(text: str) -> str:
     """What stands before a figure, without what parts them and without another figure."""
-    first = re.split(r"\||\d[\d.,]{0,20} ?(?:ms|s|sec|µs|us)\b", text)[0]
+    other = FIGURE.search(text)
+    first = text[: other.start()] if other else text
     return LABEL_END.sub("", " ".join(first.split()))[:80]
 
 
