@@ -95,13 +95,14 @@ def test_a_finding_of_latency_leaves_rates_alone() -> None:
 
 
 def test_a_finding_of_one_engine_leaves_others_alone() -> None:
-    mine, theirs = "MySQL does 100 tps.", "PostgreSQL does 90 tps."
+    mine, theirs, other = "MySQL does 100 tps.", "PostgreSQL does 90 tps.", "MongoDB does 80 tps."
     off = side("pg", "postgresql", autovacuum="off", shared_buffers="8GB")
-    bench = Bench([side("my", "mysql", innodb_buffer_pool_size="8G"), off], sentences=sentences(mine, theirs))
+    bench = Bench([side("my", "mysql", innodb_buffer_pool_size="8G"), off], sentences=sentences(mine, theirs, other))
     vacuum = [one for one in judge.of_bench(bench) if one.rule.name == "autovacuum-off"]
     held, rest = groups(bench, vacuum)
     assert {said.text: group.verdict for group in held for said in group.sentences} == {
         mine: "not examined",
+        other: "not examined",
         theirs: "doubtful",
     }
     assert rest == []
@@ -135,6 +136,14 @@ def test_what_is_declared_counts_and_rests_on_its_results() -> None:
     found = [one for one in judge.of_bench(bench) if one.rule.name == "percentiles-disordered"]
     held, _ = groups(bench, found)
     assert [(group.verdict, group.sentences[0].where.line) for group in held] == [("falls", 2), ("stands", 4)]
+
+
+def test_a_table_of_a_text_is_published_as_one() -> None:
+    rows = [Published(Where("README.md", n), "", "run", rate=float(n), told=True) for n in (5, 6, 7, 20, 21)]
+    bench = Bench([], published=[*rows, RUN, replace(RUN, where=Where("out.csv", 5), told=True)])
+    held, _ = groups(bench, [])
+    assert [(said.where.line, said.last) for group in held for said in group.sentences] == [(5, 7), (20, 21)]
+    assert [said.is_at("README.md", 6) for group in held for said in group.sentences] == [True, False]
 
 
 def test_notes_and_what_is_set_aside_decide_nothing() -> None:

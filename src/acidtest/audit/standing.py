@@ -7,16 +7,17 @@ results, or the finding is of one sentence alone. That a sentence stands means t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from acidtest.audit.bench import Bench, EngineName, Where
+from acidtest.audit.bench import Bench, EngineName, Published, Where
 from acidtest.audit.declared import is_of
 from acidtest.audit.finding import SEVERITIES, Finding
-from acidtest.audit.importers.sentences import COMPARES
+from acidtest.audit.importers.sentences import COMPARES, PROSE
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
+from acidtest.words import counted
 
 Verdict = Literal["falls", "doubtful", "not examined", "stands"]
 VERDICTS: tuple[Verdict, ...] = ("falls", "doubtful", "not examined", "stands")  # the worst first
@@ -25,6 +26,12 @@ OF_ONE = frozenset(
     ("base-missing", "tpc-words", "figure-not-in-results", "figures-repeated", "declared-not-in-results")
 )
 OF_RUNS = frozenset(("first-run-differs",))  # the others of that name are of sides
+# Engines whose files nobody reads here: what is found of others does not concern them.
+OTHERS = frozenset(
+    ("oracle", "mongo", "mongodb", "redis", "valkey", "cassandra", "scylla", "scylladb", "cockroach", "cockroachdb", "tidb",
+     "yugabyte", "yugabytedb", "duckdb", "tarantool", "clickhouse", "couchbase", "elasticsearch")
+)  # fmt: skip
+APART_MAX = 3  # lines between the rows of one table
 UNKNOWN = "unknown-results"
 LATENCY = linear.Pattern(
     r"\b(?:latenc(?:y|ies)|response times?|percentiles?|p9\d|p50|\d ?ms|milliseconds?|microseconds?)\b|µs",
@@ -46,6 +53,13 @@ class Said:
     results: tuple[str, ...] = ()  # files and folders that it rests on; none where nobody says
     engines: frozenset[EngineName] = frozenset()  # that it is about; none where it names none
     compares: bool = True  # whether one is held against another, or a figure stands alone
+    last: int | None = None  # the last line of a table; None of a sentence, which is quoted
+
+    def is_at(self, file: str, line: int | None) -> bool:
+        """Whether it stands there."""
+        if file != self.where.file or None in (line, self.where.line):
+            return (file, line) == (self.where.file, self.where.line)
+        return (self.where.line or 0) <= (line or 0) <= (self.last or self.where.line or 0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class Group:
 
 
 def published(bench: Bench) -> list[Said]:
-    """What is declared, else the sentences; each text once."""
+    """What is declared, else the sentences and the tables that somebody wrote; each text once."""
     if bench.declared and bench.declared.published:
         said = [
             Said(
@@ -74,7 +88,30 @@ def published(bench: Bench) -> list[Said]:
     # A figure beside the name of one of several engines is there to be compared.
     many = len(bench.sides) > 1
     said = [replace(one, compares=bool(COMPARES.search(one.text)) or (many and bool(one.engines))) for one in said]
+    if not (bench.declared and bench.declared.published):
+        said += _tables(bench)
     return list({one.text: one for one in reversed(said)}.values())[::-1]
+
+
+def _tables(bench: Bench) -> Iterator[Said]:
+    """The tables of figures in texts, each as one thing that was published."""
+    tables: list[list[Published]] = []
+    told = [one for one in bench.published if one.told and one.where.line and PROSE.fullmatch(_base(one.where.file))]
+    for one in sorted(told, key=lambda one: (one.where.file, one.where.line or 0)):
+        last = tables[-1][-1].where if tables else None
+        if last and last.file == one.where.file and (one.where.line or 0) - (last.line or 0) <= APART_MAX:
+            tables[-1].append(one)
+        else:
+            tables.append([one])
+    for rows in tables:
+        first, end = rows[0].where, rows[-1].where.line or 0
+        text = f"The table of {counted(len(rows), 'result')} in {first.file}, lines {first.line:,} to {end:,}"
+        engines = frozenset(one.engine for one in rows if one.engine)
+        yield Said(text, first, (), engines, compares=len(rows) > 1, last=end)
+
+
+def _base(file: str) -> str:
+    return file.rpartition("/")[2].lower()
 
 
 def groups(bench: Bench, findings: Sequence[Finding]) -> tuple[list[Group], list[Finding]]:
@@ -109,7 +146,7 @@ def _verdict(findings: Sequence[Finding], said: Said, bench: Bench) -> Verdict:
 
 def _concerns(finding: Finding, engines: frozenset[EngineName], said: Said, results: set[str]) -> bool:
     places = {(one.file, one.line) for one in finding.evidence}
-    if (said.where.file, said.where.line) in places:
+    if any(said.is_at(file, line) for file, line in places):
         return True
     if finding.rule.name in OF_ONE:
         return False
@@ -133,6 +170,7 @@ def _named(text: str, bench: Bench) -> frozenset[EngineName]:
     """The engines that a text names, and those of the sides whose names it has."""
     words = set(re.findall(r"[a-z]+", text.lower()))
     products = {one.name for one in PRODUCTS.values() if words & {one.name, one.title.lower(), *one.words}}
+    products |= words & OTHERS
     return frozenset(products) | _of_sides((side.name for side in bench.sides if side.name in text), bench)
 
 

@@ -51,7 +51,10 @@ def print_findings(
     for group in held:
         console.print(Text(heading(group), style=f"bold {VERDICT_STYLES[group.verdict]}"))
         for said in group.sentences[:SENTENCES_MAX]:
-            _indented(console, f"“{said.text}” {place(Evidence('', said.where.file, said.where.line))}")
+            if said.last:
+                _indented(console, said.text)
+            else:
+                _indented(console, f"“{said.text}” {place(Evidence('', said.where.file, said.where.line))}")
         if len(group.sentences) > SENTENCES_MAX:
             _indented(console, f"and {len(group.sentences) - SENTENCES_MAX:,} more (--json has all)", style="dim")
         console.print()
@@ -65,7 +68,7 @@ def print_findings(
                 _block(console, of, by=2)
         shown |= {one.rule.name for one in group.findings}
     if held and any(not one.waiver for one in rest):
-        console.print(Text("Beside the published sentences", style="bold"))
+        console.print(Text("Beside what was published", style="bold"))
         console.print()
     for of in blocks(rest):
         _block(console, of, by=2 if held else 0)
@@ -90,11 +93,13 @@ def print_findings(
 def heading(group: Group) -> str:
     """What is to be said of its sentences."""
     many = len(group.sentences) > 1
-    what = f"These {len(group.sentences):,} published sentences" if many else "This published sentence"
+    noun = "statement" if any(said.last for said in group.sentences) else "sentence"
+    what = f"These {len(group.sentences):,} published {noun}s" if many else f"This published {noun}"
+    rests = "they rest" if many else "it rests"
     return {
         "falls": f"{what} {'fall' if many else 'falls'}",
         "doubtful": f"{what} {'are' if many else 'is'} doubtful",
-        "not examined": f"{what} could not be examined: no result of {'them' if many else 'it'} was understood",
+        "not examined": f"{what} could not be examined: no result that {rests} on was understood",
         "stands": f"{what} {'stand' if many else 'stands'}: nothing was found against {'them' if many else 'it'}",
     }[group.verdict]
 
