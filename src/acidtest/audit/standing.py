@@ -28,8 +28,8 @@ OF_ONE = frozenset(
 OF_RUNS = frozenset(("first-run-differs",))  # the others of that name are of sides
 # Engines whose files nobody reads here: what is found of others does not concern them.
 OTHERS = frozenset(
-    ("oracle", "mongo", "mongodb", "redis", "valkey", "cassandra", "scylla", "scylladb", "cockroach", "cockroachdb", "tidb",
-     "yugabyte", "yugabytedb", "duckdb", "tarantool", "clickhouse", "couchbase", "elasticsearch")
+    ("oracle", "mongo", "mongodb", "redis", "valkey", "cassandra", "scylla", "scylladb", "cockroach", "cockroachdb",
+     "tidb", "yugabyte", "yugabytedb", "duckdb", "tarantool", "clickhouse", "couchbase", "elasticsearch")
 )  # fmt: skip
 APART_MAX = 3  # lines between the rows of one table
 UNKNOWN = "unknown-results"
