@@ -214,7 +214,10 @@ def _pg_config(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 
 def _defaults(lines: Sequence[str], file: File) -> Iterator[Configuration]:
     """``mysqld --print-defaults`` and ``--verbose --help``, which say what a start would set."""
+    after = 0
     for number, line in enumerate(lines, start=1):
+        if number <= after:
+            continue
         if STARTED.fullmatch(line) and number < len(lines):
             settings = server_commands.of_mysqld(lines[number].split(), file.at(number + 1))
             engine = known.of_family("mysql", line, file.name)
@@ -225,6 +228,7 @@ def _defaults(lines: Sequence[str], file: File) -> Iterator[Configuration]:
         elif line.startswith("and boolean options {FALSE|TRUE}"):
             found: list[Setting] = []
             for at in range(number, len(lines)):
+                after = at
                 match = HELP_ROW.fullmatch(lines[at].rstrip())
                 if not match:
                     if found or at > number + 3:  # a rule, perhaps, then the rows

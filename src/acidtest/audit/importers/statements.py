@@ -12,7 +12,10 @@ from acidtest.audit.importers.file import File, Importer
 
 TEXT_MAX = 8 << 20
 LINE_MAX = 8192
-HINTS = ("global", "persist", "alter", "pragma", "_journal", "journal_mode", "synchronous_commit", "create database")
+HINTS = (
+    "global", "persist", "alter", "pragma", "_journal", "journal_mode", "synchronous_commit", "create database",
+    "sessionvariables=", "options=",
+)  # fmt: skip
 VALUE = r"('[^'\n]{0,300}'|\"[^\"\n\\]{0,300}\"|[\w.+-]{1,80}(?:\s?\*\s?\d{1,9}){0,4})"
 SCOPED = r"(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY)[\s.]{1,9}`?([a-z]\w{1,63})`?\s{0,9}:?=\s{0,9}" + VALUE
 GLOBAL = re.compile(r"\bSET\s{1,9}" + SCOPED, re.IGNORECASE)
@@ -53,6 +56,9 @@ PARAMETERS = {
     "fk": "foreign_keys",
 }
 SYNCHRONOUS = {"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}
+# Settings of a session in the address of a server: of JDBC's driver for MySQL, of libpq.
+JDBC = re.compile(r"[?&]sessionVariables=([^&\"\s]{1,400})", re.IGNORECASE)
+LIBPQ = re.compile(r"\boptions=[\"']?(?:%27)?-c(?:%20|\+|\s)?([a-z_]{2,63})(?:=|%3D)([\w.]{1,40})", re.IGNORECASE)
 # A statement in a comment sets nothing.
 COMMENT = re.compile(r"\s*(?:--|#(?!!)|//|\*|/\*(?!!)|;|REM\b|<!--)")
 FIREBIRD_DATABASE = re.compile(
@@ -83,6 +89,16 @@ def _in_line(line: str) -> Iterator[tuple[EngineName, str, str, str]]:
             while more := MORE.match(line, at):
                 yield "mysql", more[1], more[2], ""
                 at = more.end()
+    if "sessionvariables=" in low:
+        for match in JDBC.finditer(line):
+            for pair in match[1].split(","):
+                name, equals, value = pair.partition("=")
+                if equals and known.has("mysql", name):
+                    yield "mysql", name.strip(), value.strip(), "session"
+    if "options=" in low:
+        for match in LIBPQ.finditer(line):
+            if known.has("postgresql", match[1]):
+                yield "postgresql", match[1], match[2], "session"
     if "alter" in low:
         for match in SYSTEM.finditer(line):
             yield "postgresql", match[1], match[2], ""
