@@ -191,6 +191,7 @@ RUNS = [
     ("docker run -e POSTGRES_INITDB_ARGS=--data-checksums --name=p timescale/timescaledb:2.14.2-pg16", "postgresql", "16", "p", {"data_checksums": "on"}, {}),
     ("docker run --name own my-own-image --innodb_buffer_pool_size=1G --innodb_log_file_size=1G", "mysql", "", "own", {"innodb_buffer_pool_size": "1G", "innodb_log_file_size": "1G"}, {}),
     ("docker run -e POSTGRESQL_SHARED_BUFFERS=1GB -e POSTGRESQL_PORT=1 --name b bitnami/postgresql:15.4.0", "postgresql", "15.4.0", "b", {"shared_buffers": "1GB"}, {}),
+    ("start:\n\t@docker run --name mk \\\n\t\tmysql:8 --sync-binlog=0", "mysql", "8", "mk", {"sync_binlog": "0"}, {}),
     ("docker run -e FIREBIRD_CONF_TempCacheLimit=1G --name f firebirdsql/firebird:5.0.1", "firebird", "5.0.1", "f", {"tempcachelimit": "1G"}, {}),
     ("docker run -e POSTGRES_SHARED_BUFFERS=1GB --name o postgres:17", "postgresql", "17", "o", {}, {}),  # which the official image does not know
 ]  # fmt: skip
@@ -422,6 +423,8 @@ TEXTS = [
     ("a name that others have, beside the engine", "PostgreSQL ran with `max_connections=2000`.\n", {("postgresql", "max_connections", "2000", 1)}),
     ("arguments", "args: ['-c', 'work_mem=8MB', '-c', 'autovacuum=off']\n", {("postgresql", "work_mem", "8MB", 1), ("postgresql", "autovacuum", "off", 1)}),
     ("numbers of another language", "| Parameter | Wert |\n|---|---|\n| innodb_io_capacity | 2.000.000 |\n| checkpoint_completion_target | 0,9 |\n", {("mysql", "innodb_io_capacity", "2000000", 3)}),
+    ("what is asked or denied", "What does synchronous_commit=off cost us here?\n\nWe did not run with innodb_doublewrite=OFF on any of the servers.\n", set()),
+    ("values of a factor", "- wal_level = minimal, shared_buffers = 1GB: 100 tps\n- wal_level = minimal, shared_buffers = 8GB: 200 tps\n", {("postgresql", "wal_level", "minimal", 1)}),
     ("what is said of a setting", "The meaning of shared_buffers is explained in the manual; see wal_level for more.\n", set()),
     ("another table", "| run | tps |\n|---|---|\n| fsync | 100 |\n", set()),
 ]  # fmt: skip

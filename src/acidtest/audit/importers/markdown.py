@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
 from acidtest.audit.importers import blocks, dumps, known, shell, statements
 from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.importers.values import undisputed
 
 TEXT_MAX = 2 << 20
 LINE_MAX = 4000
@@ -38,6 +39,13 @@ WORDS = re.compile(
 PLACEHOLDERS = frozenset(
     ("name", "value", "path", "file", "dir", "size", "number", "string", "num", "the", "a", "an", "your")
 )
+# A sentence that asks, denies, advises or compares says not what was set.
+OPEN = re.compile(
+    r"\?|\b(?:not|never|no longer|without|would|could|should|if|unless|instead of|avoid|trade-?offs?|versus|vs|unlike"
+    r"|rather than|recommend\w*|n't)\b|n't\b|\u2248",
+    re.IGNORECASE,
+)
+SENTENCE_WORDS = 4
 # Columns that hold no value of the benchmark.
 OTHER_HEAD = re.compile(
     r"\W*(?:default|standard|description|comment|notes?|why|reason|unit|meaning|описание)", re.IGNORECASE
@@ -180,9 +188,11 @@ def _made(found: Sequence[tuple[str, str, int]], file: File, context: str, side:
 
 def _sentences(lines: Iterable[tuple[int, str, str]], file: File) -> Iterator[Configuration]:
     """Settings named in a sentence or a list with what they are set to; of the engine that alone has such a name."""
-    groups: dict[tuple[EngineName, str], list[Setting]] = defaultdict(list)
+    groups: dict[EngineName, list[Setting]] = defaultdict(list)
     for number, line, heading in lines:
         head = line[:LINE_MAX]
+        if OPEN.search(head) and len(head.split(None, SENTENCE_WORDS)) > SENTENCE_WORDS:
+            continue
         found: list[tuple[str, str]] = []
         engines = set()
         for match in SAID.finditer(head):
@@ -212,9 +222,11 @@ def _sentences(lines: Iterable[tuple[int, str, str]], file: File) -> Iterator[Co
             taken = dict(found)
             for name, value in taken.items():
                 if known.has(engine, name) and (known.owner(name) == engine or len(engines) == 1):
-                    groups[known.of_family(engine, heading, head), ""].append(Setting(name, value, file.at(number)))
-    for (engine, _), settings in groups.items():
-        yield Configuration(settings[0].where, engine, "text", tuple(settings), source="environment", prose=True)
+                    groups[known.of_family(engine, heading, head)].append(Setting(name, value, file.at(number)))
+    for engine, told in groups.items():
+        # Of a name that the text gives several values nobody can say which of them is meant.
+        if settings := undisputed(told):
+            yield Configuration(settings[0].where, engine, "text", settings, source="environment", prose=True)
 
 
 def _read(file: File) -> Sequence[Part] | None:

@@ -26,7 +26,7 @@ PROGRAM = re.compile(
 CONFIGURED = ".conf"
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
-PROMPT = re.compile(r"\s*(?:\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
+PROMPT = re.compile(r"\s*(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
 PS = re.compile(r"(?:\S{1,40} +)?\d{1,8} +.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
     r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?= ?(.{0,2000})"

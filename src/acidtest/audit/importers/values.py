@@ -89,7 +89,7 @@ def _of_trees(roots: Sequence[Node], file: File) -> Iterator[Configuration]:
             for one in _in_texts(node, file, plain=not composed and not resource):
                 yield replace(one, side=side) if side and not one.side else one
         for engine, found in groups.items():
-            kept = _undisputed(found)
+            kept = undisputed(found)
             if kept:
                 named = known.of_family(engine, file.name, *_keys(root))
                 version = root.says("spec", "postgresql", "version") if side else ""
@@ -102,7 +102,7 @@ def _keys(root: Node) -> list[str]:
     return list(root.mapping())[:100]
 
 
-def _undisputed(found: Iterable[Setting]) -> tuple[Setting, ...]:
+def undisputed(found: Iterable[Setting]) -> tuple[Setting, ...]:
     """Those that one file sets to one value. Of others, which are for several cases, nobody can say which holds."""
     values: dict[str, set[str]] = defaultdict(set)
     kept: dict[str, Setting] = {}
@@ -200,7 +200,7 @@ def _of_lines(lines: Sequence[str], file: File) -> Iterator[Configuration]:
         for name, value, at, written in chosen:
             groups[engine].append(Setting(name, value, file.at(at), written if written != name else ""))
     for engine, found in groups.items():
-        if kept := _undisputed(found):
+        if kept := undisputed(found):
             named = known.of_family(engine, file.name)
             yield Configuration(kept[0].where, named, "values", kept, source="environment", whole=False)
 
