@@ -74,6 +74,11 @@ def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
     assert found.evidence == (Evidence("is of an unknown kind", "run.bin"),)
 
 
+def test_a_text_with_results_is_more_than_prose(tmp_path: Path) -> None:
+    bench = kit(tmp_path, README_dot_md="# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n")
+    assert list(unknown_results(bench)) == []
+
+
 def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:
     assert list(unknown_results(kit(tmp_path, README_dot_md="# x\n", my_dot_cnf="[mysqld]\nport = 1\n"))) == []
 

@@ -105,14 +105,12 @@ def _statistics(file: File) -> Sequence[Published] | None:
     names = (("mean", "meanResTime"), ("p50", "medianResTime"), ("p90", "pct1ResTime"), ("p95", "pct2ResTime"),
              ("p99", "pct3ResTime"), ("max", "maxResTime"))  # fmt: skip
     rate, count, failed = (number(total.get(name)) for name in ("throughput", "sampleCount", "errorCount"))
-    good = rate * (count - (failed or 0)) / count if rate is not None and count else rate
     return [
         Published(
             file.at(1),
             "jmeter",
             file.base,
-            rate=good,
-            attempts=rate,
+            rate=rate,  # of all samples, those that failed too
             measured_s=count / rate if count and rate else None,
             latency_ms=figures({name: number(total.get(key)) for name, key in names}),
             latency_from="actual start",

@@ -32,7 +32,7 @@ class _Run:
     def published(self, file: File) -> Published:
         measured = self.asked.get("measure")
         done, failed = (sum(of[n] for of in self.counts.values()) for n in (0, 1))
-        step = self.series[0][0] if self.series else 10.0
+        step = (self.series[0][0] if self.series else 0.0) or 10.0
         tpm = 60 * done / measured if done and measured else None
         longest = max((of[2] for of in self.percentiles), default=None)
         return Published(

@@ -27,6 +27,8 @@ def throughput_is_not_goodput(bench: Bench) -> Iterator[Found]:
 
 def _counts_failures(one: Published) -> Seen | None:
     share = failed_share(one)
+    if one.attempts and one.rate and one.attempts > one.rate:
+        return None  # what failed is not in the rate
     if one.tool not in COUNTS_ALL or not share or share < FAILED_MOST or one.errors is None:
         return None
     good = (one.rate or 0) * (1 - share)

@@ -41,7 +41,12 @@ def unknown_results(bench: Bench) -> Iterator[Found]:
             f"{counted(files, 'file')} with figures or settings that are not understood, in {told}{more}.",
             tuple(evidence),
         )
-    elif bench.read and all(kind in PROSE for _, kind in bench.read):
+    elif bench.read and all(kind in PROSE for _, kind in bench.read) and not _understood(bench):
         text = "Nothing but prose was understood: no result, no configuration, no log."
         unread = tuple(Evidence("is of an unknown kind", name) for name in bench.unread)
         yield Found(text, unread or (Evidence("prose", bench.read[0][0]),))
+
+
+def _understood(bench: Bench) -> bool:
+    """Whether anything was read that is no prose; a text may hold results and settings too."""
+    return bool(bench.published or bench.sides or bench.routines)
