@@ -51,7 +51,12 @@ def test_any_text_can_be_shown_in_any_encoding(text: str, encoding: str) -> None
 
 
 def constants(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    """Its texts; of an importer only those in functions: its tables and patterns are for what others write."""
+    tree: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
+    if file.parent.name == "importers":
+        functions = (ast.FunctionDef, ast.ClassDef)
+        tree = ast.Module([node for node in ast.iter_child_nodes(tree) if isinstance(node, functions)], [])
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 

@@ -42,7 +42,7 @@ def rate(one: Published) -> str:
     if one.written:
         return one.written
     if one.nopm and not one.tpm:
-        return f"{one.nopm:,.0f} new orders a minute"
+        return f"{counted(one.nopm, 'new order', spec=',.0f')} a minute"
     if one.tpm:
         return f"{one.tpm:,.0f} TPM"
     if one.rate is None and one.bytes_per_s:

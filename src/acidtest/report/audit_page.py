@@ -32,7 +32,7 @@ def write_page(
     names: dict[int, str] = {}
 
     def ids(finding: Finding) -> str:
-        return names.setdefault(id(finding), f"finding-{len(names) + 1}")
+        return names.setdefault(id(finding), f"finding-{len(names) + 1:d}")
 
     shown: dict[tuple[str, str, str], list[Finding]] = {}
     told = []

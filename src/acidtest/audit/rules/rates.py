@@ -249,7 +249,8 @@ def _below(one: Published) -> Seen | None:
     if not one.nopm or not one.warehouses or one.nopm <= TPMC_PER_WAREHOUSE * one.warehouses:
         return None
     needed, warehouses = one.nopm / TPMC_PER_WAREHOUSE, counted(one.warehouses, "warehouse")
-    text = f"{called(one)}: {one.nopm:,.0f} new orders a minute on {warehouses}; {needed:,.0f} belong to it"
+    orders = counted(one.nopm, "new order", spec=",.0f")
+    text = f"{called(one)}: {orders} a minute on {warehouses}; {needed:,.0f} belong to it"
     return Seen(one, text, (one.where.says(f"{one.nopm:,.0f} NOPM, {warehouses}"),), needed / one.warehouses)
 
 

@@ -151,7 +151,7 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
         elif differing:
             more = f"; and {len(differing) - TOLD_MAX:,} more" if len(differing) > TOLD_MAX else ""
             told = "; ".join(text for text, _ in differing[:TOLD_MAX])
-            yield Found(f"{len(differing):,} settings differ: {told}{more}.", evidence)
+            yield Found(f"{counted(len(differing), 'setting differs', 'settings differ')}: {told}{more}.", evidence)
 
 
 def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:

@@ -205,7 +205,7 @@ def figures_repeated(bench: Bench) -> Iterator[Found]:
             first, again = twice[0]
             more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
             text = (
-                f"{_row(again)} of {file} has the {len(_fingerprint(again)):,} figures of {_row(first)}, "
+                f"{_row(again)} of {file} has the {counted(len(_fingerprint(again)), 'figure')} of {_row(first)}, "
                 f"such as {rate(again[0])}{more}."
             )
             evidence = [row[0].where.says(f"{_row(row)}: {rate(row[0])}") for pair in twice for row in reversed(pair)]
@@ -217,7 +217,7 @@ Rows = dict[int, list[Published]]
 
 def _row(row: Sequence[Published]) -> str:
     name = row[0].name
-    clients = f" with {row[0].terminals:,} clients" if row[0].terminals else ""
+    clients = f" with {counted(row[0].terminals, 'client')}" if row[0].terminals else ""
     return f"line {row[0].where.line:,} ({name}{clients})" if name else f"line {row[0].where.line:,}"
 
 
