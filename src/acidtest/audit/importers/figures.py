@@ -98,6 +98,7 @@ TOOLS = (
 )  # fmt: skip
 TOOL = re.compile(rf"(?<![\w-])(?:{'|'.join(TOOLS)})(?![\w-])", re.IGNORECASE)
 GO_TPC = {"PREFIX", "OPERATION"}  # the heading of its own table, which its importer reads
+AROUND_A_FIGURE = "*_`~≈ "
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
 REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
 MARKS = str.maketrans("_", " ")
@@ -490,7 +491,7 @@ def _is_label(cell: str, head: str) -> bool:
 
 def _amount(cell: str) -> Amount | None:
     """The figure that a cell is, with thousands set apart in any usual way; None of a limit, a share or a text."""
-    bare = cell.rpartition("@")[2].strip().strip("*_`~≈ ")  # "5000 @ 139.0/s"
+    bare = cell.rpartition("@")[2].strip().strip(AROUND_A_FIGURE)  # "5000 @ 139.0/s"
     match = AMOUNT.fullmatch(bare)
     if match is None:
         return None
