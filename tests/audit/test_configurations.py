@@ -280,3 +280,27 @@ def test_any_text_is_followed(tmp_path_factory: pytest.TempPathFactory, texts: l
     path = tmp_path_factory.mktemp("any")
     names = ("postgresql.conf", "my.cnf", "databases.conf")
     read(path, dict(zip(names, texts, strict=True)) | {"a.conf": texts[0], "a.cnf": texts[1]})
+
+
+ALIKE = [
+    ("postgresql", "shared_buffers", "5242880", "40GB", True),
+    ("postgresql", "shared_buffers", "5242880", "5242880kB", False),
+    ("postgresql", "work_mem", "4096", "4MB", True),
+    ("postgresql", "max_wal_size", "1024", "1GB", True),
+    ("postgresql", "checkpoint_timeout", "300", "5min", True),
+    ("postgresql", "checkpoint_timeout", "300s", "300min", False),
+    ("postgresql", "deadlock_timeout", "1000", "1s", True),
+    ("postgresql", "checkpoint_completion_target", "0.50", "0.5", True),
+    ("postgresql", "hash_mem_multiplier", "2", "2.0", True),
+    ("postgresql", "random_page_cost", "4.0", "4", True),
+    ("postgresql", "fsync", "ON", "true", True),
+    ("mysql", "innodb_buffer_pool_size", "134217728", "128M", True),
+    ("firebird", "tempcachelimit", "64M", "67108864", True),
+    ("firebird", "defaultdbcachepages", "2048", "2K", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("engine", "name", "one_value", "other", "same"), ALIKE)
+def test_what_an_engine_takes_for_the_same(engine: str, name: str, one_value: str, other: str, same: bool) -> None:
+    of = known_settings.of(engine)
+    assert (of.alike(name, one_value) == of.alike(name, other)) == same

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from acidtest.audit import settings
 from acidtest.audit.finding import Evidence
-from acidtest.audit.settings import alike
 
 EngineName = str  # the name of one of families.PRODUCTS
 OURS = "acidtest"  # the tool that published what is a row of our own recordings
@@ -386,7 +386,7 @@ class Side:
             return self._holds(name, database or "")
         of_each = [self._holds(name, alias) for alias in self.aliases]
         holds = next(one for one in of_each if one)
-        others = tuple(one.setting for one in of_each if one and alike(one.setting.value) != alike(holds.setting.value))
+        others = tuple(one.setting for one in of_each if one and self._differ(one.setting, holds.setting))
         return replace(holds, contested=(*holds.contested, *others)) if None not in of_each else None
 
     def _holds(self, name: str, database: str) -> InForce | None:
@@ -413,9 +413,13 @@ class Side:
             if other[:-1] == best[:-1]
             and (place.prose or place.source != "file")
             and (one is not place or place.source == "statement")
-            and alike(setting.value) != alike(holds.value)
+            and self._differ(setting, holds)
         )
         return InForce(holds, place.source, tuple(setting for _, _, setting in reversed(asked[:-1])), rivals)
+
+    def _differ(self, one: Setting, other: Setting) -> bool:
+        engine = settings.of(self.engine)
+        return engine.alike(one.name, one.value) != engine.alike(other.name, other.value)
 
     def _reads(self, one: Configuration, setting: Setting, database: str) -> bool:
         """Whether this server reads this line: sections are of one database, or of servers of one version or kind."""

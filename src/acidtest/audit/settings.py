@@ -10,6 +10,11 @@ from importlib import resources
 
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([bkmgt]?)(?:i?b)?", re.IGNORECASE)
+NUMBER = re.compile(r"\d{1,15}")
+PAGES = re.compile(r"(\d{1,15})8kb")  # so many pages, as ``Engine.alike`` writes it
+TIME = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*(us|ms|s|min|h|d)")
+TIMES_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+FRACTION = re.compile(r"\d{1,15}\.\d{1,9}")
 ON, OFF = frozenset(("on", "1", "true", "yes", "y")), frozenset(("off", "0", "false", "no", "n"))
 
 
@@ -48,6 +53,12 @@ class Engine:
     neutral: re.Pattern[str]  # names of what has nothing to do with speed or safety
     names: re.Pattern[str]  # of settings that only this engine has
     idle: re.Pattern[str]  # of what benchmarks of transactions do not use, or every packager sets
+    units: tuple[tuple[str, re.Pattern[str]], ...]  # what a number without a unit counts in, and the settings' names
+
+    def alike(self, name: str, value: str) -> str:
+        """One spelling for what the engine takes for the same: "16384" of PostgreSQL's shared_buffers is "128MB"."""
+        unit = next((unit for unit, names in self.units if names.fullmatch(name)), "")
+        return alike(f"{value}{unit}" if unit and NUMBER.fullmatch(value.strip()) else value)
 
     def has(self, name: str) -> bool:
         """Whether a setting of this name, in lower case, is one of this engine's."""
@@ -70,18 +81,20 @@ def of(engine: str | None) -> Engine:
     with resources.files("acidtest.audit").joinpath("settings.toml").open("rb") as file:
         tables = tomllib.load(file)
     table = tables.get(engine or "", {})
+    units = tuple((unit, re.compile(pattern)) for unit, pattern in table.get("units", {}).items())
     both = tables.get(table.get("like", ""), {}) | table
     known = {}
     oldest = numbers(both.get("oldest", ""))
     for name, one in both.items():
-        if isinstance(one, dict):
+        if isinstance(one, dict) and name != "units":
             defaults = sorted((numbers(since), value) for since, value in one["default"].items())
             until = numbers(one.get("until", ""))
             known[name] = Known(
                 one["name"], tuple(defaults), until, one.get("note", False), one.get("means", ""), oldest
             )
-    patterns = [re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in ("neutral", "names", "idle")]
-    return Engine(known, *patterns)
+    words = ("neutral", "names", "idle")
+    neutral, names, idle = (re.compile("".join(both.get(one, "").split()) or r"(?!)") for one in words)
+    return Engine(known, neutral, names, idle, units)
 
 
 def size(value: str) -> int | None:
@@ -95,5 +108,11 @@ def alike(value: str) -> str:
     low = value.strip().lower()
     if low in ON or low in OFF:
         return "on" if low in ON else "off"
+    if pages := PAGES.fullmatch(low):
+        return str(int(pages[1]) * 8192)
     number = size(low)
-    return low if number is None else str(number)
+    if number is not None and "." not in low:
+        return str(number)
+    if time := TIME.fullmatch(low):
+        return f"{float(time[1]) * TIMES_MS[time[2]]:.9g} ms"
+    return f"{float(low):.9g}" if FRACTION.fullmatch(low) else low if number is None else str(number)

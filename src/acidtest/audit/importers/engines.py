@@ -333,9 +333,9 @@ def _apart(begun: Sequence[Configuration], shared: Sequence[Part]) -> list[_Grou
 
 def _says(one: Configuration) -> tuple[str, frozenset[tuple[str, str]]]:
     """What two must have alike to be of one server. A dump has names and times in it that are never the same twice."""
-    known = settings.of(one.engine).known
-    of = [setting for setting in one.settings if one.source != "dump" or setting.name in known]
-    return version_of(one), frozenset((setting.name, settings.alike(setting.value)) for setting in of)
+    engine = settings.of(one.engine)
+    of = [setting for setting in one.settings if one.source != "dump" or setting.name in engine.known]
+    return version_of(one), frozenset((setting.name, engine.alike(setting.name, setting.value)) for setting in of)
 
 
 def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:

@@ -373,7 +373,9 @@ def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:
                 yield size, f"{one.side.name}'s page cache", evidence
     for side in bench.sides:
         for name in ("innodb_buffer_pool_size", "shared_buffers"):
-            if (asked := next(side.settings(name), None)) and (amount := settings.size(asked.value)):
+            asked = next(side.settings(name), None)
+            alike = settings.of(side.engine).alike(name, asked.value) if asked else ""
+            if asked and (amount := settings.size(alike)):
                 yield amount, f"{side.name}'s page cache", asked.says()
     yield DEVICE_CACHE, "the cache of a cheap controller", Evidence("the cache of a cheap controller: 1 GB")
     # Which of several machines held the database is not known: what holds for the smallest holds for all.

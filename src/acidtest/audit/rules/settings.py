@@ -91,7 +91,7 @@ def _tuned(side: Side) -> bool:
         dumped = asked and asked.source == "dump"
         if asked is None or engine.neutral.fullmatch(name) or (dumped and default is None):
             continue
-        if asked.contested or default is None or settings.alike(default) != settings.alike(asked.setting.value):
+        if asked.contested or default is None or engine.alike(name, default) != engine.alike(name, asked.setting.value):
             return True
     return False
 
@@ -174,10 +174,11 @@ def _differs(engine: str, name: str, sides: list[Side]) -> tuple[str, tuple[Evid
     # Where the configuration is not whole, what is not set may be set in what is missing.
     values = [(side, *held(side, name)) for side in sides]
     told = [one for one in values if one[1] is not None or (one[0].tells_all and not one[0].in_force(name))]
-    if len({settings.alike(value) if value is not None else None for _, value, _ in told}) < 2:
+    of = settings.of(engine)
+    if len({of.alike(name, value) if value is not None else None for _, value, _ in told}) < 2:
         return None
     text = ", ".join(f"{value or 'not set'} in {side.name}" for side, value, _ in told)
-    return f"{_spelled(name, sides, settings.of(engine))} ({text})", tuple(evidence for _, _, evidence in told)
+    return f"{_spelled(name, sides, of)} ({text})", tuple(evidence for _, _, evidence in told)
 
 
 def _of_databases(side: Side) -> Iterator[Setting]:
