@@ -227,6 +227,19 @@ class Sentence:
 
     where: Where
     text: str
+    under: str = ""  # the headings that it stands under
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row of a table in a text, as it stands there."""
+
+    where: Where
+    table: int  # the line of its heading
+    head: tuple[str, ...]
+    cells: tuple[str, ...]
+    caption: str = ""
+    under: str = ""  # the headings that the table stands under
 
 
 StatementKind = Literal[
@@ -302,6 +315,7 @@ class Published:
     parameters: dict[str, str] = field(default_factory=dict)  # other options, as they are written
     planned: bool = False  # what a script or a file of properties asks for; no figure is measured
     told: bool = False  # from a table that somebody wrote, and no tool: it may sum up several runs
+    under: str = ""  # in a text: the headings that it stands under
     runs: int | None = None  # how many runs this figure sums up, where it says so
     bytes_per_s: float | None = None  # of a test of a drive
     took_s: float | None = None  # of a fixed amount of work: how long all of it took
@@ -500,6 +514,7 @@ class Bench:
     texts: Sequence[Statement] = ()
     claims: Sequence[Claim] = ()
     sentences: Sequence[Sentence] = ()
+    rows: Sequence[TableRow] = ()  # of tables in texts
     factors: frozenset[str] = frozenset()
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
     unread: Sequence[str] = ()  # files that nothing here understands

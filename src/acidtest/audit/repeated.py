@@ -10,6 +10,9 @@ from acidtest.audit.bench import Bench, Published
 
 DRIVE_TOOLS = frozenset(("fio", "pg_test_fsync", "dd", "hdparm", "crystaldiskmark", "ioping"))
 CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what is numbered as sides are
+RUN = re.compile(
+    r"(?:run|round|iteration|trial|attempt|pass|repetition|test) {0,2}(?:no\.?|#)? {0,2}\d{1,5}\b|#\d{1,5}\b"
+)
 NUMBERS = re.compile(r"(\d{1,9})")
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
@@ -26,7 +29,15 @@ def repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
     by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for one in bench.measured:
         if one.rate and one.unit not in ("writes", "flushes") and one.tool not in DRIVE_TOOLS:
-            what = (one.tool, one.engine, one.unit, one.script or _own_name(one), one.scale, one.warehouses)
+            what = (
+                one.tool,
+                one.engine,
+                one.unit,
+                one.script or _own_name(one),
+                one.scale,
+                one.warehouses,
+                _place(one),
+            )
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
@@ -35,6 +46,11 @@ def repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
         for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
             groups[*kind, stem].append(one)
     return groups
+
+
+def _place(one: Published) -> str:
+    """The headings that it stands under in a text, without the numbers of runs."""
+    return " ".join(RUN.sub(" ", one.under.lower()).split())
 
 
 def _own_name(one: Published) -> str:

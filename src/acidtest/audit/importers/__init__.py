@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Bench, Claim, Published, Routine, Sentence, Statement
+from acidtest.audit.bench import Bench, Claim, Published, Routine, Sentence, Statement, TableRow
 from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import configurations, declaration, engines, left_over
+from acidtest.audit.importers import configurations, declaration, engines, headings, left_over, tables
 from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
@@ -65,6 +66,7 @@ def read(root: Path) -> Bench:
         texts=[part for _, part in parts if isinstance(part, Statement)],
         claims=[part for _, part in parts if isinstance(part, Claim)],
         sentences=[part for _, part in parts if isinstance(part, Sentence)],
+        rows=[part for _, part in parts if isinstance(part, TableRow)],
         read=understood,
         unread=unread,
         broken=[*broken, *walk.unreadable],
@@ -103,4 +105,17 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
             other = other or importer.kind
         else:
             kind = importer.kind
-    return kind or other, parts
+    return kind or other, _placed(file, parts)
+
+
+def _placed(file: File, parts: list[Part]) -> list[Part]:
+    """The parts, results of a text with the headings that they stand under: what tells one from another there."""
+    if not tables.PROSE.fullmatch(file.base) or not any(isinstance(one, Published) for one in parts):
+        return parts
+    above = headings.of_lines(file.lines)
+    return [
+        replace(one, under=above[one.where.line - 1])
+        if isinstance(one, Published) and one.where.line and one.where.line <= len(above)
+        else one
+        for one in parts
+    ]

@@ -35,6 +35,7 @@ from acidtest.audit.bench import (
     Sentence,
     Side,
     Statement,
+    TableRow,
 )
 from acidtest.audit.importers.file import Part
 
@@ -118,7 +119,9 @@ def homes(names: Iterable[str]) -> set[str]:
 def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     """The sides of a kit, in order of their names, given each part with the file that it was read from."""
     mine = [
-        (name, part) for name, part in parts if not isinstance(part, Published | Routine | Claim | Sentence | Statement)
+        (name, part)
+        for name, part in parts
+        if not isinstance(part, Published | Routine | Claim | Sentence | Statement | TableRow)
     ]
     anchored = [name for name, part in mine if isinstance(part, Binary) or _is_file(part)]
     roots = homes(anchored)

@@ -30,6 +30,7 @@ from acidtest.audit.bench import (
     Routine,
     Sentence,
     Statement,
+    TableRow,
     Where,
 )
 from acidtest.audit.finding import Evidence
@@ -45,7 +46,18 @@ CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (cod
            (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
 Part = (
-    Account | Binary | Claim | Configuration | Database | LogEntry | Mount | Published | Routine | Sentence | Statement
+    Account
+    | Binary
+    | Claim
+    | Configuration
+    | Database
+    | LogEntry
+    | Mount
+    | Published
+    | Routine
+    | Sentence
+    | Statement
+    | TableRow
 )
 
 

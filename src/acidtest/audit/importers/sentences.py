@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidtest.audit.bench import Sentence
+from acidtest.audit.importers import headings
 from acidtest.audit.importers.file import File, Importer
 from acidtest.formats import linear
 
@@ -33,7 +34,8 @@ COMPARES = linear.Pattern(
     r"(?:throughput|latency|performance|tps|qps|iops) (?:gains?|improvements?|improves?|improved|increases?|increased|"
     r"drops?|dropped|doubles?|doubled|degrades?|degraded)|"
     r"\d[\d.,]{0,9} ?(?:%|x|×|times|percent) (?:\w+ )?(?:faster|slower|better|worse|more|less|higher|lower|improvement|"
-    r"speed-?up|gain|as)|speed-?up of)\b",
+    r"speed-?up|gain|as|overhead)|speed-?up of|(?:similar|comparable|identical|(?:about |roughly )?the same) "
+    r"(?:results?|throughput|latenc(?:y|ies)|performance|rates?|figures?|numbers?|tps|qps))\b",
     linear.IGNORECASE,
 )  # fmt: skip
 FIGURE = linear.Pattern(
@@ -57,10 +59,11 @@ def _read(file: File) -> Sequence[Sentence] | None:
 
 def _published(file: File) -> Iterator[Sentence]:
     count = 0
+    above = headings.of_lines(file.lines)
     for lines in _paragraphs(file.lines):
         for number, sentence in _sentences(lines):
             if _publishes(sentence):
-                yield Sentence(file.at(number), sentence[:SENTENCE_MAX])
+                yield Sentence(file.at(number), sentence[:SENTENCE_MAX], above[number - 1])
                 count += 1
                 if count == SENTENCES_MAX:
                     return

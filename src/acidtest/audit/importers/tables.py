@@ -24,6 +24,8 @@ HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s{0,3}\*\*|=+\s")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
 SPACES = re.compile(r"[ \t]+")
 SEPARATORS = (",", ";", "\t")
+CUT_LEAST = 3  # rows of a table that something else follows without a line between
+MARKED = re.compile(r"\s<-{2,}")  # a remark that points to a row
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ def _html(text: str) -> Iterator[Table]:
 def delimited(lines: Sequence[str], before: int = 0) -> Iterator[Table]:
     """Blocks of lines with as many cells each, the first of which is a heading."""
     begin = 0
+    lines = [MARKED.split(line)[0] for line in lines]
     for at in range(len(lines) + 1):
         if at < len(lines) and lines[at].strip():
             continue
@@ -198,13 +201,15 @@ def _block(lines: Sequence[str], begin: int, end: int) -> Table | None:
     head = head[:-1] if ended else head
     if not 1 < len(head) <= COLUMNS_MAX or sum(map(is_numeric, head)) * 2 > len(head) or not all(map(len, head)):
         return None
-    rows = []
+    rows: list[Row] = []
     for at in range(begin + 1, end):
         if lines[at].startswith("#"):
             continue
         cells = _split(lines[at], separator)
         cells = cells[:-1] if ended and cells and not cells[-1] else cells
         if len(cells) != len(head):
+            if separator == " " and len(rows) >= CUT_LEAST and not any(map(is_numeric, cells[:1])):
+                break  # what a tool prints below its table
             return None
         rows.append(Row(at + 1, cells))
     figures = sum(is_numeric(cell) for row in rows for cell in row.cells)

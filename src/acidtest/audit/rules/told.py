@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from acidtest.audit.bench import Bench, Published
+from acidtest.audit import changes
+from acidtest.audit.bench import Bench, Published, TableRow, Where
+from acidtest.audit.changes import figure
 from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import called, rate
 from acidtest.audit.told import Told, figures, pool, tables, words
@@ -16,6 +18,8 @@ OFF = 0.02  # of a figure whose run is known: less may be a question of what was
 TABLE_LEAST = 3  # figures, of which none is found
 DIGITS_LEAST = 4  # of a figure that two runs do not share by chance
 SAME_LEAST = 3  # such figures in one row
+PARTS_LEAST = 3  # of those that are no whole numbers
+ROW_SAME_LEAST = 4  # of a table whose figures are not known
 RATES = frozenset(("transactions", "queries", "operations", "requests", "reads"))
 SUMMARY = frozenset(
     (
@@ -199,7 +203,9 @@ def figures_repeated(bench: Bench) -> Iterator[Found]:
                 if len(figured) < SAME_LEAST or words(row[0].name) & SUMMARY:
                     continue
                 before = seen.setdefault(figured, (number, row))
-                if before[1] is not row and (before[0] == number or (before[0], number) not in shared):
+                if before[1] is row or _sums_up(before[1], row):
+                    continue
+                if before[0] == number or (before[0], number) not in shared:
                     twice.append((before[1], row))
         if twice:
             first, again = twice[0]
@@ -210,6 +216,66 @@ def figures_repeated(bench: Bench) -> Iterator[Found]:
             )
             evidence = [row[0].where.says(f"{_row(row)}: {rate(row[0])}") for pair in twice for row in reversed(pair)]
             yield Found(text, tuple(dict.fromkeys(evidence)))
+    yield from _rows_repeated(bench)
+
+
+def _sums_up(one: Sequence[Published], other: Sequence[Published]) -> bool:
+    """Whether one row may be the sum of a single part that the other is: "run-1" of "run-1-1"."""
+    first, second = (set(of[0].name.lower().split()) for of in (one, other))
+    return first != second and any(
+        longer != shorter and longer.startswith(shorter) for a, b in ((first, second), (second, first))
+        for shorter in a for longer in b if len(shorter) > 1
+    )  # fmt: skip
+
+
+def _rows_repeated(bench: Bench) -> Iterator[Found]:
+    """The same of tables of rates in which other columns have no unit: rows that agree in every figure but the first,
+    which tells the clients."""
+    rated: dict[Where, list[Published]] = defaultdict(list)
+    for one in bench.others:
+        if one.told and (one.rate or one.nopm):
+            rated[one.where].append(one)
+    of_file: dict[str, list[list[TableRow]]] = defaultdict(list)
+    for table in changes.tables(bench):
+        known = [len(_fingerprint(rated[row.where])) for row in table if row.where in rated]
+        if known and max(known) < SAME_LEAST:
+            of_file[table[0].where.file].append(table)
+    for file, of in of_file.items():
+        prints = [[_digits(row) for row in table] for table in of]
+        seen: dict[tuple[str, ...], tuple[int, TableRow]] = {}
+        twice: list[tuple[TableRow, TableRow]] = []
+        for number, table in enumerate(of):
+            for figured, row in zip(prints[number], table, strict=True):
+                if len(figured) < ROW_SAME_LEAST or words(row.cells[0]) & SUMMARY:
+                    continue
+                before, first = seen.setdefault(figured, (number, row))
+                same = set(prints[before]) & set(prints[number])
+                again = before != number and 2 * len(same) >= min(len(prints[before]), len(prints[number]))
+                if first is not row and first.head == row.head and not again:
+                    twice.append((first, row))
+        if twice:
+            first, row = twice[0]
+            more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
+            text = (
+                f"{_line(row)} of {file} has the {len(_digits(row)):,} figures of {_line(first)}, such as "
+                f"{_digits(row)[0]}{more}."
+            )
+            evidence = [one.where.says(" ".join(one.cells)) for pair in twice for one in reversed(pair)]
+            yield Found(text, tuple(dict.fromkeys(evidence)))
+
+
+def _line(row: TableRow) -> str:
+    of = f" under {row.under}" if row.under else ""
+    return f"line {row.where.line:,} ({row.head[0]} {row.cells[0]}{of})"
+
+
+def _digits(row: TableRow) -> tuple[str, ...]:
+    """Its figures with many digits, if some are no whole numbers, as those of an open loop are; not the first cell,
+    which says what the row is of."""
+    cells = [cell.strip("*s ") for cell in row.cells[1:]]
+    known = {cell: value for cell in cells if (value := figure(cell))}
+    long = [one for one in known if len(one.replace(".", "").replace(",", "").strip("0")) >= DIGITS_LEAST]
+    return tuple(long) if sum(not known[one].is_integer() for one in long) >= PARTS_LEAST else ()
 
 
 Rows = dict[int, list[Published]]
