@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from acidtest.audit.bench import Bench, Published, Side
+from acidtest.audit.bench import Bench, Side
 
+RESULTS_MAX = 2_000  # that are looked through for the names of sides
 TOKEN_MIN = 3  # characters of a word that tells a side from another
 GENERIC = re.compile(
     r"my|mysqld?|mysql|mariadbd?|postgres(?:ql)?|pg|pgsql|firebird|fb|conf|cnf|ini|cfg|config|configuration|server|db|"
@@ -34,6 +35,7 @@ def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
     alike: dict[tuple[str | None, str], list[Side]] = defaultdict(list)
     for side in bench.sides:
         alike[side.engine, side.version].append(side)
+    told = list(dict.fromkeys((one.where.file, one.name) for one in bench.others))[:RESULTS_MAX]
     groups = []
     for sides in alike.values():
         own = [side for side in sides if _was_started(side)]
@@ -42,7 +44,7 @@ def _groups(bench: Bench) -> list[tuple[list[Side], bool]]:
         if len(sides) == 1 or declared or not bench.others or not any(map(_is_file, rest)):
             groups.append((sides, True))
             continue
-        named = [side for side in rest if any(_is_of(one, side) for one in bench.others)]
+        named = [side for side in rest if any(_is_of(file, name, side) for file, name in told)]
         known = [*own, *named]
         groups.append((known or rest, bool(known)))
     return groups
@@ -59,13 +61,14 @@ def _is_file(side: Side) -> bool:
     return any(one.where.file == side.name for one in side.configurations)
 
 
-def _is_of(one: Published, side: Side) -> bool:
-    path, own = PurePosixPath(one.where.file), PurePosixPath(side.name).name.lower().partition(".")[0]
+def _is_of(file: str, name: str, side: Side) -> bool:
+    """Whether a result of that name in that file says that it is of this side."""
+    path, own = PurePosixPath(file), PurePosixPath(side.name).name.lower().partition(".")[0]
     parts = {part.lower().partition(".")[0] for part in path.parts}
     if any(str(folder) == side.name for folder in path.parents) or (not GENERIC.fullmatch(own) and own in parts):
         return True
-    words, number, told = _tokens(side), _number(side), f"{one.where.file} {one.name}".lower()
-    if number and re.search(rf"(?<!\d){number}(?!\d)", one.where.file):
+    words, number, told = _tokens(side), _number(side), f"{file} {name}".lower()
+    if number and re.search(rf"(?<!\d){number}(?!\d)", file):
         return True
     return bool(words) and all(re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", told) for word in words)
 
