@@ -259,6 +259,18 @@ StatementKind = Literal[
     "relative",  # a comparison without what it is compared with
     "tpc-word",
     "not-tpc",  # that the result is none of the TPC's
+    # What any file discloses.
+    "machine",  # a processor, their number, or a kind of machine that has certain ones
+    "version",  # of what is measured
+    "setting",  # with a value
+    "engine",  # by name
+    "server",  # that the kit starts one in a container
+    "unfixed version",  # what is taken in whatever version is the newest
+    "pre-release",
+    "local client",  # that the load came from the machine that is measured
+    "platform",  # that a program wrote beside its figures: "arch arm64"
+    "picture elsewhere",  # its address
+    "empty",  # a file of results without any
 ]
 
 

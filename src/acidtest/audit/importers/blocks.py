@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Configuration, EngineName, Setting, Source
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File
-from acidtest.formats import linear
 
 LINE_MAX = 2000
 SECTION = re.compile(r"\s*\[([\w.-]{1,60})\]\s*")
 SERVERS = re.compile(r"(?:loose[_-])?(?:mysqld.{0,40}|mariadb.{0,40}|server|galera)")
 CLIENTS = re.compile(r"client.{0,30}|mysql|mysqldump|mysqladmin|mysqlhotcopy|isamchk|myisamchk|embedded")
-ASSIGNED = linear.compile(
-    r"\s*([A-Za-z_][\w.-]{1,63})(?:\s*=\s*|\s+)('(?:[^']|'')*'|\"[^\"]*\"|[^#;=\s][^#;=]*?)?\s*(?:[#;].*|\s-- .*)?"
+ASSIGNED = re.compile(
+    r"\s*([A-Za-z_][\w.-]{1,63})\s{0,40}(?:=|(?<=\s))\s{0,40}"
+    r"('(?:[^']|''){0,1000}'|\"[^\"]{0,1000}\"|[^#;=\s][^#;=]{0,1000}?)?\s{0,40}(?:[#;].*|(?<=\s)-- .*)?"
 )
 BARE = re.compile(r"\s*([A-Za-z][\w-]{1,63})\s*")
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
 from acidtest.audit.importers import blocks, known, server_commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.formats import linear
 
 TEXT_MAX = 4 << 20
 LINE_MAX = 1 << 16
@@ -27,8 +26,8 @@ PROGRAM = re.compile(
 CONFIGURED = ".conf"
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
-PROMPT = linear.compile(r"\s*(?:\++ |[\w.@:~/\[\] -]{0,60}[$#>] )")
-PS = linear.compile(r"(?:\S{1,40} +)?\d{1,8} +.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}")
+PROMPT = re.compile(r"\s*(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
+PS = re.compile(r"(?:\S{1,40} +)?\d{1,8} +.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
     r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?= ?(.{0,2000})"
 )
@@ -39,7 +38,7 @@ VARIABLE = re.compile(
 HELM = re.compile(r"(?:--set(?:-string)?[= ]|,)[\"']?(?:[\w-]{1,40}\.){0,9}([A-Za-z][\w-]{2,63})=[\"']?([\w.+-]{1,60})")
 WORD = re.compile(r"\w{1,40}")
 HEREDOC = re.compile(r"<<-?\s{0,3}([\"']?)(\w{1,40})\1")
-ECHO = linear.compile(
+ECHO = re.compile(
     r"\b(?:echo|printf)\s+(?:-[en]+\s+)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^>|;]{1,500}?)\s*(?:>>?|\|\s*(?:sudo\s+)?tee)"
 )
 SED = re.compile(r"\bs([/|#,@!])((?:(?!\1).){1,200})\1((?:(?!\1).){1,300})\1")
@@ -176,8 +175,6 @@ def _simple(text: str) -> Iterator[list[str]]:
         if bare.lstrip()[:1] == "[":  # CMD ["mysqld", "--x"]
             yield re.findall(r'"((?:[^"\\]|\\.){0,2000})"', bare)
             return
-    elif bare.lstrip()[:1] in ("@", "-"):  # of a Makefile
-        bare = bare.lstrip().lstrip("@-")
     elif match := PROMPT.match(bare) or PS.match(bare):
         bare = bare[match.end() :]
     words = server_commands.lexed(bare)

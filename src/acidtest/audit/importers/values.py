@@ -13,7 +13,6 @@ from acidtest.audit.bench import Configuration, EngineName, Setting
 from acidtest.audit.importers import blocks, documents, known, shell
 from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.formats import linear
 
 # Files that ``configurations`` or ``markdown`` reads, and what only shows something.
 CONFIGURATIONS = re.compile(r".*\.(?:conf|cnf|ini)(?:[.-].*)?|(?:.*\.)?(?:csv|tsv|svg|html?|ipynb|lock|txt)")
@@ -35,8 +34,8 @@ IN_STRING = re.compile(
     rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
 )
 OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
-TERRAFORM_NAME = linear.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*,?\s*")
-TERRAFORM_VALUE = linear.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*,?\s*")
+TERRAFORM_NAME = re.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*,?\s*")
+TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*,?\s*")
 LINE_MAX = 2000
 
 

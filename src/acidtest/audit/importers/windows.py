@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Account, Configuration, Setting
 from acidtest.audit.importers import known, server_commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.formats import linear
 
 TEXT_MAX = 16 << 20
 LINE_MAX = 8192
@@ -18,12 +17,12 @@ PATH = re.compile(
     r"\s*(?:\"?ImagePath\"?\s{0,20}(?:=|REG_(?:EXPAND_)?SZ)|BINARY_PATH_NAME\s{0,20}:|PathName\s{0,40}[:=])\s{0,20}(\S.*)",
     re.IGNORECASE,
 )
-NAME = linear.compile(
+NAME = re.compile(
     r"\s*(?:SERVICE_NAME\s{0,20}:|Name\s{0,40}[:=]|\[?HKEY_LOCAL_MACHINE\\.{1,60}\\Services\\)\s{0,9}"
     r"([^\\\]]{1,100})\]?\s*",
     re.IGNORECASE,
 )
-ACCOUNT = linear.compile(
+ACCOUNT = re.compile(
     r"\s*(?:\"?ObjectName\"?\s{0,20}(?:=|REG_SZ)|StartName\s{0,40}[:=])\s{0,20}\"?([^\"]{1,100})\"?\s*", re.IGNORECASE
 )
 HEX = re.compile(r"hex\(2\):([0-9a-fA-F,\\\s]{1,20000})")

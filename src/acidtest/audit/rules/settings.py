@@ -9,6 +9,7 @@ from acidtest.audit import settings, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, named
+from acidtest.audit.rules.disclosure import names_settings
 from acidtest.audit.unchecked import listed
 from acidtest.words import counted
 
@@ -126,6 +127,11 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
             f"only {changed} set." if changed else "nothing is set."
         )
         yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence))
+    started = [one for one in bench.texts if one.kind == "server"]
+    if started and not names_settings(bench) and not any(files(side) and side.tells_all for side in bench.sides):
+        engines = ", ".join(dict.fromkeys(one.text for one in started))
+        evidence = [one.where.says(f"{one.text} is started here") for one in started]
+        yield Found(f"The kit starts {engines}, and none of its files sets anything.", tuple(evidence), "guessed")
 
 
 @rule(
