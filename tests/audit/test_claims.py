@@ -85,6 +85,50 @@ def test_what_a_text_says_is_held_against_its_figures(tmp_path: Path, rule: str,
     assert not found(tmp_path / "silent", rule, silent)
 
 
+VERSIONS = (
+    "## Version {}\n\n- Inserts: 10,548 ops/sec\n- Selects: 17,494 ops/sec\n\n## All\n\n"
+    "| version | Insert/sec | Select/sec |\n|---|---|---|\n| 3.1.4 | {} | 14,221 |\n| 3.2.0 | 10,548 | 17,494 |\n"
+)
+K6 = """
+    http_req_duration..............: avg=6.13ms min=4.08ms med=6.04ms max=43.31ms p(90)=8.83ms p(95)=10ms
+      { expected_response:true }...: avg={}ms min=5.55ms med={}ms max=39.07ms p(90)=9.24ms p(95)=10.68ms
+    http_req_failed................: {}% {} out of 4000
+    http_reqs......................: 4000   120.004581/s
+    vus_max........................: 8      min=8            max=8
+"""
+STARTED = "services:\n  db:\n    image: mysql:8.0.31\n    command: --innodb-buffer-pool-size=2G --max-connections=500\n"
+SETTINGS = "MySQL parameters:\n\n```\ninnodb_buffer_pool_size = {}\nmax_connections = 500\n```\n"
+
+
+def test_a_rate_that_a_text_tells_of_a_version_is_in_a_row_of_it(tmp_path: Path) -> None:
+    assert found(tmp_path / "a", "figure-not-in-results", VERSIONS.format("3.1.4", "9,730"))
+    assert not found(tmp_path / "b", "figure-not-in-results", VERSIONS.format("3.2.0", "9,730"))
+    assert not found(
+        tmp_path / "c", "figure-not-in-results", VERSIONS.format("3.1.4", "10,548")
+    )  # one may be another's
+    assert not found(tmp_path / "d", "figure-not-in-results", VERSIONS.format("of yesterday", "9,730"))
+
+
+def test_latencies_of_what_failed_are_told_apart(tmp_path: Path) -> None:
+    def text(mean: str, share: str, failed: int) -> str:
+        shown = K6
+        for value in (mean, mean, share, str(failed)):
+            shown = shown.replace("{}", value, 1)
+        return f"```\n{shown}\n```\n"
+
+    assert found(tmp_path / "a", "failed-in-latency", text("7.81", "30.00", 1200))
+    assert not found(tmp_path / "b", "failed-in-latency", text("6.14", "30.00", 1200))
+    assert not found(tmp_path / "c", "failed-in-latency", text("7.81", "0.50", 20))
+
+
+def test_settings_that_a_text_tells_are_those_in_force(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "compose.yaml").write_text(STARTED)
+    assert found(tmp_path / "a", "settings-told-differ", SETTINGS.format("3G"))
+    assert not found(tmp_path / "b", "settings-told-differ", SETTINGS.format("2147483648"))
+
+
 RUN = """## {}
 
 ```

@@ -304,6 +304,7 @@ class Published:
     warmup_s: float | None = None
     asked_rate: float | None = None  # of an open loop; None: as fast as it goes
     latency_ms: dict[str, float] = field(default_factory=dict)  # "mean", "p50", "p95", "p99", "max"
+    answered_ms: dict[str, float] = field(default_factory=dict)  # the same, of what did not fail alone
     latency_from: Literal["scheduled start", "actual start", ""] = ""
     errors: int | None = None
     series: tuple[float, ...] = ()  # the rate, an interval each

@@ -24,6 +24,7 @@ TIME = re.compile(
     r"(ns|[µμu]s|ms|s|m)(\d{1,12}(?:\.\d{1,9})?s)?"
 )
 COUNTED = re.compile(rf"\s{{0,20}}(\d{{1,15}})\s{{1,20}}{NUMBER}/s")
+EXPECTED = re.compile(r"[\s│|*#>]{0,16}\{ expected_response:true \}\.{1,60}: (.{1,300})")
 FAILED = re.compile(r"[\d.]{1,9}%\s{1,20}(?:✓ (\d{1,15})|(\d{1,15}) out of (\d{1,15}))")
 VUS = re.compile(r"(\d{1,9}) (?:max )?VUs")
 SCRIPT = re.compile(r"\s{0,20}script: (\S.{0,200})")
@@ -32,6 +33,7 @@ MS = {"ns": 1e-6, "µs": 1e-3, "μs": 1e-3, "us": 1e-3, "ms": 1.0, "s": 1000.0, 
 NAMES = {"avg": "mean", "med": "p50", "max": "max"}
 POINT = b'"type":"Point"'
 CSV_HEAD = "metric_name,timestamp,metric_value"
+OF_EXPECTED = "expected_response"  # of http_req_duration
 OF_REQUESTS, OF_DURATIONS, OF_FAILURES, OF_VUS = "http_reqs", "http_req_duration", "http_req_failed", "vus_max"
 
 
@@ -47,6 +49,8 @@ def _summary(file: File) -> Sequence[Published] | None:
                 published += _of(file, held, script, took, vus)
                 held = {}
             held.setdefault(match[1], (at, match[2]))
+        elif OF_DURATIONS in held and (match := EXPECTED.match(line[:2_000])):
+            held.setdefault(OF_EXPECTED, (at, match[1]))
         elif match := SCRIPT.match(line[:400]):
             if held:
                 published += _of(file, held, script, took, vus)
@@ -68,10 +72,7 @@ def _of(file: File, held: dict[str, tuple[int, str]], script: str, took: str, vu
     if counted is None:
         return []
     count, rate = int(counted[1]), float(counted[2])
-    latency = {
-        NAMES.get(name, f"p{name[2:-1]}"): float(value) * MS[unit] + (float(rest[:-1]) * 1000 if rest else 0.0)
-        for name, value, unit, rest in TIME.findall(held.get(OF_DURATIONS, (0, ""))[1])
-    }
+    latency, answered = (_times(held.get(name, (0, ""))[1]) for name in (OF_DURATIONS, OF_EXPECTED))
     failed = FAILED.match(held.get(OF_FAILURES, (0, ""))[1])
     most = re.match(r"\s{0,20}(\d{1,9})", held.get(OF_VUS, (0, ""))[1])
     terminals = most[1] if most else vus
@@ -84,6 +85,7 @@ def _of(file: File, held: dict[str, tuple[int, str]], script: str, took: str, vu
             terminals=int(terminals) if terminals else None,
             measured_s=(seconds(took) if took else None) or (count / rate if rate else None),
             latency_ms=latency,
+            answered_ms=answered,
             latency_from="actual start",
             errors=int(failed[1] or failed[2]) if failed else None,
             unit="requests",
@@ -91,6 +93,13 @@ def _of(file: File, held: dict[str, tuple[int, str]], script: str, took: str, vu
             written=f"{counted[2]}/s",
         )
     ]
+
+
+def _times(said: str) -> dict[str, float]:
+    return {
+        NAMES.get(name, f"p{name[2:-1]}"): float(value) * MS[unit] + (float(rest[:-1]) * 1000 if rest else 0.0)
+        for name, value, unit, rest in TIME.findall(said)
+    }
 
 
 def _json(file: File) -> Sequence[Published] | None:

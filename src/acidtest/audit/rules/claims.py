@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.audit.bench import Bench, Sentence, TableRow
+from acidtest.audit import settings
+from acidtest.audit.bench import Bench, Sentence, Setting, TableRow
 from acidtest.audit.changes import HIGHER, LOWER, Change, columns, figure, tables
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.formats import linear
 from acidtest.words import counted
 
+DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document"
 SOURCE = "G. Heiser, Systems Benchmarking Crimes; G. Fleming, J. Wallace: How not to lie with statistics (CACM 1986)"
 POINTS = 2.0  # per cent that a sentence may be off: it rounds
 SHARE = 0.05  # of a large one
@@ -322,3 +324,48 @@ def noise_as_gain(bench: Bench) -> Iterator[Found]:
             for change in pair
         )
         yield Found(f"{text}{more}.", tuple(evidence))
+
+
+@rule(
+    "settings-told-differ",
+    severity="doubtful",
+    over=Bench,
+    says="A text tells another value of a setting than the one with which the server is started.",
+    remedy="Let the text show what the server itself says was in force.",
+    disproved_by="a dump of the settings in force while it was measured, with the value that the text tells",
+    source=DISCLOSE,
+    about="settings",
+)
+def settings_told_differ(bench: Bench) -> Iterator[Found]:
+    for side in bench.sides:
+        told: dict[str, list[Setting]] = defaultdict(list)
+        for one in side.configurations:
+            for setting in one.settings if one.prose else ():
+                told[setting.name].append(setting)
+        found: list[tuple[Setting, Setting]] = []
+        for name, of in told.items():
+            holds = side.in_force(name)
+            known = settings.of(side.engine).known.get(name)
+            if holds is None or holds.contested or known is None or name in bench.factors:
+                continue
+            set_ = [holds.setting, *(one for one in holds.overridden if one not in of)]
+            values = {_value(one) for one in of}
+            real = holds.setting not in of
+            # Who tells several values has varied it.
+            if real and len(values) == 1 and not values & {_value(one) for one in set_}:
+                found.append((of[0], holds.setting))
+        if found:
+            text, holds_ = found[0]
+            more = f", and {counted(len(found) - 1, 'more setting')}" if len(found) > 1 else ""
+            evidence = dict.fromkeys(said for pair in found for said in (one.says() for one in pair))
+            yield Found(
+                f"{side.name}: the text has {text.written or text.name} = {text.value}, and it is started with "
+                f"{holds_.value}{more}.",
+                tuple(evidence),
+                certainty="read from prose",
+            )
+
+
+def _value(one: Setting) -> str | int | float:
+    """The value without what a text says behind it."""
+    return settings.alike(one.value.split(" (")[0].split(" *")[0].strip())

@@ -9,6 +9,36 @@ from acidtest.audit.finding import Found, rule
 from acidtest.audit.said import COUNTS_ALL, Seen, called, failed_share, gathered, rate
 
 FAILED_MOST = 0.05
+HASTENED = 1.05  # times that answers take longer than all requests do
+
+
+@rule(
+    "failed-in-latency",
+    severity="invalid",
+    over=Bench,
+    says="The latencies are of what failed too, and a request that fails is answered sooner than one that is served.",
+    remedy="Tell the latencies of what was answered as expected, and the share that failed.",
+    disproved_by="the tool's latencies of what was answered as expected alone, if they are the same",
+    source="B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); k6's manual, expected_response",
+    about="latency",
+)
+def failed_in_latency(bench: Bench) -> Iterator[Found]:
+    yield from gathered(_hastened(bench))
+
+
+def _hastened(bench: Bench) -> Iterator[Seen]:
+    for one in bench.measured:
+        share = failed_share(one)
+        for name in ("mean", "p50"):
+            all_, answered = one.latency_ms.get(name), one.answered_ms.get(name)
+            if share and share > FAILED_MOST and all_ and answered and answered > HASTENED * all_:
+                text = f"{called(one)}: {name} {all_:g} ms of all requests, {answered:g} ms of those that were answered"
+                evidence = (
+                    one.where.says(f"{one.errors:,} failed, {share:.1%} of all"),
+                    one.where.says(f"{name} {all_:g} ms of all, {answered:g} ms of those that were answered"),
+                )
+                yield Seen(one, text, evidence, share)
+                break
 
 
 @rule(

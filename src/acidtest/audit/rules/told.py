@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from acidtest.audit import changes
+from acidtest.audit import changes, spoken
 from acidtest.audit.bench import Bench, Published, TableRow, Where
 from acidtest.audit.changes import figure
 from acidtest.audit.finding import Found, rule
@@ -51,6 +51,7 @@ SUMMARY = frozenset(
     "R. Jain, The Art of Computer Systems Performance Analysis, chapter 2",
 )
 def figure_not_in_results(bench: Bench) -> Iterator[Found]:
+    yield from spoken.found(bench)
     measured = [one for one in bench.measured if one.rate or one.nopm]
     held = pool(measured)
     if not any(held.values()):
