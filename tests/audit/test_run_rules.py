@@ -120,6 +120,8 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=40.0, written="40 s"), cell(9, "point query", took_s=0.0004, written="0.4 ms"))),
     (duration.too_short_run, bench(replace(FIO, measured_s=3.0)), bench(replace(FIO, measured_s=5.0, tool="pg_test_fsync", unit="flushes"))),
     (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
+    (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 6.2}))),
+    (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8}, errors=3))),
     (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(PG, errors=500_000))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=4_000))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=0))),
