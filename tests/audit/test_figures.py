@@ -11,6 +11,7 @@ from acidtest.audit import importers
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
+from acidtest.audit.repeated import repetitions
 
 
 def told(directory: Path, text: str, name: str = "README.md") -> list[Published]:
@@ -145,3 +146,11 @@ def test_what_a_program_of_one_s_own_prints(
 )
 def test_what_no_program_measured_is_no_result(name: str, text: str, tmp_path: Path) -> None:
     assert told(tmp_path, text, name) == []
+
+
+def test_lines_under_other_headings_are_of_other_things(tmp_path: Path) -> None:
+    text = "# a\n{}# b\n{}# c\n{}"
+    (tmp_path / "README.md").write_text(text.replace("{}", "```\n# no heading\nload: 100 ops/s\n```\n"))
+    bench = importers.read(tmp_path)
+    assert [one.under for one in bench.published] == ["a", "b", "c"]
+    assert sorted(map(len, repetitions(bench).values())) == [1, 1, 1]

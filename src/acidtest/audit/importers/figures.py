@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean
 
 from acidtest.audit.bench import EngineName, Published, Unit
@@ -91,6 +92,7 @@ TURNED_ROWS_MAX = 100  # of a table whose rows may be what others have as column
 ONE_BY_ONE_MAX = 300  # rows, above which a table records runs and does not publish them
 JSON_BYTES_MAX = 8 << 20
 JSON_OBJECTS_MAX = 50_000
+AMOUNTS_MAX = 20_000  # cells of which the figure is remembered: each is asked for several times
 SAMPLE = 50  # cells that show what a column holds
 TOOLS = (
     "pgbench", "sysbench", "hammerdb", "benchmarksql", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "mysqlslap",
@@ -489,6 +491,7 @@ def _is_label(cell: str, head: str) -> bool:
     )
 
 
+@lru_cache(AMOUNTS_MAX)
 def _amount(cell: str) -> Amount | None:
     """The figure that a cell is, with thousands set apart in any usual way; None of a limit, a share or a text."""
     bare = cell.rpartition("@")[2].strip().strip(AROUND_A_FIGURE)  # "5000 @ 139.0/s"
