@@ -9,7 +9,7 @@ is an error when the module is imported.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, AnyStr, Generic
 
 import re2
@@ -24,7 +24,7 @@ MEMORY_MAX = 1 << 20  # of one pattern's automata; where they need more it is sl
 class Pattern(Generic[AnyStr]):
     """As ``re.Pattern``. Halves of surrogate pairs, which names of files and JSON may hold, are read as "?"."""
 
-    __slots__ = ("_of", "pattern")
+    __slots__ = ("_of", "pattern", "whole")
 
     def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
         if flags & ~sum(LETTERS):
@@ -37,8 +37,9 @@ class Pattern(Generic[AnyStr]):
             options.encoding = re2.Options.Encoding.LATIN1
             before = before.encode()
         self.pattern: AnyStr = pattern
+        self.whole: AnyStr = before + pattern
         try:
-            self._of = re2.compile(before + pattern, options)
+            self._of = re2.compile(self.whole, options)
         except re2.error as error:
             raise ValueError(f"{pattern!r}: RE2 does not take it: {error}") from None
 
@@ -69,6 +70,20 @@ class Pattern(Generic[AnyStr]):
     def sub(self, by: AnyStr | Callable[[re.Match[AnyStr]], AnyStr], text: AnyStr, count: int = 0) -> AnyStr:
         replaced: AnyStr = self._of.sub(by, _encodable(text), count)
         return replaced
+
+
+class Set:
+    """Several patterns, of which all that are somewhere in a text are found at once: faster than asking each."""
+
+    def __init__(self, patterns: Iterable[Pattern[str]]) -> None:
+        self._set = re2.Set.SearchSet()
+        for one in patterns:
+            self._set.Add(one.whole)
+        self._set.Compile()
+
+    def within(self, text: str) -> frozenset[int]:
+        """The numbers of those that ``search`` finds, from 0, in the order in which they were given."""
+        return frozenset(_asked(self._set.Match, text) or ())
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as re calls it

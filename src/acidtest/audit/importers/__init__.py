@@ -41,6 +41,7 @@ def read(root: Path) -> Bench:
         files[file.name] = File(file.path, file.name, budget=walk.budget)  # with nothing of it in memory
         try:
             kind, of_file = _import(file)
+            not_understood += left_over.of_file(file, kind, of_file)
         except Broken as error:
             broken.append(Evidence(str(error), file.name, error.line))
         except OSError as error:
@@ -53,7 +54,6 @@ def read(root: Path) -> Bench:
             else:
                 unread.append(file.name)
             parts += [(file.name, part) for part in of_file]
-            not_understood += left_over.of_file(file, kind, of_file)
         walk.passed += file.notes
     parts, included = configurations.follow(parts, files)
     understood += [(name, "configuration") for name in unread if name in included]

@@ -116,6 +116,10 @@ BOTH = linear.compile(
 )
 
 
+ANY = linear.Set([*(pattern for _, pattern in SAID), RELATIVE, RANGE])
+COMPARED, RANGED = len(SAID), len(SAID) + 1  # in it
+
+
 def _read(file: File) -> Sequence[Statement] | None:
     if not PROSE.fullmatch(file.base) or b"\0" in file.head or file.size > BYTES_MAX:
         return None
@@ -137,11 +141,14 @@ def _is(importer: Importer, file: File) -> bool:
 
 def _statements(file: File) -> Iterator[Statement]:
     around = ""
-    both = any(line.count("|") > 1 and BOTH.search(line[:LINE_MAX]) for line in file.lines)
-    machines = prose.Machines(file.lines, LINE_MAX)
-    for number, whole in enumerate(file.lines, start=1):
+    both = any(line.count("|") > 1 and BOTH.search(line[:LINE_MAX]) for line in file.prose)
+    machines = prose.Machines(file.prose, LINE_MAX)
+    for number, whole in enumerate(file.prose, start=1):
         line = whole[:LINE_MAX]
-        for kind, pattern in SAID:
+        within = ANY.within(line)
+        for of, (kind, pattern) in enumerate(SAID):
+            if of not in within:
+                continue
             match = next((one for one in pattern.finditer(line) if not _unsaid(kind, line, one)), None)
             if match:
                 value = next((_value(group) for group in match.groups() if group), None)
@@ -149,13 +156,13 @@ def _statements(file: File) -> Iterator[Statement]:
                 yield Statement(file.at(number), kind, match[0].strip(), value, machine)
                 if kind == "tpc-word" and prose.denied(line, *match.span()):
                     yield Statement(file.at(number), "not-tpc", match[0].strip())
-        if text := spread(line, machines.heads(number)):
+        if (RANGED in within or "|" in line) and (text := spread(line, machines.heads(number))):
             yield Statement(file.at(number), "spread", text)
         # A base may stand in the same paragraph, before it or in the line after it.
         around = around[-LINE_MAX:] + " " + line if line.strip() else ""
-        after = file.lines[number][:LINE_MAX] if number < len(file.lines) else ""
-        match = RELATIVE.search(line)
-        told = both or BASE.search(around + " " + after) or (match and IMPLIED.search(line[match.end() :]))
+        after = file.prose[number][:LINE_MAX] if number < len(file.prose) else ""
+        match = RELATIVE.search(line) if COMPARED in within else None
+        told = match is None or both or BASE.search(around + " " + after) or IMPLIED.search(line[match.end() :])
         if match and not told and not prose.denied(line, *match.span()):
             yield Statement(file.at(number), "relative", match[0].strip())
 

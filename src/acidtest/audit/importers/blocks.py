@@ -14,8 +14,8 @@ SECTION = re.compile(r"\s*\[([\w.-]{1,60})\]\s*")
 SERVERS = re.compile(r"(?:loose[_-])?(?:mysqld.{0,40}|mariadb.{0,40}|server|galera)")
 CLIENTS = re.compile(r"client.{0,30}|mysql|mysqldump|mysqladmin|mysqlhotcopy|isamchk|myisamchk|embedded")
 ASSIGNED = re.compile(
-    r"\s*([A-Za-z_][\w.-]{1,63})\s{0,40}(?:=|(?<=\s))\s{0,40}"
-    r"('(?:[^']|''){0,1000}'|\"[^\"]{0,1000}\"|[^#;=\s][^#;=]{0,1000}?)?\s{0,40}(?:[#;].*|(?<=\s)-- .*)?"
+    r"\s*([A-Za-z_][\w.-]{1,63})\s{0,40}+(?:=|(?<=\s))\s{0,40}+"
+    r"('(?:[^']|''){0,1000}'|\"[^\"]{0,1000}\"|[^#;=\s][^#;=]{0,1000}?)?\s{0,40}+(?:[#;].*|(?<=\s)-- .*)?"
 )
 BARE = re.compile(r"\s*([A-Za-z][\w-]{1,63})\s*")
 

@@ -43,8 +43,8 @@ OTHER_MEMORY = linear.compile(
 
 
 def _claims(file: File) -> Iterator[Claim]:
-    machines = prose.Machines(file.lines, LINE_MAX)
-    for number, whole in enumerate(file.lines, start=1):
+    machines = prose.Machines(file.prose, LINE_MAX)
+    for number, whole in enumerate(file.prose, start=1):
         line, where = whole[:LINE_MAX], file.at(number)
         if not ANY.search(line) and not ("|" in line and CELL.search(line)):
             continue
@@ -90,7 +90,7 @@ def _unsaid(line: str, begin: int, end: int) -> bool:
 
 def _read(file: File) -> Sequence[Claim] | None:
     readme = file.base.startswith(("readme", "meminfo")) and "." not in file.base
-    if not (readme or file.base.endswith(SUFFIXES)) or "\0" in file.text:
+    if not (readme or file.base.endswith(SUFFIXES)) or b"\0" in file.head:
         return None
     return list(_claims(file)) or None
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -132,7 +132,7 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     mounts: list[Mount] = []  # of named ones
     passing: list[Configuration] = []
     for name, part in mine:
-        home = next((str(above) for above in PurePosixPath(name).parents if str(above) in roots), None)
+        home = _home(name, roots)
         if isinstance(part, Configuration) and part.side:
             named.append(part)
         elif isinstance(part, Configuration) and not _is_file(part):
@@ -165,6 +165,15 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
         called = {(one.where.file, one.side) for one in group.parts if isinstance(one, Configuration)}
         group.parts += [one for one in mounts if (one.where.file, one.side) in called]
     return [group.side() for group in groups]
+
+
+def _home(name: str, roots: Set[str]) -> str | None:
+    """The nearest of ``roots`` that is a folder above ``name``."""
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        if name in roots:
+            return name
+    return "." if "." in roots else None
 
 
 def _is_file(part: Part) -> bool:

@@ -41,7 +41,10 @@ HEAD_BYTES = 1 << 16
 LINE_MAX = 1 << 16  # characters of a line; the rest of a longer one is left out
 LINES_MAX = 1_000_000  # of a text that is taken as a whole
 BLOCK_BYTES = 1 << 20
-BUDGET_BYTES = 512 << 20
+BUDGET_BYTES = 96 << 20  # of a kit that are read; a byte takes 0.1 microseconds, or less
+PROSE_CHARACTERS = 2 << 20  # of its texts that are looked through word by word, at a microsecond each
+BINARY_SHARE = 8  # bytes of a program that count as one: they are only looked through for a few words
+FILES_MAX = 20_000  # that are opened
 CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
            (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
@@ -78,11 +81,25 @@ class Budget:
     """How much the audit may still read, of all files together."""
 
     bytes: int = BUDGET_BYTES
+    prose: int = PROSE_CHARACTERS
+    files: int = FILES_MAX
 
     def spend(self, amount: int) -> None:
         """Raises Spent."""
         self.bytes -= amount
         if self.bytes < 0:
+            raise Spent
+
+    def spend_prose(self, amount: int) -> None:
+        """Raises Spent."""
+        self.prose -= amount
+        if self.prose < 0:
+            raise Spent
+
+    def open(self) -> None:
+        """Raises Spent."""
+        self.files -= 1
+        if self.files < 0:
             raise Spent
 
 
@@ -123,17 +140,23 @@ class File:
             yield file
 
     @cached_property
+    def _begin(self) -> tuple[int, bytes]:
+        """Its size and its first bytes."""
+        self.budget.open()
+        with self.opened() as file:
+            size = os.fstat(file.fileno()).st_size
+            self.budget.spend(min(size, HEAD_BYTES))
+            return size, file.read(min(size, HEAD_BYTES)) or b""
+
+    @property
     def size(self) -> int:
         """Bytes, those of holes with them, when it was first asked."""
-        with self.opened() as file:
-            return os.fstat(file.fileno()).st_size
+        return self._begin[0]
 
-    @cached_property
+    @property
     def head(self) -> bytes:
         """Its first bytes."""
-        self.budget.spend(min(self.size, HEAD_BYTES))
-        with self.opened() as file:
-            return file.read(min(self.size, HEAD_BYTES)) or b""
+        return self._begin[1]
 
     @cached_property
     def coding(self) -> str:
@@ -162,6 +185,15 @@ class File:
         return [self._cut(line, number) for number, line in enumerate(lines, start=1)]
 
     @cached_property
+    def prose(self) -> list[str]:
+        """The lines of a text that is looked through for what it says, which is slow: all those of a kit together may
+        have ``PROSE_CHARACTERS``."""
+        if self.size > self.budget.prose:
+            self.budget.spend_prose(self.size)
+        self.budget.spend_prose(len(self.text))
+        return self.lines
+
+    @cached_property
     def first_lines(self) -> list[str]:
         """The whole lines of its first bytes."""
         lines = _text(self.head, self.coding).split("\n")
@@ -180,15 +212,16 @@ class File:
         if rest:
             yield self._cut(rest, number + 1)
 
-    def data(self, most: int) -> Iterator[tuple[int, bytes]]:
-        """At most so many of its bytes in blocks, with where each begins; a hole is left out, not read."""
+    def data(self, most: int, share: int = BINARY_SHARE) -> Iterator[tuple[int, bytes]]:
+        """At most so many of its bytes in blocks, with where each begins; a hole is left out, not read. So many of them
+        count as one."""
         size, left = self.size, most
         with self.opened() as file:
             begin = 0
             while begin < size and left > 0:
                 begin, end = _extent(file.fileno(), begin, size)
                 while begin < end and left > 0:
-                    self.budget.spend(min(BLOCK_BYTES, end - begin))
+                    self.budget.spend(min(BLOCK_BYTES, end - begin) // share)
                     block = os.pread(file.fileno(), min(BLOCK_BYTES, end - begin, left), begin)
                     if not block:
                         self._left_out("grew shorter while it was read")
@@ -201,7 +234,7 @@ class File:
 
     def _blocks(self, most: int) -> Iterator[str]:
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(self.coding)("replace"), translate=True)
-        for _, block in self.data(most):
+        for _, block in self.data(most, share=1):
             yield decoder.decode(block)
         yield decoder.decode(b"", final=True)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import Any
 
 from acidtest.audit.importers.file import Broken, File
 from acidtest.audit.importers.trees import load_json
-from acidtest.formats import linear
 from acidtest.words import counted
 
 NUMBER = r"(\d{1,15}(?:\.\d{1,15})?)"
-_NUMBER = linear.compile(rf"\s*{NUMBER}\s*")
+_NUMBER = re.compile(rf"\s*+{NUMBER}\s*+")
 SERIES_MAX = 1_000_000  # intervals
 STEPS = 40  # of a histogram, for each power of two: a value is told to 1.75 %
 

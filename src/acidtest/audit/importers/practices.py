@@ -91,6 +91,9 @@ COMPARES = linear.compile(
 )
 
 
+ANY = linear.Set([*REPEATED_PROSE, *REPEATED_SCRIPT, *(pattern for _, pattern in SAID), TPM])
+
+
 def _read(file: File) -> Sequence[Statement] | None:
     text = PROSE.fullmatch(file.base) is not None
     if not (text or SCRIPT.fullmatch(file.base)) or file.size > BYTES_MAX or b"\0" in file.head:
@@ -99,8 +102,10 @@ def _read(file: File) -> Sequence[Statement] | None:
 
 
 def _statements(file: File, text: bool) -> Iterator[Statement]:
-    for number, line in enumerate(file.lines, start=1):
+    for number, line in enumerate(file.prose, start=1):
         bare = line[:LINE_MAX]
+        if not ANY.within(bare):
+            continue
         for pattern in REPEATED_PROSE if text else ():
             if match := pattern.search(bare):
                 yield Statement(file.at(number), "repeated", match[0].strip(), float(_count(match[1])))

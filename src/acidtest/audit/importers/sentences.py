@@ -59,8 +59,8 @@ def _read(file: File) -> Sequence[Sentence] | None:
 
 def _published(file: File) -> Iterator[Sentence]:
     count = 0
-    above = headings.of_lines(file.lines)
-    for lines in _paragraphs(file.lines):
+    above = headings.of_lines(file.prose)
+    for lines in _paragraphs(file.prose):
         for number, sentence in _sentences(lines):
             if _publishes(sentence):
                 yield Sentence(file.at(number), sentence[:SENTENCE_MAX], above[number - 1])

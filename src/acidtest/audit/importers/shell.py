@@ -26,8 +26,8 @@ PROGRAM = re.compile(
 CONFIGURED = ".conf"
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
-PROMPT = re.compile(r"\s*(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
-PS = re.compile(r"(?:\S{1,40} +)?\d{1,8} +.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
+PROMPT = re.compile(r"\s*+(?:[@-]{1,2}(?=[a-z/])|\++ |(?:[\w.@:~/\[\] -]{0,60})[$#>] )")
+PS = re.compile(r"(?:\S{1,40}+ ++)?\d{1,8} ++.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|:\d\d)? +){1,2}(?=\S)")
 ASSIGNED = re.compile(
     r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?= ?(.{0,2000})"
 )
@@ -39,7 +39,7 @@ HELM = re.compile(r"(?:--set(?:-string)?[= ]|,)[\"']?(?:[\w-]{1,40}\.){0,9}([A-Z
 WORD = re.compile(r"\w{1,40}")
 HEREDOC = re.compile(r"<<-?\s{0,3}([\"']?)(\w{1,40})\1")
 ECHO = re.compile(
-    r"\b(?:echo|printf)\s+(?:-[en]+\s+)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^>|;]{1,500}?)\s*(?:>>?|\|\s*(?:sudo\s+)?tee)"
+    r"\b(?:echo|printf)\s+(?:-[en]+\s+)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^>|;]{1,80}?)(?<!\s)\s*+(?:>>?|\|\s*(?:sudo\s+)?tee)"
 )
 SED = re.compile(r"\bs([/|#,@!])((?:(?!\1).){1,200})\1((?:(?!\1).){1,300})\1")
 

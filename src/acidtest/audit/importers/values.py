@@ -34,8 +34,8 @@ IN_STRING = re.compile(
     rf"[\"'](?:--)?([A-Za-z][\w-]{{2,63}})\s?=\s?({LITERAL}(?: ?[kKMGT]?B)?)(?:\\n)?[\"']", re.IGNORECASE
 )
 OPTION = re.compile(rf"[\"']-c[\"']\s?,\s?[\"']([a-z_]{{2,63}})=({LITERAL})[\"']", re.IGNORECASE)
-TERRAFORM_NAME = re.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*,?\s*")
-TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*,?\s*")
+TERRAFORM_NAME = re.compile(r"\s*name\s{0,20}[=:]\s{0,20}\"([a-z_]{3,63})\"\s*+(?:,\s*+)?")
+TERRAFORM_VALUE = re.compile(r"\s*value\s{0,20}[=:]\s{0,20}\"?([^\"\s]{1,100})\"?\s*+(?:,\s*+)?")
 LINE_MAX = 2000
 
 

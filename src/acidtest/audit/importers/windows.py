@@ -18,12 +18,12 @@ PATH = re.compile(
     re.IGNORECASE,
 )
 NAME = re.compile(
-    r"\s*(?:SERVICE_NAME\s{0,20}:|Name\s{0,40}[:=]|\[?HKEY_LOCAL_MACHINE\\.{1,60}\\Services\\)\s{0,9}"
-    r"([^\\\]]{1,100})\]?\s*",
+    r"\s*(?:SERVICE_NAME\s{0,20}:|Name\s{0,40}[:=]|\[?HKEY_LOCAL_MACHINE\\.{1,60}\\Services\\)\s{0,9}+"
+    r"([^\\\]]{1,100})\]?",
     re.IGNORECASE,
 )
 ACCOUNT = re.compile(
-    r"\s*(?:\"?ObjectName\"?\s{0,20}(?:=|REG_SZ)|StartName\s{0,40}[:=])\s{0,20}\"?([^\"]{1,100})\"?\s*", re.IGNORECASE
+    r"\s*(?:\"?ObjectName\"?\s{0,20}(?:=|REG_SZ)|StartName\s{0,40}[:=])\s{0,20}\"?([^\"]{1,100})\"?", re.IGNORECASE
 )
 HEX = re.compile(r"hex\(2\):([0-9a-fA-F,\\\s]{1,20000})")
 PROGRAM = re.compile(
@@ -87,13 +87,13 @@ def _parts(file: File) -> Iterator[Configuration | Account]:
                 yield Configuration(
                     file.at(number), engine, "Windows service", settings, source="command line", side=name[:60]
                 )
-        elif match := ACCOUNT.fullmatch(line[:400]):
+        elif match := ACCOUNT.fullmatch(line[:400].strip()):
             found = Account(file.at(number), match[1].replace("\\\\", "\\"))
             if ours:
                 yield found
             else:
                 account = found  # its program may come after it
-        elif match := NAME.fullmatch(line[:400]):
+        elif match := NAME.fullmatch(line[:400].strip()):
             name, ours, account = match[1].strip(), False, None
 
 
