@@ -117,3 +117,9 @@ def test_it_is_shown() -> None:
     output = io.StringIO()
     shown.print_findings(bench, found, [], Console(file=output, width=200))
     assert "Not invalid, for it is guessed. It would be disproved by a longer look." in output.getvalue()
+
+
+def test_what_two_readings_of_a_line_say_alike_counts_once() -> None:
+    said = Statement(Where("a.md", 1), "best-of", "best of three runs")
+    (found,) = judge.of_bench(Bench([], texts=[said, said]))
+    assert found.text == "The text says “best of three runs”."

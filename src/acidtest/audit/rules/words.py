@@ -16,7 +16,7 @@ DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchm
 
 
 def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
-    return [one for one in bench.texts if one.kind == kind]
+    return list(dict.fromkeys(one for one in bench.texts if one.kind == kind))
 
 
 @rule(
