@@ -72,6 +72,7 @@ def numbered(file: str) -> Side:
     return Side(file, "mysql", configurations=(Configuration(Where(file, 1), "mysql", "my.cnf", ()),))
 
 
+FALLING = tuple(200.0 - 2 * n for n in range(60))
 TURNS = (says("turns", "7,200 rpm", 7200.0), says("drive", "SATA"))
 FAST = replace(RUN, rate=500.0)
 SPOKEN = [
@@ -119,6 +120,17 @@ SPOKEN = [
     (method.few_repetitions, repeated(100.0, 70.0, name="res0{}/c8.out", sides=[numbered("my.cnf.01"), numbered("my.cnf.02")]), repeated(100.0, 99.0, 98.0, name="res0{}/c8.out", sides=[numbered("my.cnf")])),
     (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min"), side(checkpoint_timeout="1h")]), bench(RUN, sides=[side(checkpoint_timeout="1h"), side(checkpoint_timeout="1min")])),
     (method.wide_spread, repeated(100.0, 150.0, 101.0), repeated(100.0, 110.0, 101.0)),
+    (method.wide_spread, repeated(100.0, 150.0, 101.0), bench(*(replace(RUN, rate=rate, where=Where("results.md", n)) for n, rate in enumerate((100.0, 150.0, 101.0))))),
+    (method.few_repetitions, bench(*(replace(RUN, rate=rate, where=Where("results.md", n)) for n, rate in enumerate((100.0, 150.0, 101.0)))), repeated(100.0, 150.0, 101.0)),
+    (method.few_repetitions, bench(*(replace(DISK, where=Where(f"{n}.json", 1)) for n in "abcd")), bench(DISK, replace(DISK, unit="reads"))),
+    (method.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(*(replace(TABLE, name=name, where=Where("README.md", 8 + 3 * n + at)) for at, name in enumerate("abc") for n in range(3)))),
+    (method.no_checkpoint, bench(replace(RUN, rate=5000.0, measured_s=200.0), sides=[side(max_wal_size="32GB")]), bench(replace(RUN, rate=5000.0, measured_s=200.0), sides=[side(max_wal_size="1GB")])),
+    (method.no_checkpoint, bench(replace(RUN, measured_s=200.0), sides=[side()]), bench(replace(RUN, measured_s=200.0), sides=[side()], texts=(says("checkpoints", "without checkpoints"),))),
+    (method.no_checkpoint, bench(replace(RUN, measured_s=200.0), sides=[side()]), bench(replace(RUN, measured_s=10.0), sides=[side()])),
+    (method.no_steady_state, bench(replace(RUN, series=FALLING), replace(RUN, series=WOBBLE)), bench(replace(RUN, series=FALLING), *(replace(RUN, series=WOBBLE) for _ in range(9)))),
+    (method.warm_up_inside, bench(replace(RUN, series=(20.0,) * 10 + WOBBLE), replace(RUN, series=WOBBLE)), bench(replace(RUN, series=(20.0,) * 10 + WOBBLE), *(replace(RUN, series=WOBBLE) for _ in range(9)))),
+    (method.no_warm_up, bench(replace(RUN, measured_s=60.0)), bench(replace(RUN, measured_s=60.0), texts=(says("warm-up", "after a warm-up"),))),
+    (method.first_run_differs, repeated(60.0, 55.0, 100.0, 101.0, 99.0, 98.0, 100.0, 102.0), repeated(60.0, 100.0, 101.0, 99.0, 55.0, 98.0, 100.0, 102.0)),
     (method.wide_spread, repeated(100.0, 150.0, 101.0), bench(*repeated(100.0, 150.0, 101.0).published, *(replace(RUN, terminals=2 + n // 3, rate=100.0, where=Where(f"run-{1 + n % 3}.out", 9)) for n in range(30)))),
     (method.first_run_differs, bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (60.0, 100.0, 101.0, 99.0))), bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (99.0, 100.0, 60.0, 98.0)))),
     (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*kinds((100.0, 95.0, 90.0, 86.0, 80.0), *(((90.0, 110.0, 89.0, 100.0, 91.0),) * 60)))),

@@ -48,6 +48,7 @@ BENCH = Published(
     script="oltp_read_write", parameters={"tables": "10", "table-size": "1000000"}, isolation="READ-COMMITTED",
 )  # fmt: skip
 OTHER = replace(BENCH, where=Where("maria/run.out", 3), engine="mariadb")
+PLAN = replace(PG, where=Where("bench.sh", 2), rate=None, measured_s=5.0, planned=True)
 TPCC = Published(Where("tpcc.out", 5), "go-tpc", "tpcc", rate=1000.0, terminals=64, warehouses=100, measured_s=600.0)
 FIO = Published(
     Where("fio.json", 9), "fio", "w write", rate=28_000.0, measured_s=60.0, unit="writes",
@@ -119,6 +120,11 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=0.4, written="0.4 s", runs=1000))),
     (duration.too_short_run, bench(cell(8, "insert", took_s=0.4, written="0.4 s")), bench(cell(8, "insert", took_s=40.0, written="40 s"), cell(9, "point query", took_s=0.0004, written="0.4 ms"))),
     (duration.too_short_run, bench(replace(FIO, measured_s=3.0)), bench(replace(FIO, measured_s=5.0, tool="pg_test_fsync", unit="flushes"))),
+    (duration.too_short_run, bench(replace(PG, measured_s=10.0), PLAN), bench(PG, PLAN)),
+    (duration.too_short_run, bench(PLAN), bench(replace(PLAN, where=Where("config/sample/bench.xml", 2)))),
+    (duration.too_short_run, bench(replace(PG, measured_s=None, series=(100.0,) * 20)), bench(replace(PG, measured_s=None, series=(100.0,) * 200))),
+    (clients.scale_below_clients, bench(replace(BENCH, script="tpcc", parameters={}, scale=10.0)), bench(replace(BENCH, script="tpcc", parameters={"tables": "10"}, scale=10.0))),
+    (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, rate=1.0, measured_s=1.0, errors=1))),
     (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
     (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 6.2}))),
     (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8}, errors=3))),
@@ -199,10 +205,13 @@ TEXTS = [
     ("README.md", "We ran it at 3 scales.", set()),
     ("bench.sh", "for run in $(seq 1 7); do", {("repeated", 7.0)}),
     ("bench.sh", "for clients in 1 2 4; do", set()),
-    ("bench.sh", "# REPEAT=5", set()),
+    ("bench.sh", "# REPEATS=5", set()),
+    ("bench.sh", "REPEATS=5", {("repeated", 5.0)}),
     ("load.js", "  iterations: 50000,", set()),
     ("README.md", "After a warm-up of five minutes", {("warm-up", None)}),
     ("README.md", "There was no warm-up.", set()),
+    ("README.md", "A checkpoint is forced before each run, with checkpoint_timeout = 1h.", {("checkpoints", None)}),
+    ("README.md", "`checkpoint_timeout = 1h`", set()),
     ("README.md", "The average p99 of all runs", {("percentiles-averaged", None)}),
     ("README.md", "The average and the 99th percentile are shown.", set()),
     ("README.md", "Shown is the largest of 3 runs.", {("best-of", None)}),
@@ -221,7 +230,7 @@ TEXTS = [
     ("a.vl.json", '{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "mark": "bar", "encoding": {"y": {"scale": {"type": "log", "zero": false}}}}', set()),
     ("a.vl.json", '{"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "mark": "bar"', set()),
 ]  # fmt: skip
-KINDS = frozenset(("repeated", "warm-up", "percentiles-averaged", "best-of", "tpm-against-nopm", "axis"))
+KINDS = frozenset(("checkpoints", "repeated", "warm-up", "percentiles-averaged", "best-of", "tpm-against-nopm", "axis"))
 
 
 @pytest.mark.parametrize(("name", "text", "said"), TEXTS)
@@ -241,3 +250,17 @@ def test_a_debug_build_is_known_by_its_log(line: str, tmp_path: Path) -> None:
     (tmp_path / "mysqld.err").write_text(f"{line}\n")
     (side,) = importers.read(tmp_path).sides or [Side("none")]
     assert any(entry.kind == "debug-build" for entry in side.log) == ("8.0.36-debug" in line)
+
+
+def test_what_a_script_asks_for_is_evidence_beside_the_runs() -> None:
+    (found,) = duration.too_short_run(bench(replace(PG, measured_s=5.0), PLAN))
+    assert {one.file for one in found.evidence} == {PG.where.file, PLAN.where.file}
+
+
+def test_a_column_of_megabytes_a_second_is_none_of_seconds(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        "| storage | read_mb_s | total_mb_s |\n|---|---|---|\n| a | 0.06 | 0.12 |\n| b | 0.07 | 0.13 |\n"
+    )
+    published = importers.read(tmp_path).published
+    assert [one.took_s for one in published] == [None] * len(published)
+    assert {one.bytes_per_s for one in published} == {6e4, 7e4, 1.2e5, 1.3e5}

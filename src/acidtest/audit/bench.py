@@ -253,6 +253,7 @@ StatementKind = Literal[
     "repeated",  # that runs were; the value is how often
     "warm-up",  # that there was one, or that first results were left out
     "percentiles-averaged",
+    "checkpoints",  # that somebody has thought of them
     "tpm-against-nopm",  # in one sentence
     "axis",  # of a chart, that begins above zero; the value is the share of it that is cut off
     "best-of",
@@ -517,6 +518,9 @@ class Declared:
         return next((one for one in self.machines if one.name == side.machine), None)
 
 
+SAMPLE = re.compile(r"(?:^|/|[-_.])(?:samples?|examples?|templates?)(?:[/_.-]|$)", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Bench:
     """A whole benchmark. ``factors`` are settings that differ on purpose."""
@@ -540,6 +544,15 @@ class Bench:
     def others(self) -> list[Published]:
         """The results that are not rows of ours: of those a rule over rows says the same, from every repetition."""
         return [one for one in self.published if one.tool != OURS]
+
+    @property
+    def plans(self) -> list[Published]:
+        """What scripts and properties of the kit ask for: of tools whose results are there, or of all where nothing is
+        published; but for samples that come with a tool."""
+        known = {one.tool for one in self.measured}
+        only = all(one.planned for one in self.others)
+        asked = (one for one in self.published if one.planned and not SAMPLE.search(one.where.file))
+        return [one for one in asked if only or one.tool in known]
 
     @property
     def measured(self) -> list[Published]:

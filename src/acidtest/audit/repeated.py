@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Set
+from dataclasses import replace
+from statistics import fmean
 
 from acidtest.audit.bench import Bench, Published
 
@@ -13,38 +15,37 @@ CONFIGURED = re.compile(r"conf|cnf|\bini\b|server|setup", re.IGNORECASE)  # what
 RUN = re.compile(
     r"(?:run|round|iteration|trial|attempt|pass|repetition|test) {0,2}(?:no\.?|#)? {0,2}\d{1,5}\b|#\d{1,5}\b"
 )
+SHORT_S = 60.0  # of a run of a database: caches fill, and nothing that is put off has been done
+PROSE = re.compile(r"\.(?:md|markdown|rst|adoc|html?)$", re.IGNORECASE)
 NUMBERS = re.compile(r"(\d{1,9})")
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
-def repetitions(bench: Bench) -> dict[tuple[object, ...], list[Published]]:
+def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object, ...], list[Published]]:
     """Rates that are of one kind as far as can be told, in order: of one file, or of files whose names differ in one
     number only, which counts from 0 or 1 on and is none of a version or of a side; with the same tool, workload,
-    clients and rate."""
+    clients and rate. Of tools for drives only those of ``drives``."""
     results = {one.where.file for one in bench.published}
     others = {*bench.unread, *(name for name, _ in bench.read)} - results
     others |= {one.where.file for side in bench.sides for one in side.configurations}
     names = (name.rpartition("/")[2] for name in others)
     sides = {number for name in names if CONFIGURED.search(name) for number in NUMBERS.findall(name)}
     by_kind: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for one in bench.measured:
-        if one.rate and one.unit not in ("writes", "flushes") and one.tool not in DRIVE_TOOLS:
-            what = (
-                one.tool,
-                one.engine,
-                one.unit,
-                one.script or _own_name(one),
-                one.scale,
-                one.warehouses,
-                _place(one),
-            )
+    for of_tool in bench.measured:
+        one = of_tool if of_tool.rate or not of_tool.series else replace(of_tool, rate=fmean(of_tool.series))
+        of_drive = one.unit in ("writes", "flushes") or one.tool in DRIVE_TOOLS
+        if one.rate and (not of_drive or one.tool in drives):
+            script = one.script or _own_name(one)
+            what = (one.tool, one.engine, one.unit, script, one.scale, one.warehouses, _place(one))
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
         counted = _counted({one.where.file for one in alike}, sides)
         placed = [(*counted.get(one.where.file, (one.where.file, 0)), one) for one in alike]
         for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
-            groups[*kind, stem].append(one)
+            # A text quotes what it compares: outputs in one without headings are of no kind that can be told.
+            quoted = PROSE.search(one.where.file) is not None and not one.under
+            groups[*kind, stem, one.where.line if quoted else None].append(one)
     return groups
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,11 @@ from acidtest.audit.finding import Evidence, Found
 from acidtest.words import counted
 
 # Tools whose rate is of all that were sent, whatever became of them.
+TRIED_LEAST = 100  # transactions: fewer are a test of the connection
 COUNTS_ALL = frozenset(("k6", "jmeter", "ab", "wrk", "hey", "vegeta"))
+
+
+ASSIGNED = re.compile(r"(\w{1,20}) = (\d{1,15}\.\d{1,9})")  # "tps = 312.137531"
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ def gathered(seen: Iterable[Seen]) -> Iterator[Found]:
 def rate(one: Published) -> str:
     """Its rate in the unit of its author."""
     if one.written:
-        return one.written
+        stands = ASSIGNED.fullmatch(one.written)
+        return f"{float(stands[2]):,.1f} {stands[1]}" if stands else one.written
     if one.nopm and not one.tpm:
         return f"{counted(one.nopm, 'new order', spec=',.0f')} a minute"
     if one.tpm:
@@ -74,4 +80,4 @@ def failed_share(one: Published) -> float | None:
     if one.errors is None or not done:
         return None
     tried = done if one.tool in COUNTS_ALL else done + one.errors
-    return min(1.0, one.errors / tried)
+    return min(1.0, one.errors / tried) if tried >= TRIED_LEAST else None

@@ -103,6 +103,9 @@ GO_TPC = {"PREFIX", "OPERATION"}  # the heading of its own table, which its impo
 AROUND_A_FIGURE = "*_`~≈ "
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
 REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
+PER_SECOND = re.compile(
+    r"((?:[kmgt]i?)?b|ops|reqs?|requests|rows|txn?s?|queries|transactions)_s(?:ec)?$", re.IGNORECASE
+)
 MARKS = str.maketrans("_", " ")
 
 
@@ -236,7 +239,7 @@ def role(text: str, cells: Sequence[str], caption: bool = False) -> Role | None:
 
 
 def _role(text: str, cells: Sequence[str], caption: bool) -> Role | None:
-    said = text.translate(MARKS)
+    said = PER_SECOND.sub(r"\1/s", text).translate(MARKS)
     low = said.lower()
     units = _unit_of(cells)
     scale = SCALE.search(low)

@@ -43,7 +43,7 @@ REPEATED_PROSE = (
     linear.compile(rf"\b{COUNT} times each\b", linear.I),
 )
 COUNTERS = (
-    r"(?:num_?)?(?:repetitions|repeats?|repeat_?count|iterations|num_?runs|runs|n_?runs|trials|reps|rounds"
+    r"(?:num_?)?(?:repetitions|repeats|repeat_?count|num_?runs|runs|n_?runs|trials|reps|rounds"
     r"|jobiterations)"
 )
 LOOPS = r"(?:run|rep|repeat|iter|iteration|try|trial|round|pass|attempt)\w*"
@@ -62,6 +62,7 @@ SAID: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
             linear.I,
         ),
     ),
+    ("checkpoints", linear.compile(r"\bcheckpoints?\b|контрольн\S{1,4} точ|чекпо[ий]нт|检查点|檢查點", linear.I)),
     (
         "percentiles-averaged",
         linear.compile(

@@ -26,9 +26,9 @@ def scale_below_clients(bench: Bench) -> Iterator[Found]:
     if {"clients", "scale"} & bench.factors:
         return
     by_tool: dict[str, list[tuple[float, Published, int]]] = defaultdict(list)
-    for one in bench.others:
+    for one in (*bench.measured, *bench.plans):
         rows = _branches(one)
-        if rows and one.terminals and one.terminals > rows and not one.told:
+        if rows and one.terminals and one.terminals > rows:
             by_tool[one.tool].append((rows, one, one.terminals))
     for tool, of in by_tool.items():
         ranked = sorted(of, key=lambda one: -one[2] / one[0])
@@ -49,5 +49,7 @@ def _branches(one: Published) -> float | None:
         said = (one.script or one.name).lower()
         return one.scale if "tpc-b" in said else None
     if one.tool in TPC_C or "tpcc" in one.script.lower().replace("-", ""):
-        return one.warehouses or one.scale
+        sets = one.parameters.get("tables", "1")  # of sysbench's TPC-C, each with so many warehouses
+        held = one.warehouses or one.scale
+        return held * int(sets) if held and one.tool == "sysbench" and sets.isdigit() else held
     return None

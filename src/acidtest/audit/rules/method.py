@@ -15,21 +15,33 @@ from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.finding import Found, rule
-from acidtest.audit.repeated import repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, PROSE, SHORT_S, repetitions
 from acidtest.audit.said import Seen, between, called, gathered, rate
+from acidtest.audit.settings import size
+from acidtest.audit.told import tables
 from acidtest.journal.protocol import Second
 from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
 FIRST_RUN_SHARE = 0.9
-FIRST_RUN_OF = 4  # repetitions, or more
 DRIFT = 0.10
 REPEATED = 3  # times: fewer show nothing of how far apart they lie
 SPREAD_MAX = 0.30
 WIDE_SHARE = 0.2  # of all kinds of runs
+UNSTEADY_SHARE = 0.2  # of all results over time
 CHANCE_MAX = 0.05
+OF_RUNS = re.compile(r"±|\+/-|\bst(?:d|andard)|quartile|error bar|variation|\bspread\b|interval|\d", re.IGNORECASE)
+LONG_S = 600.0  # beside which a warm-up is short
+DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
+OF_DATABASES = ("transactions", "reads", "queries", "operations")
+COUNTING = re.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", re.IGNORECASE)  # of a row, not its kind
+OTHERS_WITHIN = 1.25  # of each other, where first ones are told from them
+FIRST_OF_ALL = 4  # one first run in so many
 CHECKPOINT_TIMEOUT_S = 300.0  # PostgreSQL's default
+MAX_WAL_BYTES = 1 << 30  # PostgreSQL's default
+WAL_BYTES = 2_500  # of a small transaction, at most, with the pages that are written whole after a checkpoint
+WAL_SHARE = 0.5  # of max_wal_size, at which a checkpoint begins at the earliest
 UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
 
 
@@ -77,7 +89,15 @@ def _unsteady_series(series: tuple[float, ...]) -> tuple[Steadiness, bool] | Non
     source="TPC-C, clause 5.5: the measurement interval lies in steady state",
 )
 def warm_up_inside(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_settling(bench))
+    yield from _of_many(bench, list(_settling(bench)))
+
+
+def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
+    """Of a tool with many results, a few that are not steady say nothing of the others."""
+    for tool in dict.fromkeys(one.of.tool for one in seen):
+        of_tool = [one for one in seen if one.of.tool == tool]
+        if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
+            yield from gathered(of_tool)
 
 
 def _settling(bench: Bench) -> Iterator[Seen]:
@@ -104,7 +124,7 @@ def _settling(bench: Bench) -> Iterator[Seen]:
     source="TPC-C, clause 5.5; Mann-Kendall's and Pettitt's tests at 5 %, with a change of over 10 %",
 )
 def no_steady_state(bench: Bench) -> Iterator[Found]:
-    yield from gathered(_restless(bench))
+    yield from _of_many(bench, list(_restless(bench)))
 
 
 def _restless(bench: Bench) -> Iterator[Seen]:
@@ -131,11 +151,23 @@ def _intervals(one: Published) -> str:
     source="TPC-C, clause 5.5: ramp-up precedes the measurement interval",
 )
 def no_warm_up(bench: Bench) -> Iterator[Found]:
-    yield from gathered(
+    none = [
         Seen(one, f"{called(one)}: a warm-up of 0 s", (one.where.says("no warm-up"),))
         for one in bench.others
         if one.warmup_s == 0 and one.unit == "transactions" and len(one.series) < SECONDS_NEEDED
-    )
+    ]
+    yield from gathered(none)
+    told = any(one.kind == "warm-up" for one in bench.texts) or any(one.warmup_s for one in bench.published)
+    silent = [
+        one
+        for one in bench.measured
+        if one.rate and one.unit in OF_DATABASES and one.tool not in DRIVE_TOOLS and (one.measured_s or LONG_S) < LONG_S
+    ]
+    if not none and not told and silent and not any(len(one.series) >= SECONDS_NEEDED for one in silent):
+        text = f"Nothing in the kit tells of a warm-up before its {counted(len(silent), 'result')} of {silent[0].tool}."
+        evidence = [one.where.says(rate(one)) for one in silent]
+        evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
+        yield Found(text, tuple(evidence), "guessed")
 
 
 @rule(
@@ -150,8 +182,9 @@ def no_warm_up(bench: Bench) -> Iterator[Found]:
 def no_checkpoint(bench: Bench) -> Iterator[Found]:
     sides = [side for side in bench.sides if side.engine == "postgresql" and side.configurations]
     logs = (side.log for side in bench.sides if side.engine == "postgresql")
-    if any(entry.kind.startswith("checkpoint") for log in logs for entry in log):
-        return
+    logged = any(entry.kind.startswith("checkpoint") for log in logs for entry in log)
+    if logged or "checkpoint_timeout" in bench.factors or any(one.kind == "checkpoints" for one in bench.texts):
+        return  # there were some, or whoever measured has thought of them
     timeouts = [(side, timeout) for side in sides if (timeout := _timeout_s(side))]
     if timeouts:
         yield from gathered(_before_checkpoint(bench, *min(timeouts, key=lambda one: one[1])))
@@ -165,9 +198,19 @@ def _before_checkpoint(bench: Bench, side: Side, timeout: float) -> Iterator[See
     for one in bench.measured:  # a recording of ours does not say whether a checkpoint came
         if one.engine != "postgresql" or one.unit != "transactions" or not one.rate or not one.measured_s:
             continue
-        if one.measured_s + (one.warmup_s or 0) < timeout:
+        if one.measured_s < SHORT_S:
+            continue  # too short in any case
+        by_size = one.rate * one.measured_s * WAL_BYTES > _wal_bytes(side) * WAL_SHARE
+        if one.measured_s + (one.warmup_s or 0) < timeout and not by_size:
             text = f"{called(one)}: {one.measured_s:,.0f} s; {side.name} makes a checkpoint each {timeout:,.0f} s"
             yield Seen(one, text, (where.says(setting), one.where.says(f"{one.measured_s:,.0f} s")), -one.measured_s)
+
+
+def _wal_bytes(side: Side) -> int:
+    """How much is written before a checkpoint is due whatever the time."""
+    asked = next(side.settings("max_wal_size"), None)
+    held = size(f"{asked.value}MB" if asked.value.isdigit() else asked.value) if asked else None
+    return held or MAX_WAL_BYTES
 
 
 def _timeout_s(side: Side) -> float | None:
@@ -188,30 +231,42 @@ def _timeout_s(side: Side) -> float | None:
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def few_repetitions(bench: Bench) -> Iterator[Found]:
-    if any(one.kind == "spread" for one in bench.texts):
+    if any(one.kind == "spread" and OF_RUNS.search(one.text) for one in bench.texts):
         return
-    stated = max((int(one.value or 0) for one in bench.texts if one.kind == "repeated"), default=0)
-    groups = [of for of in repetitions(bench).values() if of] or _told_apart(bench)
+    drives_only = all(one.tool in DRIVE_TOOLS for one in bench.measured)
+    measured = [of for of in repetitions(bench, DRIVE_TOOLS if drives_only else ()).values() if of]
+    if drives_only and len(measured) < DRIVES_COMPARED:
+        measured = []
+    groups = measured or _told_apart(bench)
+    said = [one for one in bench.texts if one.kind == "repeated" and one.value]
+    # What was measured counts as often as it is there, unless a text says more: a script may have been another run's.
+    stated = max((one.value or 0 for one in said if not measured or PROSE.search(one.where.file)), default=0)
     most = max([stated, *(max(len(of), *(one.runs or 1 for one in of)) for of in groups)])
-    if len(groups) > 1 and most < REPEATED:
-        times = "once" if most == 1 else f"at most {counted(most, 'time')}"
-        of_its_kind = ((of[0], f"{rate(of[0])}, {len(of):,} of its kind") for of in groups)
-        evidence = tuple(one.where.says(text) for one, text in of_its_kind)
-        if any(one.told for of in groups for one in of) and not stated:
-            yield Found(
-                f"{counted(len(groups), 'figure')} are compared, and nothing says that any was repeated.", evidence
-            )
-        else:
-            yield Found(f"{counted(len(groups), 'rate')} are compared, each measured {times}.", evidence)
+    if len(groups) < 2 or most >= REPEATED:
+        return
+    times = "once" if most <= 1 else f"at most {counted(most, 'time', spec=',g')}"
+    ranked = sorted((of[0] for of in groups), key=lambda one: one.where.file)
+    of_its_kind = {id(of[0]): len(of) for of in groups}
+    evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
+    evidence += [one.where.says(one.text) for one in said if one.value == 1]
+    evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
+    if measured or said:
+        text = f"{counted(len(groups), 'rate')} are compared, each measured {times}."
+    else:
+        text = f"{counted(len(groups), 'figure')} are compared, and nothing says that any was repeated."
+    yield Found(text, tuple(dict.fromkeys(evidence)))
 
 
 def _told_apart(bench: Bench) -> list[list[Published]]:
-    """The figures of tables, each with those that stand under the same name."""
+    """The figures of each table, each with those that stand under the same name and differ in nothing that is told."""
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for one in bench.others:
-        if one.told and (one.rate or one.took_s or one.nopm or one.latency_ms):
-            groups[one.name, one.terminals, one.unit, one.scale].append(one)
-    return list(groups.values())
+    for number, table in enumerate(tables(bench)):
+        for one in table:
+            if one.rate or one.took_s or one.nopm or one.latency_ms:
+                told = tuple(value for name, value in sorted(one.parameters.items()) if not COUNTING.search(name))
+                what = (one.name, one.terminals, one.unit, one.scale, one.measured_s, tuple(one.latency_ms), told)
+                groups[number, *what].append(one)
+    return [list({one.where.line: one for one in of}.values()) for of in groups.values()]
 
 
 @rule(
@@ -285,20 +340,34 @@ def _rate(one: Published) -> float:
 )
 def first_run_differs(bench: Bench) -> Iterator[Found]:
     first: list[Seen] = []
-    elsewhere = 0  # one run that is as slow, and is not the first: by chance it is the first as often as any
+    elsewhere = 0  # runs that are as slow, and are not the first: by chance they are the first as often as any
     for of in _in_turn(bench):
-        rates = [one.rate or 0 for one in of]
-        slow = rates.index(min(rates))
-        others = sorted(rates)[1:]
-        if len(rates) < FIRST_RUN_OF or rates[slow] >= FIRST_RUN_SHARE * others[0] or others[-1] >= 1.1 * others[0]:
+        slow = _slow(of)
+        if not slow:
             continue
-        if slow:
+        if slow != set(range(len(slow))):
             elsewhere += 1
             continue
-        text = f"{called(of[0])}: {rate(of[0])}; the others between {between(of[1:])}"
-        first.append(Seen(of[0], text, tuple(one.where.says(rate(one)) for one in of), others[0] / (rates[0] or 1)))
+        begins, others = of[: len(slow)], of[len(slow) :]
+        which = rate(begins[0]) if len(begins) == 1 else f"{between(begins)} in the first {len(begins)}"
+        text = f"{called(of[0])}: {which}; the others between {between(others)}"
+        evidence = tuple(one.where.says(rate(one)) for one in of)
+        first.append(Seen(of[0], text, evidence, _rate(others[0]) / (_rate(of[0]) or 1)))
     if len(first) > elsewhere:
         yield from gathered(first)
+
+
+def _slow(of: Sequence[Published]) -> set[int]:
+    """Which of several runs are slower than all others by more than those differ; none where the others do not agree,
+    and where it would be more than a quarter of them."""
+    ranked = sorted(range(len(of)), key=lambda n: _rate(of[n]))
+    for count in range(len(of) // FIRST_OF_ALL, 0, -1):
+        slow, others = ranked[:count], ranked[count:]
+        least, most = _rate(of[others[0]]), _rate(of[others[-1]])
+        apart = least / (_rate(of[slow[-1]]) or 1e-9)
+        if least and most < OTHERS_WITHIN * least and apart > max(1 / FIRST_RUN_SHARE, most / least):
+            return set(slow)
+    return set()
 
 
 @rule(

@@ -124,7 +124,7 @@ def _measures(
 def isolation_differs(bench: Bench) -> Iterator[Found]:
     if "isolation" in bench.factors:
         return
-    known = [one for one in bench.others if one.isolation and not one.told]
+    known = [one for one in bench.measured if one.isolation] or [one for one in bench.plans if one.isolation]
     if found := _differs(bench, known, lambda one: re.sub(r"transaction|[-_ ]", "", one.isolation.lower()), str):
         yield Found(f"The isolation level differs: {found[0]}.", found[1])
 
@@ -182,7 +182,7 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
     source=CONNECT,
 )
 def connect_per_transaction(bench: Bench) -> Iterator[Found]:
-    anew = [one for one in bench.others if one.reconnects]
+    anew = [one for one in (*bench.measured, *bench.plans) if one.reconnects]
     if anew and "connections" not in bench.factors:
         text = f"{counted(len(anew), 'result')} with a connection for each transaction, such as {called(anew[0])}."
         yield Found(text, tuple(dict.fromkeys(one.where.says("a connection for each transaction") for one in anew)))
