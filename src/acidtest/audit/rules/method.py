@@ -349,7 +349,7 @@ def first_run_differs(bench: Bench) -> Iterator[Found]:
             elsewhere += 1
             continue
         begins, others = of[: len(slow)], of[len(slow) :]
-        which = rate(begins[0]) if len(begins) == 1 else f"{between(begins)} in the first {len(begins)}"
+        which = rate(begins[0]) if len(begins) == 1 else f"{between(begins)} in the first {len(begins):,}"
         text = f"{called(of[0])}: {which}; the others between {between(others)}"
         evidence = tuple(one.where.says(rate(one)) for one in of)
         first.append(Seen(of[0], text, evidence, _rate(others[0]) / (_rate(of[0]) or 1)))
