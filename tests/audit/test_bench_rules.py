@@ -144,6 +144,8 @@ SPEAKS_AND_NOT: list[tuple[Rule[Bench], Bench, Bench]] = [
      replace(beside("postgresql 17.1", work_mem=("64MB", "4MB")), published=[replace(RUN, where=Where("b/run.out", 3))])),
     (settings.settings_of_run_unknown, replace(beside("postgresql 17.1", work_mem=("64MB", "4MB")), published=[RUN]),
      replace(two("", "", of="postgresql 17.1", work_mem=("64MB", "4MB")), published=[RUN])),
+    (settings.settings_all_default, bench(side("a", "postgresql 13.3", wal_buffers="4MB", checkpoint_timeout="300", seq_page_cost="1")),
+     bench(side("a", "postgresql 13.3", wal_buffers="4MB", checkpoint_timeout="900"))),
     (settings.settings_all_default, bench(side("a", "mysql 8.0.36", key_buffer_size="64M")),
      bench(side("a", "mysql 8.0.36", key_buffer_size="64M", default_storage_engine="MyISAM"))),
     (durability.durability_given_up, replace(beside("postgresql 17.1", fsync=("off", None)), published=[RUN]),

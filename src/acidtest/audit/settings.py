@@ -106,13 +106,15 @@ def size(value: str) -> int | None:
 def alike(value: str) -> str:
     """One spelling for what an engine takes for the same."""
     low = value.strip().lower()
+    if FRACTION.fullmatch(low):
+        low = f"{float(low):.9g}"
     if low in ON or low in OFF:
         return "on" if low in ON else "off"
     if pages := PAGES.fullmatch(low):
         return str(int(pages[1]) * 8192)
     number = size(low)
-    if number is not None and "." not in low:
+    if number is not None and not FRACTION.fullmatch(low):
         return str(number)
     if time := TIME.fullmatch(low):
         return f"{float(time[1]) * TIMES_MS[time[2]]:.9g} ms"
-    return f"{float(low):.9g}" if FRACTION.fullmatch(low) else low if number is None else str(number)
+    return low
