@@ -10,7 +10,7 @@ from dataclasses import replace
 from acidtest.audit.bench import Configuration, Database, EngineName, Setting
 from acidtest.audit.importers import known, server_commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.printed import Table, separated, tables
+from acidtest.audit.importers.printed import ROWS_MAX, Table, separated, tables
 from acidtest.audit.importers.trees import load_json
 
 TEXT_MAX = 16 << 20
@@ -141,8 +141,10 @@ def release(text: str) -> str:
 
 def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
     """mysql's batch form, psql's unaligned form and CSV. Without a header only what is surely SHOW VARIABLES."""
-    after = 0
+    after = count = 0
     for at, line in enumerate(lines):
+        if count > ROWS_MAX:
+            return
         low = line[:400].lower()
         if at < after or not any(name in low for name in (*NAMES, "@@")):
             continue
@@ -152,6 +154,7 @@ def _separated(lines: Sequence[str], file: File) -> Iterator[Configuration]:
             if asked or (any(name in names for name in NAMES) and any(name in names for name in VALUES)):
                 table = separated(lines, at, mark)
                 after = table.rows[-1][0] if table.rows else at + 1
+                count += len(table.rows)
                 if table.rows and (one := _of_table(table, file)):
                     yield one
                 break

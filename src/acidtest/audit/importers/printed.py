@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 CELLS_MAX = 64
 CELL_MAX = 4096
+ROWS_MAX = 20_000  # of one table: no engine has as many settings
 RULE = re.compile(r"\+?[-=]{2,}(?:[+|][-=]+){0,63}\+?")  # "+----+----+" of mysql, "----+----" of psql
 RECORD = re.compile(r"-\[ RECORD \d{1,9} \]-?[-+]*|\*{3,80} {0,3}\d{1,9}\. row {0,3}\*{3,80}")
 
@@ -67,7 +68,7 @@ def _ruled(lines: Sequence[str], at: int) -> Table | None:
             break
         if len(names) == 1 and line.lstrip()[:1] == "(":
             break
-        if cells[0] or not table.rows:  # else a value that goes on in the next line
+        if (cells[0] or not table.rows) and len(table.rows) < ROWS_MAX:  # else a value that goes on in the next line
             table.rows.append((number + 1, cells))
     return table
 
@@ -106,7 +107,8 @@ def separated(lines: Sequence[str], head: int, mark: str) -> Table:
             cells = _cells(lines[number], mark) if mark == "|" else tuple(lines[number].rstrip("\r\n").split(mark))
             if len(cells) != len(table.names):
                 break
-            table.rows.append((number + 1, tuple(cell.strip()[:CELL_MAX] for cell in cells)))
+            if len(table.rows) < ROWS_MAX:
+                table.rows.append((number + 1, tuple(cell.strip()[:CELL_MAX] for cell in cells)))
         return table
     reader = csv.reader(line + "\n" for line in lines[head:])
     table = Table((), head + 1)
@@ -114,7 +116,7 @@ def separated(lines: Sequence[str], head: int, mark: str) -> Table:
         for row in reader:
             if not table.names:
                 table.names = tuple(cell.strip().lower() for cell in row)
-            elif len(row) != len(table.names):
+            elif len(row) != len(table.names) or len(table.rows) >= ROWS_MAX:
                 break
             else:
                 table.rows.append((head + reader.line_num, tuple(cell.strip()[:CELL_MAX] for cell in row)))

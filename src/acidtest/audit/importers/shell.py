@@ -17,7 +17,8 @@ LINE_MAX = 1 << 16
 LINE_SHORT = 2000  # of one that is no command
 DEPTH_MAX = 3  # of here-documents within here-documents
 JOINED_MAX = 400  # lines of one command
-FOUND_MAX = 2000  # commands of one file
+FOUND_MAX = 2000  # commands of one file that set something
+LEXED_MAX = 10_000  # lines of one file that are taken apart
 # Only a line with one of these is taken apart.
 PROGRAM = re.compile(
     r"(?<![\w.-])(?:mysqld(?:_safe|-debug|\.exe)?|mariadbd(?:-safe)?|mysql_install_db|mariadb-install-db|postgres|postmaster|"
@@ -109,8 +110,8 @@ def of_lines(
     for number, one in enumerate(lines):
         if len(one) < 60 and WORD.fullmatch(bare := one.strip()):
             ends[bare].append(number)
-    at = found = 0
-    while at < len(lines) and found < FOUND_MAX:
+    at = found = lexed = 0
+    while at < len(lines) and found < FOUND_MAX and lexed < LEXED_MAX:
         line, begin = lines[at], at
         head = line[:LINE_SHORT]
         if (match := HEREDOC.search(head)) and (end := _after(ends[match[2]], at)):
@@ -130,6 +131,7 @@ def of_lines(
             yield from _changed(resolved(head, held), file, first + at)
             at += 1
             continue
+        lexed += 1
         yield from _helm(command, lines[begin:at], file, first + begin)
         for words in _simple(command):
             told = server_commands.of(words, file.at(first + begin), context)
