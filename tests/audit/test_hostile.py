@@ -1,0 +1,133 @@
+"""Directories that somebody made to break their reader: each is read within bounds, and what is not read is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from acidtest.audit import importers
+from acidtest.audit.importers import file, trees, walk
+from acidtest.audit.importers.file import Broken, Budget, File
+from support import command
+
+CONFIGURATION = b"DefaultDbCachePages = 50\n"
+
+
+def nested(root: Path, depth: int) -> None:
+    """Folders within folders, deeper than a path may be long, and a configuration in the last."""
+    at = os.open(root, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("folder", dir_fd=at)
+        below = os.open("folder", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    written = os.open("firebird.conf", os.O_WRONLY | os.O_CREAT, dir_fd=at)
+    os.write(written, CONFIGURATION)
+    os.close(written)
+    os.close(at)
+
+
+def test_folders_may_be_nested_deeper_than_paths_are_long(tmp_path: Path) -> None:
+    nested(tmp_path, 1_500)
+    (tmp_path / "z").mkdir()
+    (tmp_path / "z" / "firebird.conf").write_bytes(CONFIGURATION)
+    bench = importers.read(tmp_path)
+    assert [name.count("/") for name, _ in bench.read] == [1_500, 1]
+
+
+def test_what_lies_too_deep_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "DEPTH_MAX", 20)
+    nested(tmp_path, 40)
+    assert ["folders deep" in one.text for one in importers.read(tmp_path).passed] == [True]
+    assert command("audit", tmp_path) == 2
+
+
+def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "postgresql.conf")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "up").symlink_to("..")
+    (tmp_path / "my.cnf").symlink_to("/etc/hostname")
+    told = {one.file: one.text for one in importers.read(tmp_path).passed}
+    assert told == {
+        "postgresql.conf": "a FIFO",
+        "loop": "a symbolic link to loop",
+        "up": "a symbolic link to ..",
+        "my.cnf": "a symbolic link to /etc/hostname",
+    }
+    assert command("audit", tmp_path) == 2
+
+
+def test_of_a_sparse_file_only_what_is_no_hole_is_read(tmp_path: Path) -> None:
+    for name, begin in (("postgres", b"\x7fELF\x02\x01\x01"), ("notes.txt", b"32 GB of RAM\n"), ("x.fdb", b"")):
+        with (tmp_path / name).open("wb") as sparse:
+            sparse.write(begin)
+            sparse.truncate(1 << 40)
+    bench = importers.read(tmp_path)
+    assert not bench.read or {name for name, _ in bench.read} <= {"postgres", "notes.txt"}
+
+
+def test_a_long_line_is_cut_and_that_is_told(tmp_path: Path) -> None:
+    (tmp_path / "firebird.conf").write_bytes(b"# " + b"x" * 200_000 + b"\n" + CONFIGURATION)
+    bench = importers.read(tmp_path)
+    (side,) = bench.sides
+    assert [(one.name, one.where.line) for one in side.configurations[0].settings] == [("defaultdbcachepages", 2)]
+    assert [(one.file, one.line) for one in bench.passed] == [("firebird.conf", 1)]
+
+
+@pytest.mark.parametrize("limit", ["STREAM_BYTES_MAX", "TEXT_BYTES_MAX"])
+def test_a_large_file_is_read_so_far_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(file, limit, 1 << 20)
+    (tmp_path / "a.log").write_bytes(b"a line\n" * 300_000)
+    one = File(tmp_path / "a.log", "a.log")
+    lines = list(one.stream()) if limit == "STREAM_BYTES_MAX" else one.lines
+    assert len(lines) < 200_000
+    assert "larger than is read" in one.notes[0].text
+
+
+def test_when_the_budget_is_spent_the_rest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importers, "Budget", lambda: Budget(files=3))
+    for n in range(6):
+        (tmp_path / f"{n}.md").write_text("a text")
+    bench = importers.read(tmp_path)
+    assert [one.file for one in bench.passed] == ["3.md", "4.md", "5.md"]
+
+
+CODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_text_is_read_however_it_is_written(tmp_path: Path, coding: str) -> None:
+    (tmp_path / "a.md").write_bytes("Größe ± 3\r\nzwei\rdrei\n".encode(coding))
+    one = File(tmp_path / "a.md", "a.md")
+    assert one.lines == one.first_lines == list(one.stream()) == ["Größe ± 3", "zwei", "drei"]
+
+
+BOMBS = ["[" * 100_000, "a: &a [x, x]\n" + "".join(f"{c}: &{c} [{', '.join([f'*{p}'] * 9)}]\n" for p, c in zip("abcdefghij", "bcdefghijk", strict=True)),
+         "- " * 100_000, "&a [*a]", "a: b: c", "\x00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
+def test_yaml_that_explodes_is_refused(text: str) -> None:
+    with pytest.raises(Broken):
+        trees.load_yaml(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[1,2", "9" * 5_000, "[" * 300 + "]" * 300, "[" + "0," * 1_100_000 + "0]"]
+)
+def test_json_that_explodes_is_refused(text: str) -> None:
+    with pytest.raises(Broken):
+        trees.load_json(text)
+
+
+def test_yaml_has_its_lines_and_what_was_written() -> None:
+    (tree,) = trees.load_yaml("base: &b\n  fsync: off\nserver:\n  <<: *b\n  port: 0x10\n")
+    assert tree == {"base": {"fsync": "off"}, "server": {"fsync": "off", "port": "0x10"}}
+    assert isinstance(tree, trees.Table)
+    server = tree["server"]
+    assert isinstance(server, trees.Table)
+    assert [(key, getattr(value, "line", 0)) for key, value in server.items()] == [("fsync", 2), ("port", 5)]
