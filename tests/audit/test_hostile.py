@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,13 @@ def nested(root: Path, depth: int) -> None:
     os.write(written, CONFIGURATION)
     os.close(written)
     os.close(at)
+
+
+@pytest.fixture(autouse=True)
+def gone(tmp_path: Path) -> Iterator[None]:
+    """Python of 3.11 cannot remove what is nested that deep."""
+    yield
+    subprocess.run(["rm", "-rf", tmp_path], check=True)
 
 
 def test_folders_may_be_nested_deeper_than_paths_are_long(tmp_path: Path) -> None:
