@@ -51,9 +51,9 @@ def test_any_text_can_be_shown_in_any_encoding(text: str, encoding: str) -> None
 
 
 def constants(file: Path) -> Iterator[str]:
-    """Its texts; of an importer only those in functions: its tables and patterns are for what others write."""
+    """Its texts; of the auditor only those in functions: its tables and patterns are for what others write."""
     tree: ast.AST = ast.parse(file.read_text(encoding="utf-8"))
-    if file.parent.name == "importers":
+    if SOURCE / "audit" in file.parents:
         functions = (ast.FunctionDef, ast.ClassDef)
         tree = ast.Module([node for node in ast.iter_child_nodes(tree) if isinstance(node, functions)], [])
     for node in ast.walk(tree):

@@ -22,7 +22,7 @@ TEMPLATES = sorted(SOURCE.rglob("*.j2"))
 # What may stand behind a value and end with an s: verbs, whose value is a name; units of sizes that are never one; an
 # option of dd.
 NO_PLURALS = {
-    "answers", "as", "asks", "bs", "bytes", "changes", "chooses", "comes", "contradicts", "counts", "differs",
+    "answers", "as", "asks", "bs", "bytes", "changes", "chooses", "comes", "connects", "contradicts", "counts", "differs",
     "does", "ends", "has", "holds", "is", "keeps", "leaves", "makes", "matters", "microseconds", "ms", "needs", "places",
     "reads", "refuses", "repeats", "reports", "runs", "says", "sets", "stands", "updates", "was",
 }  # fmt: skip

@@ -40,7 +40,7 @@ HELM = re.compile(r"(?:--set(?:-string)?[= ]|,)[\"']?(?:[\w-]{1,40}\.){0,9}([A-Z
 WORD = re.compile(r"\w{1,40}")
 HEREDOC = re.compile(r"<<-?\s{0,3}([\"']?)(\w{1,40})\1")
 ECHO = re.compile(
-    r"\b(?:echo|printf)\s+(?:-[en]+\s+)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^>|;]{1,80}?)(?<!\s)\s*+(?:>>?|\|\s*(?:sudo\s+)?tee)"
+    r"\b(?:echo|printf)\s++(?:-[en]++\s++)?(\"[^\"]{1,500}\"|'[^']{1,500}'|[^\s>|;][^>|;]{0,79}+)\s*+(?:>>?|\|\s*(?:sudo\s+)?tee)"
 )
 SED = re.compile(r"\bs([/|#,@!])((?:(?!\1).){1,200})\1((?:(?!\1).){1,300})\1")
 
@@ -165,7 +165,7 @@ def _changed(line: str, file: File, number: int) -> Iterator[Configuration]:
     if "=" not in line:
         return
     for text in (*(m[1] for m in ECHO.finditer(line)), *(m[3] for m in SED.finditer(line) if "sed" in line)):
-        bare = text.strip("\"'").replace("\\n", "\n").replace("\\", "")
+        bare = text.strip().strip("\"'").replace("\\n", "\n").replace("\\", "")
         yield from blocks.of_lines(bare.split("\n")[:50], file, number, context=line, same_line=True)
 
 

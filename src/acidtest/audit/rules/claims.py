@@ -186,7 +186,7 @@ def _no_gain(said: Sentence, near: Sequence[list[TableRow]]) -> Contradicted | N
         return None
     one = behind[0]
     side = one.row.head[one.second]
-    return f"{side} is behind in all {counted(len(behind), 'row')} of its tables", tuple(map(_says, behind))
+    return f"{side} is behind in each of {counted(len(behind), 'row')} that hold it", tuple(map(_says, behind))
 
 
 def named(head: str) -> frozenset[str]:

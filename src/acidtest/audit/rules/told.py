@@ -258,7 +258,7 @@ def _rows_repeated(bench: Bench) -> Iterator[Found]:
             first, row = twice[0]
             more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
             text = (
-                f"{_line(row)} of {file} has the {len(_digits(row)):,} figures of {_line(first)}, such as "
+                f"{_line(row)} of {file} has the {counted(len(_digits(row)), 'figure')} of {_line(first)}, such as "
                 f"{_digits(row)[0]}{more}."
             )
             evidence = [one.where.says(" ".join(one.cells)) for pair in twice for one in reversed(pair)]
