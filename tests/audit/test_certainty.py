@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from acidtest.audit import judge
+from acidtest.audit import importers, judge
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench, Configuration, Published, Setting, Side, Statement, Where
 from acidtest.audit.finding import Evidence, Finding, Found, rule
@@ -123,3 +124,16 @@ def test_what_two_readings_of_a_line_say_alike_counts_once() -> None:
     said = Statement(Where("a.md", 1), "best-of", "best of three runs")
     (found,) = judge.of_bench(Bench([], texts=[said, said]))
     assert found.text == "The text says “best of three runs”."
+
+
+def test_words_that_are_found_in_a_configuration_make_it_no_prose(tmp_path: Path) -> None:
+    (tmp_path / "pg").mkdir()
+    (tmp_path / "my").mkdir()
+    (tmp_path / "README.md").write_text("PostgreSQL is compared with MySQL.\n")
+    (tmp_path / "pg" / "postgresql.conf").write_text("shared_buffers = 8GB\nfsync = on\n")
+    (tmp_path / "my" / "my.cnf").write_text("[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n")
+    bench = importers.read(tmp_path)
+    where = Where("pg/postgresql.conf", 2)
+    bench = replace(bench, texts=[*bench.texts, Statement(where, "text", "fsync = on")])
+    (found,) = (one for one in judge.of_bench(bench) if one.rule.name == "durability-differs")
+    assert (found.severity, found.certainty) == ("invalid", "certain")

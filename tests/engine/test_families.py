@@ -19,6 +19,8 @@ AT_HOME = {
     "question/growth.py": "the least memory that was measured of two families; the others have one figure for all",
     "question/parts.py": "what level none is in production, where that is another setting than acidtest's own",
     "report/looks.py": "the colours of engines that are compared most; the others get what is left",
+    "audit/bench.py": "which sections of a my.cnf the servers of two products read",
+    "audit/compared.py": "how files and folders call the products for short",
     "audit/logged.py": "which importer reads an engine's log; a log that none reads says nothing",
     "audit/rules": "rules about one engine's settings",
     "audit/importers": "readers of one engine's files and of tools for it",

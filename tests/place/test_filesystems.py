@@ -17,6 +17,12 @@ from acidtest.place import fsck
 ALLOWED = {
     "place/guest/initramfs.py": "shared memory of the guest is a tmpfs, whatever its disk has",
     "audit/importers/about.py": "a drive that prose calls tmpfs",
+    "audit/declared.py": "the name of a rule",
+    "audit/importers/containers.py": "what compose files and manifests call a mount of memory",
+    "audit/importers/sentences.py": "what prose compares",
+    "audit/importers/server_commands.py": "what docker run calls a mount of memory",
+    "audit/rules/durability.py": "the file system that mends torn pages by itself",
+    "audit/rules/in_memory.py": "what texts and manuals call a mount of memory",
     "audit/rules/storage.py": "a manual page, tmpfs(5), is the source of a rule",
 }
 

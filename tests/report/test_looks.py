@@ -50,8 +50,8 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_every_colour_is_seen_on_both_pages() -> None:
-    frame = (files("acidtest.report") / "templates" / "frame.html.j2").read_text(encoding="utf-8")
-    backs = re.findall(r"--back: (#[0-9a-f]+);", frame)
+    style = (files("acidtest.report") / "templates" / "style.css").read_text(encoding="utf-8")
+    backs = re.findall(r"--back: (#[0-9a-f]+);", style)
     pages = ["#" + "".join(2 * digit for digit in back[1:]) if len(back) == 4 else back for back in backs]
     assert len(pages) == 2
     assert [(one, page) for one in (*COLOURS, GREY) for page in pages if contrast(one, page) < 3] == []

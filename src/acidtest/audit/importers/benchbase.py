@@ -41,6 +41,7 @@ TAGS = {
 }  # fmt: skip
 ENGINE = re.compile(r"<type>\s{0,40}(\w{1,40})\s{0,40}</type>")
 SERIES_HEAD = re.compile(r"(?:Time \(seconds\)|time\(sec\)), ?(?:Requests, ?)?(?:Throughput|throughput)")
+TPCC = "tpcc"  # as BenchBase calls it
 RAW_HEAD = "Transaction Type Index,Transaction Name,"
 
 
@@ -66,7 +67,7 @@ def _summary(file: File) -> Sequence[Published] | None:
         latency_ms={name: value / 1000 for name, value in figures(latency).items()},
         latency_from="actual start",
         engine=ENGINES.get(str(summary.get("DBMS Type", "")).upper()),
-        warehouses=whole(summary.get("scalefactor")) if kind == "tpcc" else None,
+        warehouses=whole(summary.get("scalefactor")) if kind == TPCC else None,
         script=kind[:60],
         scale=number(summary.get("scalefactor")),
         isolation=str(summary.get("isolation") or "")[:60],
