@@ -14,6 +14,8 @@ from acidtest.audit.importers import file, trees, walk
 from acidtest.audit.importers.file import Broken, Budget, File
 from support import command
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = b"DefaultDbCachePages = 50\n"
 
 

@@ -20,6 +20,8 @@ from acidtest import audit, families, formats, words
 from acidtest.formats import linear
 from backtracking import Steps, TooMany, adversaries
 
+pytestmark = pytest.mark.slow
+
 CHARACTERS = 240
 STEPS_MAX = 100  # for each character
 METHODS = {"findall": "search", "finditer": "search", "sub": "search", "split": "search"} | {

@@ -8,6 +8,8 @@ import pytest
 
 from fuzz import harness
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 TRIES = 2500
 
@@ -23,7 +25,6 @@ def test_a_seed_and_each_of_its_beginnings(name: str, content: bytes, tmp_path: 
         harness.check({name: content[:length]}, tmp_path)
 
 
-@pytest.mark.slow
 def test_mutations(tmp_path: Path) -> None:
     for files, fault in harness.Search(SEED).run(tmp_path, seconds=300, tries=TRIES, guided=False):
         pytest.fail(f"seed {SEED}: {fault}: {files}", pytrace=False)

@@ -27,6 +27,7 @@ def shown(found: Results, width: int) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_studys_four_tables(study: Results) -> None:
     titles = [(table.workload, grid.title) for table in study.tables for grid in table.grids]
     assert titles == [
