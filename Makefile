@@ -43,8 +43,8 @@ docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, fro
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
 
-fuzz: setup ## fuzz what reads other people's files, for MINUTES (10); faults go into tests/fuzz/corpus
-	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10)
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10), kits or WHAT=folders; faults go into tests/fuzz/corpus
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits)
 
 clean: ## release what killed runs left behind, remove .venv and target
 	-@[ ! -x $(BIN)/acidtest ] || $(BIN)/acidtest clean
@@ -73,11 +73,12 @@ elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 else echo "missing, by their Debian names:$$missing"; fi
 endef
 
-# Firebird needs a library or two that a bare machine lacks; places need what makes their file systems.
+# Firebird needs a library or two that a bare machine lacks, engines of Debian what checks their signatures; places need
+# what makes their file systems.
 system:
-	@$(call debian,libtommath1 libncurses5 e2fsprogs xfsprogs btrfs-progs util-linux)
+	@$(call debian,gpgv debian-archive-keyring libtommath1 libncurses5 e2fsprogs xfsprogs btrfs-progs util-linux)
 
-# Tests call these; one that is missing fails them. The servers that acidtest cannot bring itself are Debian's.
+# Tests call these; one that is missing fails them. MariaDB 10.11 is Debian's where it has that one.
 test-system:
-	@$(call debian,chromium strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs \
-	  qemu-system-x86 busybox-static firebird3.0-server mariadb-server-core)
+	@$(call debian,chromium gnupg strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs \
+	  qemu-system-x86 busybox-static mariadb-server-core)

@@ -1,8 +1,10 @@
-"""What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``sysbench``), a
-load by the rig, row by row, and by the server's own means (``load``), the simulated disk beside a plain loop device
-(``disk``), the probe beside pg_test_fsync and fio (``probe``), what watching system calls costs (``observer``), how
-long a power cut takes to its verdict, and crash states a second (``cuts``), how long ``acidtest plan`` takes for so
-many cells (``plan``), or what the auditor finds in benchmarks of other people, and what it should (``audit``)."""
+"""What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``scripts``: one
+and the same script, ``sysbench``), a load by the rig, row by row, and by the server's own means (``load``), the
+simulated disk beside a plain loop device (``disk``), the probe beside pg_test_fsync and fio (``probe``), what
+watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash states a second
+(``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in benchmarks of
+other people, and what it should (``audit``), or what it takes for directories that were made to break it
+(``hostile``)."""
 
 from __future__ import annotations
 
@@ -11,26 +13,31 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import audit, cuts, disk, generator, load, observer, peers, planning, probe
+from bench import audit, cuts, disk, generator, hostile, load, observer, peers, planning, probe
 from bench.auditor.cases import HALVES
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", "audit", *peers.PEERS]
+    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", "audit", "hostile", *peers.PEERS]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
     parser.add_argument("--threads", type=int, help="of both (default: 1, 2, and one a session)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=8, help="of each run")
+    parser.add_argument("--tls", action="store_true", help="of pgbench: over TCP without and with TLS")
     parser.add_argument("--warehouses", type=int, default=4, help="of the load")
-    parser.add_argument("--directory", type=Path, default=Path(), help="of the probe")
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        help="of the probe; or where hostile directories are made (default: where temporary files are)",
+    )
     parser.add_argument("--journal-mode", default="delete", help="SQLite's, of the observer")
-    of_audit = parser.add_argument_group("of audit")
+    of_audit = parser.add_argument_group("of audit and hostile")
     of_audit.add_argument("--snapshots", type=Path, metavar="DIR", help="has bare git directories named owner+name")
     of_audit.add_argument("--half", choices=HALVES, help="(default: both)")
-    of_audit.add_argument("--only", default="", help="benchmarks with this in their name")
+    of_audit.add_argument("--only", default="", help="benchmarks or directories with this in their name")
     of_audit.add_argument("--details", action="store_true", help="print what was missed, what is false, what is silent")
     of_audit.add_argument("--jobs", type=int, default=1, help="how many at a time; then seconds mean less")
     of_audit.add_argument("--keep", type=Path, metavar="DIR", help="leave the files of the benchmarks there")
@@ -43,17 +50,19 @@ def main() -> int:
         elif asked.what == "load":
             load.main(asked.engine, asked.warehouses, asked.rounds)
         elif asked.what == "probe":
-            probe.main(asked.rounds, asked.seconds, asked.directory)
+            probe.main(asked.rounds, asked.seconds, asked.directory or Path())
         elif asked.what == "cuts":
             cuts.main(asked.rounds)
         elif asked.what == "plan":
             planning.main(asked.rounds)
         elif asked.what == "audit":
             audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
+        elif asked.what == "hostile":
+            return hostile.main(asked.only, asked.directory, details=asked.details)
         elif asked.what == "observer":
             observer.main(asked.journal_mode, asked.rounds)
         else:
-            plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds)
+            plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds, asked.tls)
             peers.compare(peers.PEERS[asked.what], asked.engine, plan)
     except AcidtestError as error:
         print(error, file=sys.stderr)

@@ -7,11 +7,8 @@ or settings the auditor understood something, told that it did not, or was silen
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from pathlib import Path
 
 from acidtest.errors import BadInput
 from acidtest.words import counted
+from bench import processes
 from bench.auditor import cases, snapshots
 from bench.auditor.cases import Case
 from bench.auditor.score import Answer, Score, score
@@ -91,26 +89,12 @@ def _run(name: str, case: Case, plan: Plan) -> Ran | None:
 def _audit(kit: Path) -> tuple[Answer, float, float]:
     """What the auditor says of a kit, its seconds and its peak memory in MB."""
     command = [sys.executable, "-c", "from acidtest.cli import main; main()", "audit", str(kit), "--json"]
-    with tempfile.TemporaryFile() as output:
-        began = time.monotonic()
-        # The limit is timeout's: nobody but wait4 may wait for the process, else its memory is not known.
-        process = subprocess.Popen(
-            ["timeout", str(LONGEST_S), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.DEVNULL,
-            env=dict(os.environ),
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.monotonic() - began
-        output.seek(0)
-        printed = output.read()
+    ran = processes.run(["timeout", str(LONGEST_S), *command])
     try:
-        answer = Answer(process.returncode, json.loads(printed) if printed else {})
+        answer = Answer(ran.exit_code, json.loads(ran.output) if ran.output else {})
     except ValueError:
         answer = Answer(-1)
-    return answer, seconds, usage.ru_maxrss / 1024
+    return answer, ran.seconds, ran.peak_mb
 
 
 def _print(half: str, by_name: dict[str, Ran | None], plan: Plan) -> None:

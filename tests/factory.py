@@ -14,6 +14,8 @@ from acidtest.journal.models import (
     DatabaseSize,
     DatabaseStatistics,
     DeviceWork,
+    EngineCounter,
+    EngineCounts,
     EngineFacts,
     Fate,
     Header,
@@ -320,6 +322,27 @@ def observed(
                              flushes=each(flushes), flush_us=each(8000 if flushes else 0), whole_us=each(8100)),
         typical=TypicalCommit(begin_ns=1, lasted_us=8100.0, commit_at_us=10.0, terminal=0, alike=commits, lines=lines,
                               left_out=0),
+    )  # fmt: skip
+
+
+def engine_counts(
+    committed: int = 1000,
+    *,
+    not_counted: str | None = None,
+    uncertain: int = 4,
+    **counted: tuple[int | None, int | None],
+) -> EngineCounts:
+    """What an engine counted: by name the terminals' sessions and the whole database."""
+    counters = [
+        EngineCounter(
+            name=name, unit="records" if name.startswith("record") else "pages", sessions=ours, database=whole
+        )
+        for name, (ours, whole) in counted.items()
+    ]
+    return EngineCounts(
+        source="MON$IO_STATS, MON$RECORD_STATS", not_counted=not_counted, from_s=-0.1, first_reading_s=0.01,
+        last_reading_s=0.02, committed=0 if not_counted else committed, uncertain=0 if not_counted else uncertain,
+        counters=[] if not_counted else counters,
     )  # fmt: skip
 
 

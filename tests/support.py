@@ -18,12 +18,14 @@ from pytest import TempPathFactory
 
 import acidtest
 from acidtest.cli import main
+from acidtest.engine import catalogue
 from families import FAMILIES
 
 ACIDTEST = Path(sysconfig.get_path("scripts")) / "acidtest"
 ENGINES = tuple(engine for family in FAMILIES.values() for engine in family.engines)
 DIALECTS = tuple(engine for family in FAMILIES.values() for engine in family.dialects)
-FIREBIRDS, POSTGRESES, MYSQLS = (FAMILIES[family].private for family in ("firebird", "postgresql", "mysql"))
+POSTGRESES, MYSQLS = (FAMILIES[family].private for family in ("postgresql", "mysql"))
+FIREBIRDS = tuple(name for name in FAMILIES["firebird"].private if catalogue.describe(name).embedded)
 EMBEDDED = ("sqlite", *FIREBIRDS)
 
 
@@ -50,9 +52,9 @@ def one_worker_at_a_time(factory: TempPathFactory, name: str) -> Iterator[None]:
         yield
 
 
-def journal_lines(directory: Path) -> list[dict[str, Any]]:
+def journal_lines(directory: Path, name: str = "journal.jsonl") -> list[dict[str, Any]]:
     """The recordings as they stand in the file, none folded together."""
-    lines = (directory / "journal.jsonl").read_text().splitlines()
+    lines = (directory / name).read_text().splitlines()
     return [json.loads(line) for line in lines[1:]]
 
 

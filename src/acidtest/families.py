@@ -54,6 +54,8 @@ class Family:
     page_size: str | None = None  # the setting with the bytes of a page; None: each build has one size
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
     server_port: int | None = None  # the usual one of servers by URL; None: the family has no servers by URL
+    server_since: tuple[int, ...] = ()  # the oldest version of such servers that is known here
+    server_sockets: bool = True  # whether such a server may be reached through a Unix socket
     server_schemas: bool = False  # whether a database on such a server has schemas beside the one that it begins with
     # Settings of ours that have another name in the configuration files of other people.
     configured_as: Mapping[str, str] = field(default_factory=dict)
@@ -127,7 +129,7 @@ def _innodb_doubts(settings: Settings) -> list[str]:
         doubts.append(f"since {skips[1]}")
     elif _relies_on_finished_writes(settings):
         doubts.append("where a finished direct write of a data file is not yet on the drive")
-    if settings.get("innodb_doublewrite") == "false":
+    if settings.get("innodb_doublewrite") in ("false", "DETECT_ONLY"):  # which says that a page is torn, no more
         doubts.append("where the drive can tear a page")
     return doubts
 
@@ -193,6 +195,9 @@ FIREBIRD = Family(
     ),
     cache=PageCache("page_buffers", None),
     page_size="page_size",
+    server_port=3050,
+    server_since=(3,),
+    server_sockets=False,
     configured_as={
         "server_mode": "servermode",
         "read_consistency": "readconsistency",

@@ -39,6 +39,18 @@ class Since:
     version: str
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """That no factor may set the key, and what to do where one is to."""
+
+    instead: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """That no file has the key: acidtest writes it into recordings."""
+
+
 BYTES = Unit("bytes")
 KIB = Unit("KiB")
 MIB = Unit("MiB")

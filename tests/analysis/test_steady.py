@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from acidtest.analysis.steady import SECONDS_NEEDED, pettitt, rates_per_s, steadiness
+from acidtest.analysis.steady import SECONDS_NEEDED, pettitt, rates_per_s, row_steadiness, steadiness
 from acidtest.journal.protocol import Second
 from factory import series
 
@@ -28,6 +28,36 @@ def test_a_constant_rate_with_noise_is_steady(seconds: int) -> None:
 def test_noise_alone_is_seldom_taken_for_change() -> None:
     unsteady = sum(steadiness(noisy(np.full(30, 1000), seed, noise=0.25)).state != "steady" for seed in range(200))
     assert unsteady <= stats.binom.ppf(0.999, 200, 0.10)  # two tests at five percent each
+
+
+def test_noise_of_five_repetitions_is_seldom_taken_for_change() -> None:
+    rows = [[noisy(np.full(8, 1000), 5 * row + n, noise=0.25) for n in range(5)] for row in range(200)]
+    assert sum(not row_steadiness(row).steady for row in rows) <= stats.binom.ppf(0.999, 200, 0.15)
+    # Two tests of the common run and five of the repetitions: without the correction it is every third row.
+    alone = sum(any(steadiness(run).state != "steady" for run in row) for row in rows)
+    assert alone > stats.binom.ppf(0.999, 200, 0.15)
+
+
+@pytest.mark.parametrize("shape", [np.linspace(1150, 850, 8), [1000] * 4 + [700] * 4])
+def test_what_repetitions_have_in_common_shows_where_each_alone_is_uncertain(shape: object) -> None:
+    for seed in SEEDS:
+        judged = row_steadiness([noisy(shape, 5 * seed + n, noise=0.08) for n in range(5)])
+        assert judged.common is not None
+        assert (judged.judged, judged.common.state == "steady") == (5, False)
+
+
+def test_one_repetition_of_five_that_falls_for_certain_is_counted() -> None:
+    for seed in SEEDS:
+        flat = [noisy(np.full(12, 1000), 5 * seed + n) for n in range(4)]
+        judged = row_steadiness([*flat, noisy(np.linspace(1300, 700, 12), seed)])
+        assert judged.common is not None
+        assert (judged.judged, judged.unsteady, judged.common.state, judged.steady) == (5, 1, "steady", False)
+
+
+def test_repetitions_that_are_too_short_are_not_judged() -> None:
+    judged = row_steadiness([series([1000.0] * 5), series([1000.0] * 9), series([900.0] * 7)])
+    assert (judged.judged, judged.unsteady, judged.common, judged.steady) == (1, 0, None, True)
+    assert row_steadiness([]).judged == 0
 
 
 @pytest.mark.parametrize("seconds", [8, 12, 60])

@@ -59,9 +59,9 @@ def test_other_severities_stay_as_they_are() -> None:
 
 DRIVE = Where("README.md", 3)
 FSYNC = (
-    Side("a", "postgresql", configurations=(Configuration(
+    Side("a", "postgresql", "16", configurations=(Configuration(
         Where("a.conf"), "postgresql", "postgresql.conf", (Setting("fsync", "off", Where("a.conf", 4)),)),)),
-    Side("b", "postgresql", configurations=(Configuration(
+    Side("b", "postgresql", "17", configurations=(Configuration(
         Where("b.conf"), "postgresql", "postgresql.conf", (Setting("fsync", "on", Where("b.conf", 7)),)),)),
 )  # fmt: skip
 
@@ -74,6 +74,11 @@ def _only(bench: Bench, name: str) -> Finding:
 def test_settings_that_contradict_each_other_are_certain() -> None:
     found = _only(Bench(FSYNC), "durability-differs")
     assert (found.severity, found.certainty) == ("invalid", "certain")
+
+
+def test_of_one_engine_in_one_version_a_setting_may_be_what_is_compared() -> None:
+    found = _only(Bench([replace(side, version="17") for side in FSYNC]), "durability-differs")
+    assert (found.severity, found.certainty) == ("doubtful", "guessed")
 
 
 def test_settings_that_a_text_tells_of_are_not() -> None:

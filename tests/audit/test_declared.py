@@ -23,6 +23,11 @@ FILES = {
     "number of threads: 8\nduration: 600 s\nnumber of transactions actually processed: 600000\n"
     "latency average = 8.0 ms\ntps = 1000.0 (without initial connection time)\n",
 }
+FILES["loose/run.txt"] = (
+    "sysbench 1.0.20 (using bundled LuaJIT 2.1.0)\n\nRunning the test with following options:\nNumber of threads: 8\n\n"
+    "SQL statistics:\n    transactions:                        600000 (1000.00 per sec.)\n\n"
+    "General statistics:\n    total time:                          600.0 s\n"
+)
 SIDES = """
 [sides.one]
 engine = "mysql 8.0.36"

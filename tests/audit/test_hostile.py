@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.hostile.kits import nested
 
 from acidtest.audit import importers
 from acidtest.audit.importers import file, trees, walk
@@ -19,20 +20,6 @@ pytestmark = pytest.mark.slow
 CONFIGURATION = b"DefaultDbCachePages = 50\n"
 
 
-def nested(root: Path, depth: int) -> None:
-    """Folders within folders, deeper than a path may be long, and a configuration in the last."""
-    at = os.open(root, os.O_RDONLY)
-    for _ in range(depth):
-        os.mkdir("folder", dir_fd=at)
-        below = os.open("folder", os.O_RDONLY, dir_fd=at)
-        os.close(at)
-        at = below
-    written = os.open("firebird.conf", os.O_WRONLY | os.O_CREAT, dir_fd=at)
-    os.write(written, CONFIGURATION)
-    os.close(written)
-    os.close(at)
-
-
 @pytest.fixture(autouse=True)
 def gone(tmp_path: Path) -> Iterator[None]:
     """Python of 3.11 cannot remove what is nested that deep."""
@@ -41,7 +28,7 @@ def gone(tmp_path: Path) -> Iterator[None]:
 
 
 def test_folders_may_be_nested_deeper_than_paths_are_long(tmp_path: Path) -> None:
-    nested(tmp_path, 1_500)
+    nested(1_500, tmp_path)
     (tmp_path / "z").mkdir()
     (tmp_path / "z" / "firebird.conf").write_bytes(CONFIGURATION)
     bench = importers.read(tmp_path)
@@ -50,7 +37,7 @@ def test_folders_may_be_nested_deeper_than_paths_are_long(tmp_path: Path) -> Non
 
 def test_what_lies_too_deep_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "DEPTH_MAX", 20)
-    nested(tmp_path, 40)
+    nested(40, tmp_path)
     assert ["folders deep" in one.text for one in importers.read(tmp_path).passed] == [True]
     assert command("audit", tmp_path) == 2
 

@@ -20,7 +20,7 @@ from acidtest.audit.bench import (
     Where,
 )
 from acidtest.audit.finding import Rule
-from acidtest.audit.rules import latencies, logs, method, over, rates, words
+from acidtest.audit.rules import latencies, logs, method, over, rates, repetitions, state, words
 
 RUN = Published(Where("run.out", 3), "pgbench", "tpcb", rate=100.0, terminals=1, measured_s=600.0, engine="postgresql")
 FLUSH = Published(
@@ -93,6 +93,8 @@ SPOKEN = [
     (rates.generator_threads, bench(replace(RUN, terminals=200, threads=1)), bench(replace(RUN, terminals=200, threads=8))),
     (rates.many_failed, bench(replace(RUN, errors=2000)), bench(replace(RUN, errors=20))),
     (rates.many_failed, bench(replace(TPCC, errors=1)), bench(TPCC)),
+    (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, script="load", errors=20))),
+    (rates.load_failed, bench(replace(RUN, script="load", rate=0.0, errors=20)), bench(replace(RUN, rate=0.0, errors=20))),
     (latencies.percentile_at_ceiling, bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 100_000.0})), bench(replace(RUN, ceiling_ms=100_000.0, latency_ms={"p95": 900.0, "max": 100_000.0}))),
     (latencies.percentiles_disordered, bench(replace(RUN, latency_ms={"p99": 5.0, "p50": 9.0})), bench(replace(RUN, latency_ms={"p50": 9.0, "p99": 9.5, "p99.9": 9.1, "mean": 30.0, "max": 40.0}))),
     (latencies.service_time_under_rate, bench(replace(OPEN, latency_from="actual start")), bench(OPEN)),
@@ -109,21 +111,21 @@ SPOKEN = [
     (method.no_checkpoint, bench(replace(RUN, measured_s=60.0), sides=[side()]), bench(RUN, sides=[side()])),
     (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min")]), bench(RUN, sides=[side("postgresql", *logged("checkpoint").log, checkpoint_timeout="30min")])),
     (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min")]), bench(RUN)),
-    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN)),
-    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0)),
-    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("spread", "±"),))),
-    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0, name="rep{}/c8.out")),
-    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="rep{}/c8.out"), repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="v{}/c8.out")),
+    (repetitions.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN)),
+    (repetitions.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0)),
+    (repetitions.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("spread", "±"),))),
+    (repetitions.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), repeated(100.0, 101.0, 99.0, 100.0, 102.0, name="rep{}/c8.out")),
+    (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="rep{}/c8.out"), repeated(100.0, 95.0, 90.0, 86.0, 80.0, name="v{}/c8.out")),
     (method.no_interval, replace(repeated(100.0, 101.0, 99.0), texts=[says("drive")]), replace(repeated(100.0, 101.0, 99.0), texts=[says("spread")])),
-    (method.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("repeated", "median of five runs", 5.0),))),
-    (method.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(replace(TABLE, runs=5), replace(TABLE, name="b", rate=130.0, runs=5))),
-    (method.few_repetitions, repeated(100.0, 70.0, name="res0{}/c8.out", sides=[numbered("my.cnf.01"), numbered("my.cnf.02")]), repeated(100.0, 99.0, 98.0, name="res0{}/c8.out", sides=[numbered("my.cnf")])),
+    (repetitions.few_repetitions, bench(RUN, replace(RUN, rate=130.0, terminals=8)), bench(RUN, replace(RUN, rate=130.0, terminals=8), texts=(says("repeated", "median of five runs", 5.0),))),
+    (repetitions.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(replace(TABLE, runs=5), replace(TABLE, name="b", rate=130.0, runs=5))),
+    (repetitions.few_repetitions, repeated(100.0, 70.0, name="res0{}/c8.out", sides=[numbered("my.cnf.01"), numbered("my.cnf.02")]), repeated(100.0, 99.0, 98.0, name="res0{}/c8.out", sides=[numbered("my.cnf")])),
     (method.no_checkpoint, bench(RUN, sides=[side(checkpoint_timeout="30min"), side(checkpoint_timeout="1h")]), bench(RUN, sides=[side(checkpoint_timeout="1h"), side(checkpoint_timeout="1min")])),
     (method.wide_spread, repeated(100.0, 150.0, 101.0), repeated(100.0, 110.0, 101.0)),
     (method.wide_spread, repeated(100.0, 150.0, 101.0), bench(*(replace(RUN, rate=rate, where=Where("results.md", n)) for n, rate in enumerate((100.0, 150.0, 101.0))))),
-    (method.few_repetitions, bench(*(replace(RUN, rate=rate, where=Where("results.md", n)) for n, rate in enumerate((100.0, 150.0, 101.0)))), repeated(100.0, 150.0, 101.0)),
-    (method.few_repetitions, bench(*(replace(DISK, where=Where(f"{n}.json", 1)) for n in "abcd")), bench(DISK, replace(DISK, unit="reads"))),
-    (method.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(*(replace(TABLE, name=name, where=Where("README.md", 8 + 3 * n + at)) for at, name in enumerate("abc") for n in range(3)))),
+    (repetitions.few_repetitions, bench(*(replace(RUN, rate=rate, where=Where("results.md", n)) for n, rate in enumerate((100.0, 150.0, 101.0)))), repeated(100.0, 150.0, 101.0)),
+    (repetitions.few_repetitions, bench(*(replace(DISK, where=Where(f"{n}.json", 1)) for n in "abcd")), bench(DISK, replace(DISK, unit="reads"))),
+    (repetitions.few_repetitions, bench(TABLE, replace(TABLE, name="b", rate=130.0)), bench(*(replace(TABLE, name=name, where=Where("README.md", 8 + 3 * n + at)) for at, name in enumerate("abc") for n in range(3)))),
     (method.no_checkpoint, bench(replace(RUN, rate=5000.0, measured_s=200.0), sides=[side(max_wal_size="32GB")]), bench(replace(RUN, rate=5000.0, measured_s=200.0), sides=[side(max_wal_size="1GB")])),
     (method.no_checkpoint, bench(replace(RUN, measured_s=200.0), sides=[side()]), bench(replace(RUN, measured_s=200.0), sides=[side()], texts=(says("checkpoints", "without checkpoints"),))),
     (method.no_checkpoint, bench(replace(RUN, measured_s=200.0), sides=[side()]), bench(replace(RUN, measured_s=10.0), sides=[side()])),
@@ -133,11 +135,11 @@ SPOKEN = [
     (method.first_run_differs, repeated(60.0, 55.0, 100.0, 101.0, 99.0, 98.0, 100.0, 102.0), repeated(60.0, 100.0, 101.0, 99.0, 55.0, 98.0, 100.0, 102.0)),
     (method.wide_spread, repeated(100.0, 150.0, 101.0), bench(*repeated(100.0, 150.0, 101.0).published, *(replace(RUN, terminals=2 + n // 3, rate=100.0, where=Where(f"run-{1 + n % 3}.out", 9)) for n in range(30)))),
     (method.first_run_differs, bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (60.0, 100.0, 101.0, 99.0))), bench(*kinds((60.0, 100.0, 101.0, 99.0), (100.0, 98.0, 60.0, 99.0), (99.0, 100.0, 60.0, 98.0)))),
-    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*kinds((100.0, 95.0, 90.0, 86.0, 80.0), *(((90.0, 110.0, 89.0, 100.0, 91.0),) * 60)))),
-    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, name=f"q{n}.sql", where=Where(f"run-{n}.out", 3)) for n in range(1, 6)))),
+    (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*kinds((100.0, 95.0, 90.0, 86.0, 80.0), *(((90.0, 110.0, 89.0, 100.0, 91.0),) * 60)))),
+    (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, name=f"q{n}.sql", where=Where(f"run-{n}.out", 3)) for n in range(1, 6)))),
     (method.first_run_differs, repeated(60.0, 100.0, 101.0, 99.0), repeated(97.0, 100.0, 101.0, 99.0)),
-    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
-    (method.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
+    (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), repeated(100.0, 95.0, 96.0, 86.0, 80.0)),
+    (state.state_inherited, repeated(100.0, 95.0, 90.0, 86.0, 80.0), bench(*(replace(RUN, rate=100.0 - 5 * n, where=Where(f"pg{14 + n}.out", 3)) for n in range(5)))),
     (words.best_of, bench(RUN, texts=(says("best-of", "best of three runs"),)), bench(RUN, texts=(says("drive"),))),
     (words.base_missing, bench(RUN, texts=(says("relative", "40% faster"),)), bench(RUN, texts=(says("drive"),))),
     (words.tpc_words, bench(TPCC, texts=(says("tpc-word", "tpmC"),)), bench(TPCC, texts=(says("tpc-word", "tpmC"), says("not-tpc", "unaudited")))),
@@ -166,7 +168,7 @@ def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty
 
 
 def test_every_rule_here_has_a_row() -> None:
-    modules = (rates, latencies, method, words, logs)
+    modules = (rates, latencies, method, repetitions, state, words, logs)
     ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     assert ours == {rule.name for rule, _, _ in SPOKEN}
     assert ours <= {one.name for one in over(Bench)}

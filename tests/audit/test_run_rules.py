@@ -20,6 +20,7 @@ from acidtest.audit.bench import (
     Side,
     Statement,
     StatementKind,
+    TableRow,
     Where,
 )
 from acidtest.audit.finding import Rule
@@ -30,9 +31,11 @@ from acidtest.audit.rules import (
     drive_cache,
     duration,
     goodput,
+    in_force,
     in_memory,
     over,
     rates,
+    state,
     told,
     words,
     workload,
@@ -91,6 +94,12 @@ def table(*rates: float, tool: str = "pgbench") -> list[Published]:
     return [cell(8 + n, f"row {n}", rate=rate, written=f"{rate:,.0f}", tool=tool) for n, rate in enumerate(rates)]
 
 
+def rows(first: str, second: str) -> list[TableRow]:
+    """Two tables of one text with the same rates, and with what ``first`` and ``second`` are of in both."""
+    of = ((1, ("failed", first)), (1, ("rate", "57.3", "83.8")), (9, ("rate", "57.3", "83.8")), (9, ("failed", second)))
+    return [TableRow(Where("README.md", at + n), at, ("", "a", "b"), cells) for n, (at, cells) in enumerate(of)]
+
+
 def runs(*of: float) -> list[Published]:
     return [replace(PG, rate=rate, where=Where(f"pg/run-{n}.out", 3)) for n, rate in enumerate(of, start=1)]
 
@@ -126,6 +135,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (clients.scale_below_clients, bench(replace(BENCH, script="tpcc", parameters={}, scale=10.0)), bench(replace(BENCH, script="tpcc", parameters={"tables": "10"}, scale=10.0))),
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, rate=1.0, measured_s=1.0, errors=1))),
     (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(WEB, errors=3))),
+    (goodput.errors_counted_as_success, bench(WEB, texts=[says("error-dropped")]), bench(WEB)),
     (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 6.2}))),
     (goodput.failed_in_latency, bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8})), bench(replace(WEB, latency_ms={"mean": 6.2}, answered_ms={"mean": 7.8}, errors=3))),
     (goodput.throughput_is_not_goodput, bench(WEB), bench(replace(PG, errors=500_000))),
@@ -133,7 +143,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (rates.many_failed, bench(replace(PG, errors=400_000)), bench(replace(PG, errors=0))),
     (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"direct": "1"}))),
     (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters={}))),
-    (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"end_fsync": "1"}), replace(FIO, flushed=True))),
+    (drive_cache.drive_test_through_cache, bench(FIO), bench(replace(FIO, parameters=FIO.parameters | {"fsync": "1"}), replace(FIO, flushed=True))),
     (drive_cache.drive_test_through_cache, bench(FIO, claims=[MEMORY]), bench(FIO, claims=[SMALL])),
     (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="dd", parameters={"bs": "1M", "of": "/data/x"})), bench(replace(FIO, tool="dd", parameters={"bs": "1M", "conv": "fdatasync"}))),
     (drive_cache.drive_test_through_cache, bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "", "file-total-size": "4G"})), bench(replace(FIO, tool="sysbench", parameters={"file-extra-flags": "direct", "file-total-size": "4G"}))),
@@ -142,6 +152,20 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/dev/shm"), mounted("/run"), mounted("/tmp"))])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ram/pg")]), bench(sides=[side(mounted("/mnt/ram"), data_directory="/mnt/ssd/pg")])),
     (in_memory.data_on_tmpfs, bench(sides=[side(mounted("/var/lib/postgresql/data"))]), bench(sides=[side(mounted("/var/lib/postgresql/data"))], texts=[says("drive", "tmpfs")])),
+    (in_memory.volume_mounted_elsewhere, bench(texts=[says("volume-elsewhere", "a volume at /var/lib/postgresql")]), bench(texts=[says("store", "postgresql")])),
+    (in_memory.data_in_container_layer, bench(texts=[says("ephemeral", "postgres:16 keeps its data in its pod")]), bench(texts=[says("store", "postgresql")])),
+    (in_memory.data_in_container_layer, bench(sides=[side(mounted("/", "overlay"), mounted("/data", "bind"), data_directory="/var/lib/postgresql/16/main")]), bench(sides=[side(mounted("/", "overlay"), mounted("/var/lib/postgresql", "bind"), data_directory="/var/lib/postgresql/16/main")])),
+    (in_memory.data_in_container_layer, bench(sides=[side(mounted("/", "overlay"), data_directory="/srv/pg")]), bench(sides=[side(mounted("/", "ext4"), data_directory="/srv/pg")])),
+    (clients.think_time_in_the_rate, bench(WEB, texts=[says("think-time", "sleep(1);")]), bench(WEB)),
+    (clients.think_time_in_the_rate, bench(WEB, texts=[says("think-time", "sleep(1);")]), bench(texts=[says("think-time", "sleep(1);")])),
+    (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1), replace(PG, terminals=8))),
+    (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(PG, terminals=1, asked_rate=100.0))),
+    (clients.single_client_throughput, bench(replace(PG, terminals=1)), bench(replace(FIO, terminals=1))),
+    (rates.generator_threads, bench(replace(PLAN, terminals=5, threads=6)), bench(replace(PLAN, terminals=6, threads=6))),
+    (in_force.setting_not_in_force, bench(texts=[says("set-in-pool", "synchronous = OFF")]), bench(texts=[says("opens-sqlite", "synchronous")])),
+    (builds.system_differs, bench(texts=[says("platform", "arch x64"), replace(says("platform", "arch arm64"), where=Where("b.json", 2))]), bench(texts=[says("platform", "arch x64"), replace(says("platform", "arch amd64"), where=Where("b.json", 2))])),
+    (duration.too_short_run, bench(replace(PG, measured_s=None), texts=[says("lasts", "10 s a run", 10.0), says("engine")]), bench(replace(PG, measured_s=None), texts=[says("lasts", "10 s a run", 10.0), says("lasts", "30 minutes a run", 1800.0), says("engine")])),
+    (duration.too_short_run, bench(replace(PG, measured_s=None), texts=[says("lasts", "10 s a run", 10.0), says("engine")]), bench(PG, texts=[says("lasts", "10 s a run", 10.0), says("engine")])),
     (builds.debug_build, bench(sides=[side(source="dump", debug_assertions="on")]), bench(sides=[side(source="dump", debug_assertions="off")])),
     (builds.debug_build, bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "debug-build", "mysqld 8.0.36-debug starting"),))]), bench(sides=[side(log=(LogEntry(Where("mysqld.err", 1), "mysql", "error", "a debug message"),))])),
     (builds.debug_build, bench(sides=[replace(side(), version="5.5.20-debug")]), bench(sides=[replace(side(), version="5.5.20")])),
@@ -162,6 +186,7 @@ SPOKEN: list[tuple[Rule[Bench], Bench, Bench]] = [
     (told.average_of_percentiles, bench(texts=[says("percentiles-averaged", "the average p99")]), bench(texts=[says("spread")])),
     (told.average_of_percentiles, bench(*(replace(PG, latency_ms={"p95": 10.0 + n, "p99": 20.0 + 4 * n}, where=Where(f"run-{n}.out", 1)) for n in range(2)), cell(8, "all", latency_ms={"p95": 10.5, "p99": 22.0})), bench(*(replace(PG, latency_ms={"p95": 10.0 + n, "p99": 20.0 + 4 * n}, where=Where(f"run-{n}.out", 1)) for n in range(2)), cell(8, "all", latency_ms={"p95": 10.0, "p99": 24.0}))),
     (words.best_of, bench(*runs(4000.0, 4400.0, 4200.0), *table(4400.0), *(replace(one, terminals=8, rate=(one.rate or 0) / 3) for one in runs(4000.0, 4400.0, 4200.0)), *(replace(one, where=Where("README.md", 30), rate=1466.67) for one in table(4400.0))), bench(*runs(4000.0, 4400.0, 4200.0), *table(4200.0))),
+    (told.figures_contradict, bench(rows=rows("3.14%", "0.89%")), bench(rows=rows("3.14%", "3.14%"))),
     (charts.axis_not_from_zero, bench(texts=[says("axis", "bars, ylim(500, 600", 0.83)]), bench(texts=[says("axis", "bars, ylim(1, 600", 0.0017)])),
     (charts.axis_not_from_zero, bench(texts=[says("axis", "ylim(500, 600", 0.83)]), bench(texts=[says("axis", "ylim(100, 600", 0.17)])),
 ]  # fmt: skip
@@ -176,7 +201,7 @@ def test_a_rule_speaks_of_the_one_and_not_of_the_other(rule: Rule[Bench], faulty
 
 
 def test_every_rule_here_has_a_row() -> None:
-    modules = (workload, clients, duration, goodput, drive_cache, in_memory, told, charts)
+    modules = (workload, clients, duration, goodput, drive_cache, in_memory, in_force, told, charts)
     ours = {one.name for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     assert ours <= {rule.name for rule, _, _ in SPOKEN}
     assert ours <= {one.name for one in over(Bench)}
@@ -264,3 +289,10 @@ def test_a_column_of_megabytes_a_second_is_none_of_seconds(tmp_path: Path) -> No
     published = importers.read(tmp_path).published
     assert [one.took_s for one in published] == [None] * len(published)
     assert {one.bytes_per_s for one in published} == {6e4, 7e4, 1.2e5, 1.3e5}
+
+
+@pytest.mark.parametrize("expected", [0.0, 0.5, 30.0, 900.0, 5_000.0])
+def test_chance_is_a_share_however_many_there_are(expected: float) -> None:
+    shares = [state._at_least(count, expected) for count in (1, 2, 40, 1_000, 10_000)]
+    assert all(-1e-9 <= one <= 1 + 1e-9 for one in shares)
+    assert shares == sorted(shares, reverse=True)

@@ -309,7 +309,9 @@ def test_every_run_of_a_file_counts(tmp_path: Path) -> None:
 
 
 def test_the_best_of_five_is_said_by_the_tool(tmp_path: Path) -> None:
-    assert [one.kind for one in read(tmp_path, "x.txt", CDM) if isinstance(one, Statement)] == ["best-of"]
+    assert [
+        one.kind for one in read(tmp_path, "x.txt", CDM) if isinstance(one, Statement) and one.kind != "figure"
+    ] == ["best-of"]
 
 
 BROKEN = [

@@ -81,7 +81,6 @@ SILENT: dict[str, set[str]] = {
         "closed-loop-stall",
         "drive-undisclosed",
         "faster-than-it-turns",
-        "few-repetitions",
         "file-system-undisclosed",
         "first-run-differs",
         "flush-as-memory",

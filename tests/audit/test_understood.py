@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from acidtest.audit import importers
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import Evidence
+from acidtest.audit.importers.file import Budget
 from acidtest.audit.rules.understood import unknown_results
 from acidtest.cli import app
 from acidtest.errors import BadInput
@@ -33,13 +34,21 @@ LEFT = [
     ("rows of figures", "QPS_dot_dat", "# one\n" + "1 10.5 11.5\n2 20.5 21.5\n" * 3, 2),
     ("a spreadsheet", "results_dot_xlsx", b"PK\x03\x04" + b"\0" * 26 + b"xl/workbook.xml", None),
     ("a packed log", "sysbench_dot_log_dot_gz", b"\x1f\x8b\x08", None),
+    ("packed results", "pgbench_dot_tgz", b"\x1f\x8b\x08", None),
+    ("a block of a text", "notes_dot_md", "# x\n\n```\niops: min=1, avg=12 iops\nlat: 12 IOPS=18\n```\n", 4),
+    ("a list of rates", "notes_dot_md", "# x\n\nabout 10 tps\nthen 20 tps\nand 30 tps\n", 3),
+    ("a page's script", "report_dot_html", "<html><script>\nx = {\"head\": [\"clients\", \"tps\"]}\n</script></html>", 2),
+    ("a table of work without a unit", "notes_dot_md", "||one disk|two|three\n---|---|---|---\nrandom read|12|13|14\nrandom write|22|23|24\n", 1),
+    ("a list of a program", "results__out_dot_txt", "\n".join(f"query {n} - first - {n}21" for n in range(9)) + "\n", 1),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "text", "line"), [row[1:] for row in LEFT], ids=[row[0] for row in LEFT])
 def test_figures_that_nobody_parsed(name: str, text: str | bytes, line: int | None, tmp_path: Path) -> None:
     bench = kit(tmp_path, **{name: text})
-    assert [(one.file, one.line) for one in bench.not_understood] == [(name.replace("_dot_", "."), line)]
+    assert [(one.file, one.line) for one in bench.not_understood] == [
+        (name.replace("__", "/").replace("_dot_", "."), line)
+    ]
     assert len(list(unknown_results(bench))) == 1
 
 
@@ -52,11 +61,16 @@ UNDERSTOOD: list[tuple[str, str | bytes]] = [
         "iostat_dot_log",
         "Linux 6.1.0 (host) 01/01/26 _x86_64_ (8 CPU)\n\navg-cpu:  %user   %nice\n           1.00    0.00\n",
     ),
+    (
+        "notes_dot_md",
+        "# Machine\n\n| part | price | version |\n|---|---|---|\n| a | 12 | 3 |\n| b | 12 | 3 |\n| c | 1 | 2 |\n",
+    ),
+    ("notes_dot_md", "# Steps\n\n```bash\nsudo apt install fio\n./run 10 20\n```\n\n1. wait 30 s\n2. read 12 lines\n"),
     ("docker-compose_dot_yml", "services:\n  db:\n    # up to 250 MB/s\n    image: postgres\n"),
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), UNDERSTOOD, ids=[name for name, _ in UNDERSTOOD])
+@pytest.mark.parametrize(("name", "text"), UNDERSTOOD, ids=[f"{n} {row[0]}" for n, row in enumerate(UNDERSTOOD)])
 def test_what_holds_no_figures_is_not_told_of(name: str, text: str | bytes, tmp_path: Path) -> None:
     assert kit(tmp_path, **{name: text}).not_understood == []
 
@@ -77,6 +91,28 @@ def test_nothing_but_prose_is_not_clean(tmp_path: Path) -> None:
 def test_a_text_with_results_is_more_than_prose(tmp_path: Path) -> None:
     bench = kit(tmp_path, README_dot_md="# x\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n")
     assert list(unknown_results(bench)) == []
+
+
+EMPTY: list[tuple[str, str]] = [
+    ("run_dot_txt", ""),
+    ("run-2_dot_md", "# Two clients\n\n"),
+    ("Makefile", "bench:\n\tfor i in $(seq 1 5); do ./run --warmup; done\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), EMPTY, ids=[name for name, _ in EMPTY])
+def test_what_gave_nothing_but_words_is_not_read(name: str, text: str, tmp_path: Path) -> None:
+    bench = kit(tmp_path, README_dot_md="# x\n", **{name: text})
+    assert name.replace("_dot_", ".") in bench.unread
+
+
+def test_words_that_are_too_many_leave_results_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.audit.importers.Budget", lambda: Budget(prose=10))
+    bench = kit(
+        tmp_path, README_dot_md="# x\n\nA long text of words.\n\n| store | tps |\n|---|---|\n| a | 100 |\n| b | 200 |\n"
+    )
+    assert [one.rate for one in bench.published] == [100.0, 200.0]
+    assert [one.file for one in bench.passed] == ["README.md"]
 
 
 def test_settings_that_were_read_are_clean(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest import kept
 from acidtest.audit.rules import rules
 from acidtest.cli import COMMANDS, app
 from acidtest.cli import complete as completion
@@ -49,7 +50,7 @@ def complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ("line", "words"),
     [
         ("acidtest engines install firebird-5", ["firebird-5.0"]),
-        ("acidtest engines settings mysql", ["mysql-5.5"]),
+        ("acidtest engines settings mysql-5", ["mysql-5.5", "mysql-5.7"]),
         ("acidtest trace x.toml --engine mariadb-10.1", ["mariadb-10.11"]),
         ("acidtest help place.memo", ["place.memory_mb"]),
         ("acidtest help warehouses", ["warehouses"]),
@@ -76,6 +77,15 @@ def test_only_what_acidtest_installed_can_be_removed(complete: Complete, tmp_pat
     assert complete("bash", "acidtest engines remove ") == []
     (tmp_path / "engines" / "mysql-5.5").mkdir(parents=True)
     assert complete("bash", "acidtest engines remove ") == ["mysql-5.5"]
+
+
+def test_builds_that_were_added_are_known(complete: Complete, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
+    kept.keep(kept.Kept("patched", "postgresql", "/opt/pg", "00", "18.6", "2026-01-01T00:00:00+00:00"))
+    assert complete("bash", "acidtest engines remove ") == ["patched"]
+    assert complete("bash", "acidtest engines settings patch") == ["patched"]
+    assert complete("bash", "acidtest engines install patch") == []
+    assert complete("bash", "acidtest engines add x /opt --family m") == ["mysql", "mariadb"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -12,8 +12,9 @@ import pytest
 from acidtest import conductor, experiment, plan
 from acidtest.conductor import foreign
 from acidtest.engine import Engine, catalogue
-from acidtest.engine.foreign import OF_SESSIONS, Address, ForeignServer
+from acidtest.engine.foreign import MARK, OF_SESSIONS, OF_URLS, Address, ForeignServer
 from acidtest.errors import BadInput
+from acidtest.experiment.wire import Wire
 from acidtest.journal.protocol import Event, Job, Setting, Settings
 from acidtest.place import Ledger
 
@@ -26,6 +27,11 @@ ANSWERS = {
     "mysql": {
         "innodb_flush_log_at_trx_commit": "1", "sort_buffer_size": "2097152", "log_bin": "OFF", "sync_binlog": "0",
         "transaction_isolation": "READ-COMMITTED",
+    },
+    "firebird": {
+        "engine_version": "4.0.7", "mon$forced_writes": "1", "mon$page_buffers": "2048", "mon$page_size": "8192",
+        "mon$isolation_mode": "4", "mon$lock_timeout": "-1", "ServerMode": "Super", "DeadlockTimeout": "10",
+        "wire_crypt": "TRUE", "wire_compression": "FALSE",
     },
 }  # fmt: skip
 
@@ -59,7 +65,7 @@ def test_every_setting_is_read_back_or_refused(family: str) -> None:
         }
         # A server that says nothing does not have it, unless it is acidtest's own session that has it.
         assert name in OF_SESSIONS or found[name].is_wrong, name
-    assert sorted(refused) == ["connection", "port"]
+    assert sorted(refused) == sorted(set(OF_URLS) & set(engine.setting_specs()))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -80,6 +86,8 @@ def test_a_setting_of_no_table_is_refused(family: str, monkeypatch: pytest.Monke
         ("mysql", "drive", {"innodb_flush_log_at_trx_commit": 2}),
         ("mysql", "drive", {"sync_binlog": 0}),
         ("mysql", "drive", {"innodb_flush_method": "nosync"}),
+        ("firebird", "drive", {"forced_writes": False}),
+        ("firebird", "os", {"forced_writes": True}),
     ],
 )
 def test_a_setting_against_the_level_is_refused(family: str, level: str, settings: Mapping[str, Any]) -> None:
@@ -121,6 +129,106 @@ def test_a_binary_log_must_be_flushed_at_level_drive() -> None:
     assert wrong(log_bin="ON", sync_binlog="1") == []
 
 
+@pytest.mark.parametrize(
+    ("tables", "routines", "why"),
+    [
+        (None, None, None),
+        (f"a,{MARK}", "p", None),
+        ("a,b", "p", "other tables (a, b): name one that is empty"),
+        (None, "p", "other routines (procedure p): name one that is empty"),
+    ],
+)
+def test_routines_without_our_mark_are_somebody_elses(
+    tables: str | None, routines: str | None, why: str | None
+) -> None:
+    held = {f"{kind} {name}": kind for kind, names in (("table", tables), ("procedure", routines)) if names
+            for name in names.split(",")}  # fmt: skip
+    said = server("mysql").adopt(Path(), {}, "drive").refusal(held)
+    assert said == (why and f"the database holds {why}")
+
+
+# ------------------------------------------------------------------------------------------------ Firebird
+
+
+def on_firebird(
+    settings: Mapping[str, Any] | None = None, wire: Wire | None = None, **other: str | None
+) -> dict[str, Any]:
+    """Each setting as a server of these answers has it, by its name; one that answers nothing is not among them."""
+    address = Address("db", 1, "me", None, "test", None, wire=wire)
+    instance = catalogue.server("mine", "firebird", address).adopt(Path(), settings or {}, "drive")
+    values = [Setting(name=name, value=value) for name, value in {**ANSWERS["firebird"], **other}.items()]
+    answers = [Settings(event="settings", terminal=None, values=values)]
+    return {one.name: (one.in_force, one.agrees) for one in instance.settings_in_force(answers)}
+
+
+def test_what_a_firebird_does_not_tell_is_refused_with_the_reason() -> None:
+    assert on_firebird()["server_mode"] == ("Super", True)
+    asked = {"deadlock_timeout_s": 10, "server_mode": "Classic"}
+    said = on_firebird(asked, ServerMode=None, DeadlockTimeout=None, engine_version="3.0.14")
+    for name in asked:
+        assert said[name] == ("no answer: Firebird 3.0.14 cannot be asked for it", False)
+    said = on_firebird(asked, ServerMode=None, DeadlockTimeout=None)
+    assert said["deadlock_timeout_s"] == ("no answer: this user may not read it (RDB$CONFIG)", False)
+    assert "server_mode" not in on_firebird(ServerMode=None)
+    # What sessions show does not tell the two apart.
+    shown = {"ServerMode": None, "shown_mode": "Classic or SuperClassic"}
+    assert on_firebird(asked, **shown)["server_mode"] == ("Classic or SuperClassic", None)
+    assert on_firebird({"server_mode": "Super"}, **shown)["server_mode"] == ("Classic or SuperClassic", False)
+
+
+@pytest.mark.parametrize(("mode", "isolation"), [("1", "snapshot"), ("2", "read_committed"), ("4", "read_committed")])
+def test_isolation_is_read_back_whatever_read_committed_means_there(mode: str, isolation: str) -> None:
+    assert on_firebird({"isolation": isolation}, **{"mon$isolation_mode": mode})["isolation"] == (isolation, True)
+
+
+def test_a_wire_that_cannot_be_read_back_is_not_verifiable() -> None:
+    demanded = Wire(crypt="Required", compression=True)
+    old = {"wire_crypt": None, "wire_compression": None}
+    assert on_firebird(wire=demanded)["wire_crypt"] == ("true", True)
+    assert on_firebird(wire=demanded)["wire_compression"] == ("false", False)
+    assert on_firebird(wire=demanded, **old)["wire_crypt"] == (None, None)
+    assert on_firebird(wire=demanded, **old)["wire_compression"] == (None, None)
+    assert on_firebird(wire=Wire(crypt="Disabled", compression=False))["wire_crypt"] == ("true", False)
+    as_it_comes = Wire(crypt="Enabled", compression=False)
+    assert on_firebird(wire=as_it_comes)["wire_crypt"] == ("true", True)
+    assert "wire_crypt" not in on_firebird(wire=as_it_comes, **old)
+
+
+OURS = {f"table {MARK.upper()}": "table", "table COMMITS": "table", "sequence S": "sequence", "procedure P": "procedure",
+        "trigger T": "trigger"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ({}, None),
+        ({"mon$read_only": "0", "mon$sql_dialect": "3"}, None),
+        (OURS, None),
+        ({"table A": "table", "procedure P": "procedure"}, "other tables (A): name one that is empty"),
+        ({"domain D": "domain"}, "other objects (domain D): name one that is empty"),
+        ({**OURS, "view V": "view"}, "other objects (view V): name one that is empty"),
+        ({"trigger of the database T": "trigger of the database"}, "other objects (trigger of the database T)"),
+        ({"mon$read_only": "1"}, "read-only"),
+        ({"mon$sql_dialect": "1"}, "dialect 1"),
+    ],
+)
+def test_a_firebird_database_that_is_somebody_elses_is_left_alone(held: Mapping[str, str], why: str | None) -> None:
+    said = server("firebird").adopt(Path(), {}, "drive").refusal(held)
+    assert said is None if why is None else why in (said or "")
+
+
+def test_only_what_is_ours_is_taken_out_of_a_firebird_database_and_the_mark_goes_last() -> None:
+    instance = server("firebird").adopt(Path(), {}, "drive")
+    mark = f"create table {MARK.upper()} (id integer)"
+    assert instance.clearing({}, for_good=False) == [mark]
+    assert instance.clearing({}, for_good=True) == []
+    drops = ['drop trigger "T"', 'drop procedure "P"', 'drop table "COMMITS"', 'drop sequence "S"']
+    assert instance.clearing(OURS, for_good=False) == drops
+    assert instance.clearing(OURS, for_good=True) == [*drops, f'drop table "{MARK.upper()}"']
+    quoted = {**OURS, 'table a "b"': "table"}
+    assert 'drop table "a ""b"""' in instance.clearing(quoted, for_good=True)
+
+
 # ------------------------------------------------------------------------------------------------ before the first cell
 
 
@@ -146,7 +254,8 @@ def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> li
 
     def converse(job: Job, ledger: object, environment: object) -> Iterator[Event]:
         jobs.append(job)
-        if any(one.name == "" for one in job.inspect):
+        # Of a server that holds nothing: settings alone are answered.
+        if any(one.name == "" and "information_schema" not in one.sql for one in job.inspect):
             yield answered({"postgres": "postgresql"}.get(job.target.engine, job.target.engine))
 
     monkeypatch.setattr(foreign, "converse", converse)
@@ -164,6 +273,9 @@ def asked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> li
           "t.toml: postgresql.io_method = sync is demanded of mine, which has no such setting"]),
         ("mysql", "mysql.isolation", ["read_committed"],
          ["t.toml: innodb_flush_log_at_trx_commit = 2 is demanded of mine by durability os, which has 1"]),
+        ("firebird", "firebird.deadlock_timeout_s", [10, 3],
+         ["t.toml: forced_writes = false is demanded of mine by durability os, which has true",
+          "t.toml: firebird.deadlock_timeout_s = 3 is demanded of mine, which has 10"]),
     ],
 )  # fmt: skip
 def test_what_a_server_does_not_have_is_said_once(
@@ -176,6 +288,11 @@ def test_what_a_server_does_not_have_is_said_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
+    runtime = (
+        tmp_path / "engines" / "firebird-5.0" / "firebird" / "embedded" / "runtime"
+    )  # by which Firebirds are asked
+    (runtime / "plugins").mkdir(parents=True)
+    (runtime / "libfbclient.so.2").touch()
     made = conductor.plan_of(
         experiment.parse(TEXT.format(family=family, setting=setting, levels=json.dumps(levels)), "t.toml")
     )

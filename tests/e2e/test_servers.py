@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,17 +18,23 @@ import pytest
 from acidtest import conductor, plan
 from acidtest import experiment as experiment_
 from acidtest.conductor.rig import converse
-from acidtest.engine import Engine, Instance, catalogue
+from acidtest.engine import Engine, Instance, catalogue, tls
+from acidtest.engine.firebird.target import FirebirdTarget
+from acidtest.engine.foreign import MARK
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.postgres.target import PostgresTarget
+from acidtest.journal.models import Scalar
 from acidtest.journal.protocol import Inspection, Job, Progress, Settings
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.commits import CommitsWorkload
 from support import journal_lines
 
-SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "firebird-3.0-server")
-FOREIGN = ("postgresql-15", "mariadb-10.11")
+SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "mysql-9.7", "firebird-3.0-server")
+FOREIGN = ("postgresql-15", "mariadb-10.11", "firebird-3.0-server", "firebird-4.0-server")
+WITH_TLS = FOREIGN[:2]
+WITH_WIRE = FOREIGN[2:]
+NONE = "has no such setting"
 
 
 def test_every_engine_runs_tpcc_and_all_conditions_hold(acidtest, tmp_path: Path) -> None:
@@ -115,13 +124,16 @@ class Own:
         self.instance = instance
         self.ledger = ledger
         target = instance.target()
-        assert isinstance(target, PostgresTarget | MysqlTarget)
+        assert isinstance(target, PostgresTarget | MysqlTarget | FirebirdTarget)
         self.target = target
-        self.family = "postgresql" if isinstance(target, PostgresTarget) else "mysql"
+        self.family = {"postgres": "postgresql"}.get(target.engine, target.engine)
+        at = target.remote if isinstance(target, FirebirdTarget) else target
+        assert at is not None
+        self.host, self.port, self.password = at.host, at.port, str(at.password)
 
-    def url(self, password: str | None = None) -> str:
-        at = self.target
-        return f"{self.family}://{at.user}:{password or at.password}@{at.host}:{at.port}/{at.database}"
+    def url(self, password: str | None = None, database: str = "") -> str:
+        who = f"{self.target.user}:{password or self.password}"
+        return f"{self.family}://{who}@{self.host}:{self.port}/{database or self.target.database}"
 
     def ask(self, question: str, *statements: str) -> str | None:
         """Carry out ``statements`` and answer ``question``."""
@@ -132,6 +144,8 @@ class Own:
         return next(event.values[0].value for event in events if isinstance(event, Settings))
 
     def tables(self) -> str | None:
+        if self.family == "firebird":
+            return self.ask("select count(*) from rdb$relations where rdb$system_flag = 0")
         hidden = "('pg_catalog', 'information_schema')"
         which = f"table_schema not in {hidden}" if self.family == "postgresql" else "table_schema = database()"
         return self.ask(f"select count(*) from information_schema.tables where {which}")
@@ -142,14 +156,37 @@ def own(
     request: pytest.FixtureRequest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
 ) -> Iterator[Own]:
     engine = catalogue.find(request.param)
-    directory = tmp_path / "own"
+    settings: dict[str, Scalar] = {} if engine.family == "firebird" else {"connection": "tcp"}
+    with _started(engine, sealed, tmp_path / "own", ledger, settings) as started:
+        yield started
+
+
+@pytest.fixture(params=WITH_TLS)
+def encrypted(
+    request: pytest.FixtureRequest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
+) -> Iterator[Own]:
+    settings: dict[str, Scalar] = {"connection": "tcp", "tls": True}
+    with _started(catalogue.find(request.param), sealed, tmp_path / "own", ledger, settings) as started:
+        yield started
+
+
+@contextmanager
+def _started(
+    engine: Engine,
+    sealed: Callable[[Engine], list[Path]],
+    directory: Path,
+    ledger: Ledger,
+    settings: Mapping[str, Scalar],
+) -> Iterator[Own]:
     directory.mkdir()
     for path in sealed(engine):
         copy_tree(path, directory / path.name)
-    instance = engine.adopt(directory, {"connection": "tcp"}, "drive")
+    instance = engine.adopt(directory, settings, "drive")
     instance.start(ledger)
-    yield Own(instance, ledger)
-    instance.release()
+    try:
+        yield Own(instance, ledger)
+    finally:
+        instance.release()
 
 
 def experiment(tmp_path: Path, url: str, *, durability: str = "drive", schema: str = "") -> Path:
@@ -168,21 +205,137 @@ def test_a_server_by_url_is_loaded_measured_and_left_as_it_was(acidtest, tmp_pat
     assert [r["status"] for r in recordings] == ["done", "done"]
     assert all([w["code"] for w in r["warnings"]] == ["not-verified"] for r in recordings)
     assert all(r["place"]["kind"] == "server" for r in recordings)
-    assert "own, which acidtest cannot see" in ran.stdout
+    assert "own, which acidtest cannot see" in " ".join(ran.stdout.split())
+    if own.family == "firebird":
+        figures = [
+            {one["name"]: one["sessions"] for one in recording["engine_counts"]["counters"]} for recording in recordings
+        ]
+        assert [one["record_inserts"] for one in figures] == [20, 20]
     assert own.tables() == "0"
     written = (tmp_path / "out" / "journal.jsonl").read_text() + (tmp_path / "out" / "report.html").read_text()
-    assert str(own.target.password) not in written
+    assert own.password not in written + ran.stdout + ran.stderr
+
+
+def test_a_server_by_url_is_encrypted_and_verified_or_refused(acidtest, tmp_path: Path, encrypted: Own) -> None:
+    mode, verified, ca = {
+        "postgresql": ("sslmode", "verify-full", "sslrootcert"), "mysql": ("ssl-mode", "VERIFY_IDENTITY", "ssl-ca"),
+    }[encrypted.family]  # fmt: skip
+    assert not isinstance(encrypted.target, FirebirdTarget)
+    assert encrypted.target.tls is not None
+    trusted = encrypted.target.tls.ca
+    ran = acidtest(
+        "run", experiment(tmp_path, f"{encrypted.url()}?{mode}={verified}&{ca}={trusted}"), "--out", tmp_path / "out"
+    )
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    recordings = journal_lines(tmp_path / "out")
+    assert [r["status"] for r in recordings] == ["done", "done"]
+    for recording in recordings:
+        settings = {setting["name"]: setting for setting in recording["settings"]}
+        assert settings["tls"]["in_force"] == "true"
+        assert settings["tls"]["source"].endswith("; the server verified by tls-ca.pem")
+        assert settings["tls_cipher"]["in_force"]
+    written = "".join(path.read_text() for path in (tmp_path / "out").iterdir() if path.suffix in (".jsonl", ".html"))
+    assert encrypted.password not in written
+    assert "PRIVATE KEY" not in written
+
+    (tmp_path / "other").mkdir()
+    other = tls.make(tmp_path / "other", "127.0.0.1").ca
+    file = experiment(tmp_path, f"{encrypted.url()}?{mode}={verified}&{ca}={other}")
+    ran = acidtest("run", file, "--out", tmp_path / "not")
+    assert ran.returncode == 2
+    said = f"servers.mine: TLS: the server's certificate is not signed by a CA of {other}"
+    assert said in " ".join(ran.stderr.split()), ran.stderr
+    assert len(ran.stderr.splitlines()) == 2
+    assert encrypted.password not in ran.stderr
+
+
+@pytest.mark.parametrize("encrypts", [True, False], ids=["encrypts", "does not"])
+@pytest.mark.parametrize("name", WITH_WIRE)
+def test_a_firebird_by_url_is_encrypted_and_compressed_or_refused(
+    acidtest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger, name: str, encrypts: bool
+) -> None:
+    with _started(catalogue.find(name), sealed, tmp_path / "own", ledger, {"wire_crypt": encrypts}) as own:
+        (own.instance.directory / "server" / "databases.conf").write_text(f"bench = {own.target.database}\n")
+        word, other = ("Required", "Disabled") if encrypts else ("Disabled", "Required")
+        url = own.url(database="bench")
+        file = experiment(tmp_path, f"{url}?wireCrypt={word}&wireCompression=true")
+        ran = acidtest("run", file, "--out", tmp_path / "out")
+        assert ran.returncode == 0, (ran.stdout, ran.stderr)
+        for recording in journal_lines(tmp_path / "out"):
+            settings = {setting["name"]: setting for setting in recording["settings"]}
+            for setting, said in (("wire_crypt", str(encrypts).lower()), ("wire_compression", "true")):
+                found = settings[setting]
+                assert (found["asked"], found["in_force"], found["agrees"]) == (said, said, True)
+            plugin = settings.get("wire_crypt_plugin")
+            assert bool(plugin) == (encrypts and name == "firebird-4.0-server")  # 3.0 does not tell it
+            assert settings["client_version"]["in_force"]
+            assert recording["engine"]["source"].endswith("/bench")
+        assert own.tables() == "0"
+        ran = acidtest("run", experiment(tmp_path, f"{url}?wireCrypt={other}"), "--out", tmp_path / "not")
+        said = "one side demands that the wire is encrypted, and the other refuses it (WireCrypt)"
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 2), ran.stderr
+        assert f"servers.mine: 127.0.0.1:{own.port}: {said}" in ran.stderr
+
+
+@pytest.mark.parametrize("own", WITH_WIRE, indirect=True)
+def test_a_user_without_rights_sees_what_the_own_sessions_counted(acidtest, tmp_path: Path, own: Own) -> None:
+    own.ask("select 1 from rdb$database", "create user ann password 'ann'", "grant create table to user ann")
+    url = own.url("ann").replace("SYSDBA", "ann")
+    ran = acidtest("run", experiment(tmp_path, url), "--out", tmp_path / "seen")
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    for recording in journal_lines(tmp_path / "seen"):  # everybody sees the own sessions
+        counts = recording["engine_counts"]
+        assert counts["not_counted"] is None
+        (inserts,) = [one for one in counts["counters"] if one["name"] == "record_inserts"]
+        # Whether the server's sessions share one cache, and so counters of the database, such a user cannot see.
+        assert (inserts["sessions"], inserts["database"]) == (20, None)
+
+
+@pytest.mark.parametrize("own", WITH_WIRE[-1:], indirect=True)
+def test_a_firebird_that_cannot_be_used_is_refused_in_one_line(acidtest, tmp_path: Path, own: Own) -> None:
+    nowhere = own.url().replace(own.host, "no-such-host.invalid")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no database\n" * 10_000)
+    own.ask("select 1 from rdb$database", "create sequence precious")
+    for url, said in (
+        (own.url("wrong"), "the server does not let SYSDBA in: there is no such user, or the password is wrong"),
+        (own.url().replace(f":{own.password}", ""), "or the password is wrong"),
+        (nowhere, f"no-such-host.invalid:{own.port}: no host of this name is known"),
+        (own.url().replace(f":{own.port}/", ":1/"), "127.0.0.1:1: no Firebird server answers there"),
+        (own.url(database="no_such_alias"), 'the server has no database or alias "no_such_alias"'),
+        (own.url(database=f"{tmp_path}/none.fdb"), f'the server has no database or alias "{tmp_path}/none.fdb"'),
+        (own.url(database=str(notes)), "is not a valid database"),
+        (own.url(), "the database holds other objects (sequence PRECIOUS): name one that is empty"),
+    ):
+        ran = acidtest("run", experiment(tmp_path, url), "--out", tmp_path / "out")
+        assert ran.returncode == 2, (ran.stdout, ran.stderr)
+        assert said in ran.stderr
+        assert len(ran.stderr.splitlines()) <= 2
+        assert own.password not in ran.stderr
+    assert own.ask("select count(*) from rdb$generators where rdb$system_flag = 0") == "1"
+
+
+def test_a_firebird_by_url_needs_a_client_library(acidtest, tmp_path: Path) -> None:
+    file = experiment(tmp_path, "firebird://me@127.0.0.1/test")
+    ran = acidtest("run", file, "--out", tmp_path / "out", environment={"ACIDTEST_HOME": str(tmp_path / "home")})
+    assert ran.returncode == 4
+    assert "acidtest engines install firebird-5.0" in ran.stderr
 
 
 def test_what_the_server_does_not_have_is_refused_once_before_the_first_cell(
     acidtest, tmp_path: Path, own: Own
 ) -> None:
     demands = {
-        "postgresql": ("fsync = false", ("work_mem_mb", 77, "4"), ("io_method", "sync", None)),
+        "postgresql": ("fsync = false", ("work_mem_mb", 77, "has 4"), ("io_method", "sync", NONE)),
         "mysql": (
             "innodb_flush_log_at_trx_commit = 2",
-            ("sort_buffer_mb", 77, "2"),
-            ("innodb_data_file_buffering", True, None),
+            ("sort_buffer_mb", 77, "has 2"),
+            ("innodb_data_file_buffering", True, NONE),
+        ),
+        "firebird": (
+            "forced_writes = false",
+            ("page_buffers", 777, "has 2048"),
+            ("deadlock_timeout_s", 77, "has "),  # 10, or no answer
         ),
     }
     of_level, *of_settings = demands[own.family]
@@ -197,8 +350,7 @@ def test_what_the_server_does_not_have_is_refused_once_before_the_first_cell(
     )
     assert [asked in line for line in lines].count(True) == 1
     assert [has in line for line in lines].count(True) == 1
-    for name, value, there in of_settings:
-        found = f"has {there}" if there else "has no such setting"
+    for name, value, found in of_settings:
         wanted = f"{own.family}.{name} = {str(value).lower()} is demanded of mine, which {found}"
         assert [wanted in line for line in lines].count(True) == 1, lines
     assert lines[-1].strip() == "3 errors"
@@ -215,11 +367,14 @@ def test_a_wrong_password_is_refused_before_anything_runs(acidtest, tmp_path: Pa
 
 def test_a_database_that_holds_other_tables_is_refused_and_not_touched(acidtest, tmp_path: Path, own: Own) -> None:
     make = ["create schema precious", "create table precious.t (a int)"] if own.family == "postgresql" else []
-    own.ask("select 1", *(make or ["create table precious (a int)"]))
+    own.ask(
+        f"select 1{' from rdb$database' if own.family == 'firebird' else ''}",
+        *(make or ["create table precious (a int)"]),
+    )
     ran = acidtest("run", experiment(tmp_path, own.url()), "--out", tmp_path / "out")
     assert ran.returncode == 2, (ran.stdout, ran.stderr)
     assert "holds other tables" in ran.stderr
-    assert "precious" in ran.stderr
+    assert "precious" in ran.stderr.lower()
     assert own.tables() == "1"
     if own.family == "postgresql":  # a schema that is named keeps apart what is ours
         ran = acidtest("run", experiment(tmp_path, own.url(), schema='schema = "ours"\n'), "--out", tmp_path / "out")
@@ -230,6 +385,48 @@ def test_a_database_that_holds_other_tables_is_refused_and_not_touched(acidtest,
         assert "was not made by acidtest" in ran.stderr
 
 
+@pytest.mark.parametrize("own", ["mariadb-10.11", "mysql-9.7"], indirect=True)
+def test_however_many_tables_a_mysql_database_holds_all_are_seen(acidtest, tmp_path: Path, own: Own) -> None:
+    names = [f"{number:03}_{'a name of some length ' * 3}"[:60].strip() for number in range(300)]
+    own.ask("select 1", *(f"create table `{name}` (a int)" for name in names))
+    ran = acidtest("run", experiment(tmp_path, own.url()), "--out", tmp_path / "out")
+    assert ran.returncode == 2, (ran.stdout, ran.stderr)
+    assert "and 295 more" in ran.stderr
+    assert own.tables() == "300"
+    # With the mark they are what a run that was killed has left; it must not be looked for in vain.
+    own.ask(
+        "select 1",
+        f"create table {MARK} (id integer)",
+        "create procedure `left over` () begin end",
+        "create function left_too () returns int deterministic return 1",
+    )
+    ran = acidtest("run", experiment(tmp_path, own.url()), "--out", tmp_path / "out")
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    assert own.tables() == "0"
+    assert own.ask("select count(*) from information_schema.routines where routine_schema = database()") == "0"
+
+
+@pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH_9.2\r\n"], ids=["nothing", "ssh"])
+def test_what_is_no_firebird_is_told_in_one_line(
+    acidtest, engines_installed: None, tmp_path: Path, says: bytes
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    with server.accept()[0] as client:
+                        client.sendall(says)
+                        client.recv(1 << 16)
+
+        threading.Thread(target=answer, daemon=True).start()
+        ran = acidtest("run", experiment(tmp_path, f"firebird://a:b@127.0.0.1:{port}/c"), "--out", tmp_path / "out")
+        server.shutdown(socket.SHUT_RDWR)
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 2), ran.stderr
+    assert f"servers.mine: 127.0.0.1:{port}: what answers there is no Firebird server, or older than" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -238,6 +435,8 @@ def test_a_database_that_holds_other_tables_is_refused_and_not_touched(acidtest,
         ("postgresql://b/c", "names no user"),
         ("mysql://a@b:none/c", "is no URL"),
         ("postgresql://a@127.0.0.1:1/c", "127.0.0.1:1"),
+        ("firebird://a@b", "names no database"),
+        ("firebird://a@127.0.0.1:1/c", "127.0.0.1:1"),
     ],
 )
 def test_a_url_that_leads_nowhere(acidtest, tmp_path: Path, url: str, said: str) -> None:

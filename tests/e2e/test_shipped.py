@@ -42,6 +42,8 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
         for written_workload in (*written["workload"].values(), *workloads.values()):
             written_workload.pop("count", None)
     more: dict[str, Any] = {"repetitions": 1, "workload": workloads}
+    if "search" in small:
+        more["search"] = {"runs_max": 10}
     if "growth" in small:
         more["growth"] = {"sizes": SIZES}
         more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
@@ -88,16 +90,23 @@ def _inline(value: Any) -> str:
 
 @pytest.mark.parametrize("file", SHIPPED, ids=[file.stem for file in SHIPPED])
 def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
-    small, out = smallest(tomllib.loads(file.read_text())), tmp_path / "out"
+    written, out = tomllib.loads(file.read_text()), tmp_path / "out"
+    for parameters in written["workload"].values():
+        if "path" in parameters:  # begins at the experiment's directory, which is another one here
+            parameters["path"] = str(file.parent / parameters["path"])
+    small = smallest(written)
     tiny = tmp_path / file.name
     tiny.write_text(toml(one_cell_a_level(small)))
     kinds = {parameters.get("kind", name) for name, parameters in small["workload"].items()}
     if kinds != {"numbered"}:
-        ran = acidtest("run", tiny, "--quick", "--out", out, "--json")
+        command, journal, found = (
+            ("search", "search", "searches") if "search" in written else ("run", "journal", "rows")
+        )
+        ran = acidtest(command, tiny, "--quick", "--out", out, "--json")
         assert ran.returncode in (0, 1), ran.stderr + ran.stdout  # findings are right: all is too short here
         told = json.loads(ran.stdout)
-        assert told["rows"], told
-        recordings = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[1:]]
+        assert told[found], told
+        recordings = [json.loads(line) for line in (out / f"{journal}.jsonl").read_text().splitlines()[1:]]
         assert {(one["status"], one["reason"]) for one in recordings} == {("done", None)}
         assert all(one["result"]["counts"]["committed"] > 0 for one in recordings)
         assert len({one["cell"] for one in recordings}) == len(recordings) > 1

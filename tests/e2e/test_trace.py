@@ -42,6 +42,30 @@ def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "journal.jsonl").exists()
 
 
+@pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-5.0", "firebird-4.0-server"])
+def test_a_firebird_tells_of_each_statement(acidtest, tmp_path: Path, engine: str) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        f'name = "t"\nrepetitions = 1\nengine = "{engine}"\ndurability = "drive"\n[workload.commits]\ncount = 30\n'
+    )
+    ran = acidtest("trace", file, "--out", tmp_path / "out")
+    assert "Statements by Firebird's trace API: 90 events, none lost." in " ".join(ran.stdout.split()), ran.stdout
+    (recording,) = journal_lines(tmp_path / "out")
+    traced = recording["traced_statements"]
+    assert (traced["not_traced"], traced["commits"], traced["committed"]) == (None, 30, 30)
+    by_kind = {one["kind"]: one for one in traced["statements"]}
+    assert set(by_kind) == {"", "commit", "start of a transaction"}
+    assert by_kind[""]["text"].startswith("insert into")
+    assert (by_kind[""]["count"], by_kind[""]["record_inserts"]) == (30, 30)
+    # With forced writes the pages are written by the commit, and the engine's counters tell the same.
+    assert by_kind["commit"]["writes"] >= 30
+    assert by_kind["commit"]["writes"] > by_kind[""]["writes"]
+    (page_writes,) = [one for one in recording["engine_counts"]["counters"] if one["name"] == "page_writes"]
+    assert sum(one["writes"] for one in traced["statements"]) <= page_writes["sessions"]
+    assert acidtest("report", tmp_path / "out").returncode == 0
+    assert "its statements, as the engine traced them" in (tmp_path / "out" / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [(["--engine", "sqlit"], '--engine "sqlit" is not known (did you mean "sqlite"?)'), (["--cell", "x"], '--cell "x" is not known')],

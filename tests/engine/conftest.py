@@ -8,9 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.engine import Engine, Instance
+from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.models import Scalar
 from acidtest.place import Ledger
+from inspecting import Made
+
+
+@pytest.fixture(scope="session")
+def databases(engines_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+    """Each made once, by the id of the engine that it is of."""
+    made: dict[str, Made] = {}
+
+    def of(engine: str) -> Made:
+        if engine not in made:
+            made[engine] = Made(catalogue.find(engine), tmp_path_factory.mktemp("firebird"), 20_000_000)
+        return made[engine]
+
+    return of
 
 
 @pytest.fixture(scope="module")

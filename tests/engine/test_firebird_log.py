@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.engine.firebird.log import findings
+from acidtest.engine.firebird.log import findings, worth_reading
 
 CONFLICT = "Update conflict: unable to get a stable set of rows in the source tables"
 
@@ -98,3 +98,14 @@ def test_what_a_server_prints_before_its_first_entry_is_told(log: Path) -> None:
         "The engine logged: cannot listen",
         "The engine logged: startup:INET_connect: Unable to listen",
     ]
+
+
+def test_what_a_healthy_server_writes_is_not_worth_reading() -> None:
+    head = "host\tSat Nov 21 10:31:00 2026\n"
+    healthy = f"{head}\tsetsockopt: error setting IPV6_V6ONLY to 0\n\n{head}\tShutting down the server with 3 active\n"
+    assert worth_reading(healthy) == ""
+    assert worth_reading(f"{healthy}\n{head}\tDatabase: /x\n\tpage 9 is corrupt\n\n{healthy}") == (
+        f"{head}\tDatabase: /x\n\tpage 9 is corrupt"
+    )
+    assert worth_reading("cannot bind\n") == "cannot bind"
+    assert worth_reading("") == ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from acidtest.conductor.rig import converse
-from acidtest.engine import catalogue
-from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
+from acidtest.engine import catalogue, debian
+from acidtest.engine.firebird.server import ENGINES, FirebirdServer, ServerInstance
 from acidtest.engine.firebird.versions import VERSIONS
 from acidtest.engine.server import port_for
 from acidtest.errors import CellFailed, MachineLacks
@@ -41,14 +43,14 @@ ENDLESS = RunPhase(
 
 
 @pytest.fixture
-def make(tmp_path: Path, ledger: Ledger) -> Iterator[Make]:
-    """A started server over a new database."""
+def make(engines_installed: None, tmp_path: Path, ledger: Ledger) -> Iterator[Make]:
+    """A server over a new database."""
     made = []
 
-    def make(settings: dict[str, Scalar] | None = None) -> ServerInstance:
+    def make(settings: dict[str, Scalar] | None = None, release: str = "3.0") -> ServerInstance:
         directory = tmp_path / f"instance-{len(made)}"
         directory.mkdir()
-        instance = catalogue.find("firebird-3.0-server").create(directory, settings or {})
+        instance = catalogue.find(f"firebird-{release}-server").create(directory, settings or {})
         assert isinstance(instance, ServerInstance)
         made.append(instance)
         return instance
@@ -66,18 +68,21 @@ def talk(instance: ServerInstance, phases: list, ledger: Ledger) -> Iterator[Eve
 
 def processes(instance: ServerInstance) -> list[int]:
     """Servers with the instance's root in their environment, those that Classic forks included."""
-    root = f"FIREBIRD={instance.directory / 'root'}".encode()
+    root = f"FIREBIRD={instance.directory / 'server'}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if root in (process / "environ").read_bytes().split(b"\0") and "firebird" in (process / "comm").read_text():
+            if root in (process / "environ").read_bytes().split(b"\0"):
                 found.append(int(process.name))
     return found
 
 
+@pytest.mark.parametrize("release", ENGINES)
 @pytest.mark.parametrize("mode", MODES)
-def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(make: Make, ledger: Ledger, mode: str) -> None:
-    instance = make({"server_mode": mode})
+def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(
+    make: Make, ledger: Ledger, mode: str, release: str
+) -> None:
+    instance = make({"server_mode": mode}, release)
     instance.start(ledger)
     with closing(talk(instance, [LoadPhase(), ENDLESS], ledger)) as events:
         answers = []
@@ -87,12 +92,13 @@ def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(make: Ma
             elif isinstance(event, Progress) and event.phase == "run":
                 break
         found = {s.name: s for s in instance.settings_in_force(answers)}
-        assert (found["server_mode"].in_force, found["server_mode"].source) == (mode, "MON$ATTACHMENTS")
+        source = "RDB$CONFIG" if VERSIONS[release].has_config_table else "MON$ATTACHMENTS"
+        assert (found["server_mode"].in_force, found["server_mode"].source) == (mode, source)
         assert all(s.agrees for s in found.values())
         assert len(processes(instance)) == (4 if mode == "Classic" else 1)
         instance.release()
         assert processes(instance) == []
-    assert catalogue.find("firebird-3.0-server").mode({"server_mode": mode}) == MODES[mode]
+    assert catalogue.find(f"firebird-{release}-server").mode({"server_mode": mode}) == MODES[mode]
 
 
 def test_a_mode_that_is_not_the_one_asked_for_does_not_agree(make: Make, ledger: Ledger) -> None:
@@ -133,7 +139,7 @@ def test_a_wrong_password_is_refused(make: Make, ledger: Ledger) -> None:
     assert target.remote
     wrong = target.model_copy(update={"remote": target.remote.model_copy(update={"password": "masterkey"})})
     job = Job(seed=1, target=wrong, workload=CommitsWorkload(row_bytes=50), inspect=[], phases=[CheckPhase()])
-    with pytest.raises(CellFailed, match="opening the database: Your user name and password are not defined"):
+    with pytest.raises(CellFailed, match="does not let SYSDBA in: there is no such user, or the password is wrong"):
         list(converse(job, ledger, instance.environment()))
 
 
@@ -174,7 +180,34 @@ def test_a_server_that_is_deaf_to_the_signal_is_killed_only_when_its_database_is
     assert processes(busy) == []
 
 
-def test_without_the_package_its_name_is_told(tmp_path: Path) -> None:
+def test_one_that_is_not_here_says_how_it_is_brought(tmp_path: Path) -> None:
     with pytest.raises(MachineLacks, match=r"firebird-3\.0-server is not installed") as lacking:
-        FirebirdServer(VERSIONS["3.0"], tmp_path).ready()
-    assert lacking.value.remedy == "apt-get install firebird3.0-server"
+        FirebirdServer(VERSIONS["3.0"], tmp_path / "none").ready()
+    assert lacking.value.remedy == "acidtest engines install firebird-3.0-server"
+
+
+def test_one_that_an_older_acidtest_installed_is_brought_again(
+    engines_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = catalogue.find("firebird-4.0-server")
+    assert isinstance(installed, FirebirdServer)
+    here = FirebirdServer(VERSIONS["4.0"], tmp_path / "engines" / "firebird-4.0-server")
+    shutil.copytree(installed.home, here.home, symlinks=True)
+    manifest = here.folder / debian.MANIFEST
+    content = json.loads(manifest.read_text())
+    packages = [package for package in content["packages"] if package[0] != "libib-util"]
+    manifest.write_text(json.dumps({**content, "asked": [], "packages": packages}))
+    with pytest.raises(MachineLacks, match=r"an older acidtest installed it without libib-util") as lacking:
+        here.ready()
+    assert lacking.value.remedy == "acidtest engines install firebird-4.0-server"
+    monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
+    here.install(print)
+    here.ready()
+
+
+def test_one_that_is_not_whole_is_told(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    damaged = FirebirdServer(VERSIONS["4.0"], tmp_path / "home")
+    with pytest.raises(MachineLacks, match=r"firebird-4\.0-server is damaged") as lacking:
+        damaged.ready()
+    assert "acidtest engines remove firebird-4.0-server" in lacking.value.remedy or "package" in lacking.value.remedy

@@ -54,6 +54,26 @@ def test_pages_in_use_are_added_up_by_index_and_level(tmp_path: Path) -> None:
     assert leaves.used_bytes == 3020 + 2120 + 2 * (2 * 2 + 8)
 
 
+def of_kind(number: int, kind: int) -> bytearray:
+    page = index_page(number, 1, 0, records=1, top=200)
+    struct.pack_into(">H", page, 24, kind)
+    return page
+
+
+def test_a_tables_dictionary_is_none_of_its_trees_and_long_columns_are_counted(tmp_path: Path) -> None:
+    dictionary, part_of_it, first, more = (of_kind(n, kind) for n, kind in ((1, 17853), (3, 18), (4, 24), (5, 23)))
+    content = tablespace(dictionary, index_page(2, 7, 0, records=30, top=3120), part_of_it, first, more, in_use=6)
+    (file := tmp_path / "t.ibd").write_bytes(content)
+    found = innodb.read(file, PAGE)
+    assert [(tree.id, tree.pages) for tree in found.trees] == [(7, 1)]
+    assert found.long_pages == 2
+
+
+def test_a_root_that_got_columns_later_is_a_page_of_its_tree(tmp_path: Path) -> None:
+    (file := tmp_path / "t.ibd").write_bytes(tablespace(of_kind(1, 18), in_use=2))
+    assert [tree.pages for tree in innodb.read(file, PAGE).trees] == [1]
+
+
 def misplaced(content: bytearray) -> None:
     struct.pack_into(">I", content, 2 * PAGE + 4, 77)
 

@@ -35,6 +35,22 @@ def test_an_engine_is_made_once_and_removed(home: Path) -> None:
         install.remove("thing", said.append)
 
 
+def test_one_that_an_older_acidtest_made_is_made_again(home: Path) -> None:
+    def newer(work: Path) -> Path:
+        unpacked = whole(work)
+        (unpacked / "library").touch()
+        return unpacked
+
+    def has_library(folder: Path) -> bool:
+        return (folder / "library").exists()
+
+    install.install("thing", whole, print, is_current=has_library)
+    install.install("thing", newer, print, is_current=has_library)
+    assert sorted(path.name for path in (home / "thing").iterdir()) == ["engine", "library"]
+    assert [path.name for path in home.iterdir()] == ["thing"]
+    install.install("thing", lambda work: pytest.fail("it is there"), print, is_current=has_library)
+
+
 def test_what_was_cut_short_leaves_nothing(home: Path) -> None:
     def cut_short(work: Path) -> Path:
         whole(work)

@@ -18,16 +18,18 @@ import pytest
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, archives, catalogue, install
 from acidtest.engine.mysql import engine as module
-from acidtest.engine.mysql.instance import worth_reading
+from acidtest.engine.mysql.instance import MysqlInstance, worth_reading
+from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import SETTINGS, VERSIONS, specs_of
 from acidtest.errors import BadInput, CellFailed, MachineLacks
-from acidtest.journal.protocol import ClosedLoop, Count, Job, LoadPhase, Phase, Result, RunPhase
+from acidtest.journal.protocol import Answered, AskPhase, ClosedLoop, Count, Job, LoadPhase, Phase, Result, RunPhase
 from acidtest.place import Ledger
 from acidtest.workload.commits import CommitsWorkload
 from support import MYSQLS
 
 Adopt = Callable[..., Instance]
 METHOD = "innodb_flush_method"
+LOG = r"(ib_logfile|#ib_redo)\d+"
 
 
 @pytest.fixture(scope="module", params=MYSQLS)
@@ -65,6 +67,8 @@ def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list:
         ("mariadb-10.11", "drive", {"log_bin": True, "sync_binlog": 0}, "the binary log belongs to the commit"),
         ("mysql-5.5", "drive", {"log_bin": True, "sync_binlog": 100}, "the binary log belongs to the commit"),
         ("mariadb-10.11", "os", {"log_bin": True, "sync_binlog": 1}, "it flushes at each commit"),
+        ("mysql-9.7", "drive", {METHOD: "nosync"}, "neither commits nor checkpoints wait for a flush"),
+        ("mysql-8.0", "os", {METHOD: "O_DSYNC"}, "which is level drive"),
         (
             "mariadb-11.4",
             "drive",
@@ -103,11 +107,47 @@ def test_settings_without_effect_are_refused() -> None:
         engine.check_settings({"port": 5000, "connection": "socket"})
 
 
+def test_a_page_that_is_only_seen_to_be_torn_is_not_mended() -> None:
+    engine = catalogue.describe("mysql-9.7")
+    torn = "may break the database where the drive can tear a page"
+    assert torn in engine.durability("drive", {"innodb_doublewrite": "DETECT_ONLY"}).means
+    assert torn not in engine.durability("drive", {"innodb_doublewrite": "DETECT_AND_RECOVER"}).means
+
+
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.id)
 def test_every_variable_that_a_version_lacks_is_one_that_we_know(version: module.Version) -> None:
     specs = specs_of(version)
     assert not version.lacks & set(specs)
-    assert set(specs) - set(SETTINGS) == {"isolation", "connection", "port"}
+    assert set(specs) - set(SETTINGS) == {"isolation", "connection", "port", "tls"} - version.lacks
+    assert len({"innodb_log_file_mb", "innodb_redo_log_capacity_mb"} & set(specs)) == 1
+
+
+@pytest.mark.parametrize(
+    ("engine_id", "settings", "megabytes"),
+    [
+        ("mysql-9.7", {}, 100),
+        ("mysql-9.7", {"innodb_redo_log_capacity_mb": 2048}, 2048),
+        ("mysql-8.0", {"innodb_log_file_mb": 1024}, 2048),
+        ("mariadb-11.4", {"innodb_log_file_mb": 1024}, 1024),
+    ],
+)
+def test_a_large_log_takes_room(engine_id: str, settings: dict, megabytes: int) -> None:
+    assert catalogue.describe(engine_id).log_bytes(settings) == megabytes << 20
+
+
+@pytest.mark.parametrize("engine", [one.id for one in VERSIONS if one.initializes and one.id in MYSQLS], indirect=True)
+def test_what_initializes_itself_leaves_no_account_but_locked_ones(
+    adopt: Adopt, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = adopt()
+    introduce: Callable[[Instance], str] = MysqlInstance._introduction
+    grant = "grant select on mysql.* to 'acidtest'@'%';\n"
+    monkeypatch.setattr(MysqlInstance, "_introduction", lambda self: introduce(self) + grant)
+    instance.start(ledger)
+    ask = AskPhase(questions=["select user, account_locked from mysql.user order by user"])
+    (answered,) = (event for event in talk(instance, ledger, ask) if isinstance(event, Answered))
+    assert answered.rows[0] == ["acidtest", "N"]
+    assert {locked for _, locked in answered.rows[1:]} == {"Y"}
 
 
 def test_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
@@ -135,10 +175,14 @@ def test_only_our_user_gets_in(adopt: Adopt, ledger: Ledger) -> None:
             inspect=[],
             phases=[LoadPhase()],
         )
-        with pytest.raises(CellFailed, match="Access denied"):
+        # MySQL 8.0 and later do not tell whether there is such an account: they ask for a proof in any of their ways.
+        with pytest.raises(CellFailed, match=r"Access denied|the server asks for sha256_password"):
             list(converse(job, ledger, instance.environment()))
 
 
+@pytest.mark.parametrize(
+    "engine", [one for one in MYSQLS if "port" in catalogue.describe(one).setting_specs()], indirect=True
+)
 def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -146,6 +190,27 @@ def test_a_port_that_is_taken_is_named(adopt: Adopt, ledger: Ledger) -> None:
         port = other.getsockname()[1]
         with pytest.raises(CellFailed, match=rf"port {port} of 127\.0\.0\.1 is taken"):
             adopt(port=port).start(ledger)
+
+
+@pytest.mark.parametrize("engine", ["mysql-9.7"], indirect=True)
+def test_sessions_over_tcp_are_let_in_once_the_server_has_seen_the_password_on_its_socket(
+    adopt: Adopt, ledger: Ledger
+) -> None:
+    instance = adopt(connection="tcp")
+    instance.start(ledger)
+    target = instance.target()
+    assert isinstance(target, MysqlTarget)
+    assert target.socket is not None
+    job = Job(seed=1, target=target, workload=CommitsWorkload(row_bytes=1), inspect=[], phases=[])
+    nowhere = job.model_copy(update={"target": target.model_copy(update={"socket": None})})
+    with pytest.raises(CellFailed, match="only with TLS or over its Unix socket"):
+        list(converse(nowhere, ledger, instance.environment()))
+    list(converse(job, ledger, instance.environment()))
+    list(converse(nowhere, ledger, instance.environment()))  # it is known by now
+    with pytest.raises(CellFailed, match="Access denied") as caught:
+        wrong = target.model_copy(update={"password": "wrong"})
+        list(converse(job.model_copy(update={"target": wrong}), ledger, instance.environment()))
+    assert "wrong" not in caught.value.message
 
 
 def test_a_directory_with_something_in_it_is_left_alone(engine: Engine, tmp_path: Path) -> None:
@@ -180,14 +245,14 @@ def log_flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> 
         tracer.terminate()
         tracer.wait()
     calls = "pwrite64" if log_flags(pid(instance)) & os.O_DSYNC else "fsync|fdatasync"
-    return sum(bool(re.search(rf"\b({calls})\(\d+<.*/ib_logfile", line)) for line in trace.read_text().splitlines())
+    return sum(bool(re.search(rf"\b({calls})\(\d+<.*/{LOG}", line)) for line in trace.read_text().splitlines())
 
 
 def log_flags(process: int) -> int:
     """The flags that the server opened its log with; see proc(5)."""
     for handle in Path(f"/proc/{process}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # a connection's, closed meanwhile
-            if handle.readlink().name == "ib_logfile0":
+            if re.match(LOG, handle.readlink().name):
                 said = Path(f"/proc/{process}/fdinfo/{handle.name}").read_text()
                 return int(said.partition("flags:\t")[2].split()[0], 8)
     raise AssertionError("the log is not open")
@@ -221,6 +286,15 @@ def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, leve
         ("InnoDB: Error: log file ./ib_logfile0 is of different size", True),
         ("10:33:42 UTC - mysqld got signal 11 ;", True),
         ("InnoDB: Setting log file ./ib_logfile0 size to 5 MB", False),
+        ("2026-11-23T06:18:14.657983Z 0 [Warning] 'NO_AUTO_CREATE_USER' sql mode was not set.", False),
+        ("2026-11-23T06:18:14.992087Z 0 [Warning] InnoDB: New log files created, LSN=2593519", False),
+        ("2026-11-23T06:18:15.158223Z 0 [Warning] 'user' entry 'a@b' ignored in --skip-name-resolve mode.", False),
+        ("2026-11-23T06:18:59.548Z 0 [System] [MY-010931] [Server] mysqld: ready for connections.", False),
+        ("2026-11-23T06:18:59.548Z 0 [Warning] [MY-010284] [Server] RSA public key file not found: x.", False),
+        ("2026-11-23T06:18:59.548Z 0 [Warning] [MY-010139] [Server] Changed limits: max_open_files: 20000", False),
+        ("2026-11-23T06:18:59.548Z 0 [Warning] [MY-013865] [InnoDB] Redo log writer is waiting for a new file.", True),
+        ("2026-11-23T06:18:59.548Z 1 [ERROR] [MY-012592] [InnoDB] Operating system error number 2.", True),
+        ("2026-11-23T06:18:59.548Z 0 [Warning] [MY-010068] [Server] CA certificate ca.pem is self signed.", True),
     ],
 )
 def test_a_log_shows_what_a_reader_should_see(line: str, kept: bool) -> None:

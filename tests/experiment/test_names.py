@@ -128,9 +128,9 @@ def test_a_cell_of_long_levels_has_a_file_name_of_its_own() -> None:
     ("text", "said", "remedy"),
     [
         ("[settings.mine]\nwork_mem_mb = 4\n", "settings.mine: settings are named after a family of engines, and mine is a server",
-         "write [settings.postgresql] or [settings.mysql], after the scheme of its URL"),
+         "write [settings.firebird] or [settings.postgresql] or [settings.mysql], after the scheme of its URL"),
         ('[factors]\n"mine.work_mem_mb" = [4, 8]\n', "factors.mine.work_mem_mb: mine.work_mem_mb: settings are named after a family",
-         "write postgresql.work_mem_mb or mysql.work_mem_mb, after the scheme of its URL"),
+         "write firebird.work_mem_mb or postgresql.work_mem_mb or mysql.work_mem_mb, after the scheme of its URL"),
     ],
 )  # fmt: skip
 def test_settings_under_a_servers_name_are_told_where_they_belong(text: str, said: str, remedy: str) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from acidtest.journal.models import Scalar
+from builds import Build
 
 
 @dataclass(frozen=True)
 class Family:
     """One family, and the engines of it that tests run.
 
-    ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing.
+    ``builds`` are installations at paths, by the names that tests give them, ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing.
     ``asked`` are settings that must reach the engine, the first of them as it was written, and ``asked_of_newer`` those
     of the engines that know the setting which is the key. ``asked_once`` are those of them that admit one session only, and ``shown_nowhere``,
     by engine, those that nothing shows.
@@ -21,7 +22,8 @@ class Family:
     are settings that exclude that level. ``dialects`` are one engine for each way in which the family's SQL or procedures
     differ. ``discard`` begins a session whose changes are gone when it closes; it is "" for
     a family whose database is one file that is copied instead. ``always_conflicts`` are the engines on which four writers
-    of one row do not pass without a conflict.
+    of one row do not pass without a conflict. ``counts`` are the engine's own counters of rows that were ``inserted``,
+    ``updated`` and ``deleted``, and of pages ``fetched``; none of a family that is not asked for its counters.
     """
 
     family: str
@@ -31,16 +33,18 @@ class Family:
     asked_of_newer: Mapping[str, Mapping[str, Scalar]]
     asked_once: tuple[str, ...] = ()
     shown_nowhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    builds: Mapping[str, Build] = field(default_factory=dict)
     private: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     dialects: tuple[str, ...] = ()
     discard: str = ""
     always_conflicts: tuple[str, ...] = ()
     version: str = ""
+    counts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def engines(self) -> tuple[str, ...]:
-        return (*self.private, *self.others)
+        return (*self.private, *self.others, *self.builds)
 
     def begins_version(self, engine: str) -> str:
         """How the version begins that the engine must tell: ``version``, else that which its id ends with."""

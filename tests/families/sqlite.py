@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from builds import Build, sqlite_library
 from families.base import Family
 
 FAMILY = Family(
     family="sqlite",
     others=("sqlite",),
+    builds={"built-sqlite": Build("sqlite", sqlite_library)},
     version="3.",
     dialects=("sqlite",),
     asked={

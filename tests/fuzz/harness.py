@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import random
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import CodeType, FrameType
@@ -18,20 +22,25 @@ from acidtest import formats
 from acidtest.audit import importers, judge
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.unchecked import kit
+from acidtest.errors import BadInput
+from acidtest.formats import linear
 from acidtest.report import findings as shown
 from acidtest.report.sarif import as_sarif
+from backtracking import adversaries
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 KITS = HERE.parent / "kits"
 SEED_BYTES_MAX = 16_384
 BYTES_MAX = 65_536
+COSTLY = 400  # characters of a text that is made to cost a pattern much, times how often it is repeated
+WHOLE = 0.1  # of all that is tried
 SECONDS_MAX = 10.0  # of processor time for one kit of this size
 SECONDS = 3.0  # for a kit, of which the first reads all tables, and for each of its bytes
 SECONDS_A_BYTE = 40e-6  # traced, which makes it some ten times slower
 AUDITED = (str(Path(judge.__file__).parent), str(Path(formats.__file__).parent))
 
-Kit = dict[str, bytes]  # files by name
+Kit = dict[str, bytes]  # files by name, with "/"
 Seed = tuple[str, bytes]  # a file's name and content
 
 
@@ -42,6 +51,7 @@ class Fault(AssertionError):
 def check(files: Kit, directory: Path) -> None:
     """Read and judge a kit in the empty ``directory``, which is emptied again. Raises Fault."""
     for name, content in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(content)
     begin = time.process_time()
     try:
@@ -50,15 +60,19 @@ def check(files: Kit, directory: Path) -> None:
         unchecked = kit.unchecked(bench)
         json.dumps(shown.as_json(bench, found, unchecked), allow_nan=False)
         as_sarif(bench, found, unchecked)
+    except BadInput as error:
+        if str(error).partition(":")[0] not in files:  # a declaration that is wrong says so
+            raise Fault(f"{type(error).__name__}: {error}") from error
+        return
     except Exception as error:
         raise Fault(f"{type(error).__name__}: {error}") from error
     finally:
-        for name in files:
-            (directory / name).unlink()
+        for path in directory.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     size = sum(map(len, files.values()))
     if (took := time.process_time() - begin) > min(SECONDS_MAX, SECONDS + size * SECONDS_A_BYTE):
         raise Fault(f"took {took:.1f} s for {size:,} bytes")
-    told = {*(name for name, _ in bench.read), *bench.unread, *(one.file for one in bench.broken)}
+    told = {*(name for name, _ in bench.read), *bench.unread, *(one.file for one in (*bench.broken, *bench.passed))}
     if told != set(files):
         raise Fault(f"says nothing of {sorted(set(files) - told)}")
     lines = {name: content.count(b"\n") + content.count(b"\r") + 1 for name, content in files.items()}
@@ -68,27 +82,51 @@ def check(files: Kit, directory: Path) -> None:
                 raise Fault(f"{finding.rule.name} points at {one.file}:{one.line}, of {lines.get(one.file)} lines")
 
 
-def _seed_paths() -> list[Path]:
+def seed_paths() -> list[Path]:
     return [path for folder in (KITS, CORPUS / "seeds") for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def seeds() -> list[Seed]:
     """Files to begin from, with the names that they are known by."""
-    return [(path.name, path.read_bytes()[:SEED_BYTES_MAX]) for path in _seed_paths()]
+    return [(path.name, path.read_bytes()[:SEED_BYTES_MAX]) for path in seed_paths()]
+
+
+def kits() -> list[Kit]:
+    """Whole kits to begin from: what lies together is held against one another."""
+    found = []
+    for folder in sorted(path for path in KITS.iterdir() if path.is_dir() and path.name != "fixtures"):
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        found.append({path.relative_to(folder).as_posix(): path.read_bytes()[:SEED_BYTES_MAX] for path in paths})
+    return found
+
+
+@cache
+def costly() -> list[bytes]:
+    """Texts that cost the most steps of each pattern that reads files of other people, were it to backtrack."""
+    patterns: dict[str, re.Pattern[str]] = {}
+    for package in (importers, formats):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, re.Pattern | linear.Pattern) and isinstance(value.pattern, str):
+                    try:
+                        patterns[value.pattern] = re.compile(value.pattern)
+                    except re.error:
+                        continue  # RE2 writes it otherwise
+    return sorted({text.encode(errors="replace") for one in patterns.values() for text in adversaries(one, COSTLY)})
 
 
 def by_kind() -> dict[str, list[Seed]]:
     """The seeds by the importer that reads them, so that each has the same chance however many seeds it has."""
     found: dict[str, list[Seed]] = {}
-    for path in _seed_paths():
-        kinds = [one.kind for one in importers.importers() if _reads(one, File(path, path.name))]
+    for path in seed_paths():
+        kinds = [one.kind for one in importers.importers() if reads(one, File(path, path.name))]
         # A text may be another kind of file too.
         kind = next((one for one in kinds if one != "text"), "text")
         found.setdefault(kind, []).append((path.name, path.read_bytes()[:SEED_BYTES_MAX]))
     return found
 
 
-def _reads(importer: Importer, file: File) -> bool:
+def reads(importer: Importer, file: File) -> bool:
     try:
         return importer.read(file) is not None
     except Broken:
@@ -97,8 +135,11 @@ def _reads(importer: Importer, file: File) -> bool:
 
 def faults() -> list[Kit]:
     """Kits that were faults once; each is a folder."""
-    folders = sorted(path for path in CORPUS.iterdir() if path.is_dir() and path.name != "seeds")
-    return [{path.name: path.read_bytes() for path in sorted(folder.iterdir())} for folder in folders]
+    folders = sorted(path for path in CORPUS.iterdir() if path.is_dir() and path.name not in ("seeds", "folders"))
+    return [
+        {path.relative_to(one).as_posix(): path.read_bytes() for path in sorted(one.rglob("*")) if path.is_file()}
+        for one in folders
+    ]
 
 
 INTERESTING = [
@@ -141,6 +182,8 @@ def mutate(content: bytes, others: Sequence[Seed], chance: random.Random) -> byt
                     taken = other[begin : begin + chance.choice((1, 1, 3, 20))]
                     lines[place : place + chance.randrange(3)] = map(bytearray, taken)
                     raw = bytearray(b"".join(lines))
+            case 9 if chance.random() < 0.5:
+                raw[at:at] = chance.choice(costly()) * chance.choice((1, 1, 4, 40))
             case 9:
                 lines = raw.splitlines(keepends=True)
                 chance.shuffle(lines)
@@ -175,6 +218,7 @@ class Search:
     pool: dict[str, list[Seed]] = field(default_factory=by_kind)
     reached: Reached = field(default_factory=Reached)
     tried: int = 0
+    whole: list[Kit] = field(default_factory=kits)
     kinds: dict[str, str] = field(default_factory=dict)  # of the files of the last kit, by name
 
     def kits(self) -> Iterator[Kit]:
@@ -182,8 +226,11 @@ class Search:
         every = [one for of in self.pool.values() for one in of]
         yield from ({name: content} for name, content in every)
         while True:
-            files: Kit = {}
             self.kinds = {}
+            if chance.random() < WHOLE:
+                yield self._whole(chance, every)
+                continue
+            files: Kit = {}
             for _ in range(chance.choice((1, 1, 1, 2, 3))):
                 kind = chance.choice(list(self.pool))
                 of = self.pool[kind]
@@ -194,6 +241,19 @@ class Search:
                 self.kinds[name] = kind
                 files[name] = mutate(content, every, chance)
             yield files
+
+    def _whole(self, chance: random.Random, every: Sequence[Seed]) -> Kit:
+        """One of the kits, with some of its files changed, some gone, and some under another's name."""
+        files = dict(chance.choice(self.whole))
+        for name in chance.sample(sorted(files), min(len(files), chance.choice((1, 1, 2, 4, 8)))):
+            content = files.pop(name)
+            if chance.random() < 0.1:
+                continue
+            if chance.random() < 0.1:
+                name = f"{chance.choice(('a/', 'b/bin/', ''))}{chance.choice(every)[0]}"  # noqa: PLW2901
+            if not any(one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in files):
+                files[name] = mutate(content, every, chance)
+        return files
 
     def run(
         self, directory: Path, seconds: float, tries: int | None = None, *, guided: bool = True
@@ -219,11 +279,12 @@ class Search:
                         self.pool[kind].append((name, files[name]))
 
 
-def keep(files: Kit) -> Path:
+def keep(files: Kit, corpus: Path = CORPUS) -> Path:
     """Put a fault into the corpus, from where the tests replay it."""
     digest = sha256(b"".join(name.encode() + content for name, content in sorted(files.items()))).hexdigest()[:12]
-    folder = CORPUS / digest
-    folder.mkdir(exist_ok=True)
+    folder = corpus / digest
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder

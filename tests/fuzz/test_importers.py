@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from acidtest.audit import importers
+from acidtest.audit.importers.file import File
 from fuzz import harness
 
 pytestmark = pytest.mark.slow
@@ -23,6 +25,19 @@ def test_a_fault_of_the_past(files: harness.Kit, tmp_path: Path) -> None:
 def test_a_seed_and_each_of_its_beginnings(name: str, content: bytes, tmp_path: Path) -> None:
     for length in sorted({len(content) * part // 8 for part in range(9)}):
         harness.check({name: content[:length]}, tmp_path)
+
+
+@pytest.mark.parametrize("files", harness.kits(), ids=lambda files: next(iter(files)))
+def test_a_whole_kit(files: harness.Kit, tmp_path: Path) -> None:
+    harness.check(files, tmp_path)
+
+
+def test_every_importer_has_a_seed() -> None:
+    read = set()
+    for path in harness.seed_paths():
+        file = File(path, path.name)
+        read |= {one.read for one in importers.importers() if harness.reads(one, file)}
+    assert [one.read for one in importers.importers() if one.read not in read] == []
 
 
 def test_mutations(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ ARROWS: dict[str, tuple[set[str], str]] = {
     "protocol": (set(), "what the lab and the rig exchange stands below all that either does"),
     "measure": ({"protocol"}, "clock and histograms serve every measurement, so they know of none"),
     "transaction": ({"measure", "protocol"}, "the contract knows nobody who keeps it: no engine, no workload, no terminal"),
+    "language": (set(), "a script is read the same for every engine and without one"),
     "wire-mysql": ({"transaction"}, "bytes in, bytes out: a codec is tested without a server, and reused without our session"),
     "wire-postgres": ({"transaction"}, "as wire-mysql"),
     "session": (
@@ -26,7 +27,7 @@ ARROWS: dict[str, tuple[set[str], str]] = {
         "an engine is the same to every workload: a session that knew one could favour it",
     ),
     "workload": (
-        {"protocol", "transaction"},
+        {"language", "protocol", "transaction"},
         "a workload runs on every engine and under every pacing, so it knows no session and no terminal",
     ),
     "terminal": (
@@ -36,9 +37,10 @@ ARROWS: dict[str, tuple[set[str], str]] = {
     "disk": ({"measure", "protocol"}, "others use the simulated disk without our sessions, workloads and terminals"),
     "observe": ({"measure", "protocol"}, "it watches from another process, and its findings hold for any program"),
     "probe": ({"measure", "protocol"}, "it asks the device alone: an engine in it would be one more thing to explain"),
+    "pages": ({"protocol"}, "bytes in, figures out: no engine is asked, for an engine would write"),
     "acidtest-rig": (
         {
-            "disk", "measure", "observe", "probe", "protocol", "session", "terminal", "transaction", "workload",
+            "disk", "measure", "observe", "pages", "probe", "protocol", "session", "terminal", "transaction", "workload",
         },
         "only the command knows all of them; codecs are its sessions' own affair",
     ),
@@ -70,7 +72,7 @@ def test_a_crate_uses_those_below_it_only(name: str) -> None:
 def test_a_codec_touches_nothing_outside_its_memory(name: str) -> None:
     """No crate that reaches the system, and nothing of the standard library that does."""
     foreign = {each["name"] for each in PACKAGES[name]["dependencies"] if "path" not in each and each["kind"] != "dev"}
-    assert foreign <= {"bytes", "fallible-iterator", "postgres-protocol", "sha1", "sha2"}
+    assert foreign <= {"bytes", "curve25519-dalek", "fallible-iterator", "postgres-protocol", "sha1", "sha2"}
     for source in (RIG / name / "src").rglob("*.rs"):
         assert not re.search(r"\bstd::(net|fs|os|process|thread|env|time)\b|\bunsafe\b", source.read_text()), source
 

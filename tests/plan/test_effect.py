@@ -16,6 +16,7 @@ repetitions = 1
 durability = "drive"
 """
 SQLITE = HEAD + 'engine = "sqlite"\n'
+FIREBIRD = HEAD + 'engine = "firebird-5.0"\n'
 COMMITS = "[workload.commits]\ncount = 5\n"
 TPCB = "[workload.tpcb]\ncount = 5\n"
 DISK = '[place]\nkind = "disk"\nfilesystem = "ext4"\n'
@@ -86,7 +87,7 @@ def refused(text: str, *, cuts: bool | None = None, quick: bool = False) -> str:
         (SQLITE + COMMITS + "terminals = 3\n[factors]\nterminals = [1, 2]\n",
          "t.toml: workload.commits.terminals: factors.terminals sets it in every cell", "leave one of them out"),
         (SQLITE + COMMITS + "[factors]\nscale = [1, 2]\n",
-         "t.toml: factors.scale: without effect: scale is a key of tpcb, and the workload here is commits",
+         "t.toml: factors.scale: without effect: scale is a key of tpcb and maintenance, and the workload here is commits",
          "add a table [workload.tpcb], or leave it out"),
         (SQLITE + COMMITS + '[factors]\n"firebird.page_size" = [4096, 8192]\n',
          "t.toml: factors.firebird.page_size: without effect: no engine here is of the family firebird: sqlite", ""),
@@ -100,6 +101,10 @@ def refused(text: str, *, cuts: bool | None = None, quick: bool = False) -> str:
          't.toml: base.terminals: no cell has the level "2", so nothing can be read against it', "name another level"),
         (SQLITE + COMMITS + TPCB + "[factors]\nscale = [1, 2]\n[[exclude]]\nworkload = 'commits'\nscale = 2\n",
          "t.toml: exclude 1: matches no combination", "mend its levels, or leave it out"),
+        (FIREBIRD + "[workload.maintenance]\npage_size = 8192\n",
+         't.toml: workload.maintenance.page_size: without effect: this needs operation = "restore"', "change that, or leave it out"),
+        (FIREBIRD + "[workload.maintenance]\n[factors]\noperation = ['backup', 'sweep']\nlevel = [0, 1]\n",
+         't.toml: factors.level: without effect: this needs operation = "incremental_backup"', "change that, or leave it out"),
     ],
 )  # fmt: skip
 def test_what_reaches_no_cell_is_refused_with_the_key_and_the_remedy(text: str, said: str, remedy: str) -> None:
@@ -257,3 +262,33 @@ def test_a_cell_carries_nothing_that_does_not_act_in_it() -> None:
     assert (loop.filesystem, loop.mount, loop.scheduler) == ("ext4", "noatime", "bfq")
     assert made["mine", "–"].place == type(here)()
     assert (made["mine", "–"].workload.threads, made["sqlite", "loop"].workload.threads) == (2, None)
+
+
+def test_a_key_that_acts_with_some_values_of_another_shows_in_those_cells_only() -> None:
+    text = FIREBIRD + "[workload.maintenance]\nlevel = 1\n[factors]\n" + (
+        'operation = ["backup", "restore", "incremental_backup"]\nparallel = [1, 2]\npage_size = [4096, 8192]\n'
+    )  # fmt: skip
+    made = [
+        (cell.levels["operation"], cell.levels["parallel"], cell.levels["page_size"]) for cell in planned(text).cells
+    ]
+    assert sorted(made) == [
+        ("backup", "1", "–"), ("backup", "2", "–"), ("incremental_backup", "–", "–"), ("restore", "1", "4096"),
+        ("restore", "1", "8192"), ("restore", "2", "4096"), ("restore", "2", "8192"),
+    ]  # fmt: skip
+    levels = {cell.levels["operation"]: cell.workload.message().model_dump()["level"] for cell in planned(text).cells}
+    assert levels == {"backup": 0, "restore": 0, "incremental_backup": 1}
+
+
+def test_what_an_engine_lacks_of_a_workload_is_refused_with_the_cells_to_leave_out() -> None:
+    text = HEAD + "[workload.maintenance]\n[factors]\n" + (
+        'engine = ["firebird-4.0", "firebird-5.0", "sqlite"]\nparallel = [1, 2]\n'
+    )  # fmt: skip
+    lines = refused(text)
+    assert "t.toml: firebird-4.0: has no parallel workers before 5.0" in lines
+    assert '[[exclude]] engine = "firebird-4.0", parallel = "2"' in lines
+    assert (
+        "t.toml: sqlite: has no services that back up, restore and sweep, as workload maintenance needs them" in lines
+    )
+    assert '[[exclude]] engine = "sqlite", workload = "maintenance"' in lines
+    out = "[[exclude]]\nengine = 'sqlite'\n[[exclude]]\nengine = 'firebird-4.0'\nparallel = 2\n"
+    assert len(planned(text + out).cells) == 3

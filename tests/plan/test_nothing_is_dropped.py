@@ -18,8 +18,9 @@ from acidtest.experiment import Experiment, PlaceSpec, parse
 from acidtest.experiment.places import KEYS_OF_KIND, without_cuts
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.plan import Cell
-from acidtest.workload import BY_KIND
+from acidtest.workload import BY_KIND, WorkloadSpec
 from asked import PLACE
+from workloads import ENTRIES, keys
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "sqlite": {"cache_size_kb": 123},
@@ -76,7 +77,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         "repetitions": 1,
         "durability": "drive",
         "factors": {"engine": engines},
-        "workload": {one: {"count": 5} for one in kinds},
+        "workload": {one: keys(one, count=5) for one in kinds},
         "place": {},
         "settings": {},
     }
@@ -97,9 +98,11 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         for family in some(families, 1) * draw(st.integers(0, 1))
         for key, value in SETTINGS[family].items()
     }
-    of_kinds = workload.PARAMETERS if rarely() else {key for one in kinds for key in BY_KIND[one].model_fields}
-    for key in some(set(of_kinds) - {"duration_s", "count", "kind"}, 2):
+    of_kinds = set(workload.PARAMETERS) if rarely() else {key for one in kinds for key in workload.keys_of(one)}
+    for key in some(of_kinds & set(workload.PARAMETERS) - {"duration_s", "count"}, 2):
         asked[key] = another(workload.kinds_with(key)[0], key)
+    for key in some({key for one in kinds for key in ENTRIES.get(one, {})} or (ENTRIES["sql"] if rarely() else ()), 1):
+        asked[key] = ENTRIES["sql"][key]
     for target, value in asked.items():
         owner, _, key = target.partition(".")
         if draw(st.booleans()):
@@ -108,6 +111,9 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
             if draw(st.booleans()):
                 levels.append({"name": "plain", "set": {} if default is None else {target: default}})
             whole["factors"][target] = levels
+        elif owner in workload.OF_TABLES:
+            table = whole["workload"][draw(st.sampled_from([one for one in kinds if one in ENTRIES] or kinds))]
+            table[owner] = {key: value}
         elif key:
             table = whole["place"] if owner == "place" else whole["settings"].setdefault(owner, {})
             table[key] = value
@@ -129,12 +135,18 @@ def carried(cells: list[Cell], target: str, value: object, *, name: str = "") ->
             if key == "disk_faults":
                 return bool(found) and found in (value, without_cuts(str(value)))
             return found == value and key in KEYS_OF_KIND[cell.place.kind]
-        if key:
+        if key and owner not in workload.OF_TABLES:
             family = FAMILY.get(cell.engine, "postgresql")
             return family == owner and cell.settings.get(key) == value
-        return cell.workload_name == (name or cell.workload_name) and getattr(cell.workload, target, None) == value
+        return cell.workload_name == (name or cell.workload_name) and _has(cell.workload, target, value)
 
     return any(map(has, cells))
+
+
+def _has(spec: WorkloadSpec, target: str, value: object) -> bool:
+    if target in workload.OF_TABLES:
+        return isinstance(value, dict) and all(_has(spec, f"{target}.{key}", one) for key, one in value.items())
+    return spec.takes(target) and spec.parameter(target) == value
 
 
 def cells_of(experiment: Experiment, command: str) -> list[Cell]:

@@ -293,3 +293,11 @@ def test_of_crash_states_a_loss_that_nobody_announced_is_worst(few: int, many: i
 
     first, second = sorted([state(few, one), state(many, other)], key=InspectedState.rank)
     assert (first.unannounced, -first.state.departures) >= (second.unannounced, -second.state.departures)
+
+
+def test_a_workload_that_has_no_condition_has_not_survived() -> None:
+    """As one of the user's own may be, whose transactions cannot be looked for either."""
+    unchecked = replace(WHOLE, fate=None, is_numbered=False, checked=Checked(conditions=[], seconds=0.1))
+    judgement = judge(unchecked)
+    assert judgement.verdict == "unknown"
+    assert judgement.reasons == ["the workload has no conditions: nothing shows whether its rows are whole"]

@@ -15,6 +15,7 @@ from acidtest.engine import catalogue
 from acidtest.journal import protocol
 from acidtest.journal.protocol import WorkloadMessage
 from acidtest.workload import WORKLOADS, WorkloadSpec
+from workloads import workload
 
 
 def rig(*arguments: str, given: str = "") -> str:
@@ -89,7 +90,7 @@ def test_what_the_rig_writes_the_lab_reads_and_writes_back(name: str) -> None:
         assert adapter.dump_python(read, mode="json", by_alias=True) == whole
 
 
-ROOTS = ("Job", "ProbeJob", "Event", "DiskSpec", "DiskCommand", "DiskAnswer")
+ROOTS = ("Job", "ProbeJob", "PagesJob", "Event", "DiskSpec", "DiskCommand", "DiskAnswer")
 
 
 @pytest.mark.parametrize("name", ROOTS)
@@ -102,10 +103,10 @@ def test_what_the_lab_writes_the_rig_reads_and_writes_back(name: str) -> None:
 
 @pytest.mark.parametrize("spec", WORKLOADS, ids=lambda spec: spec.model_fields["kind"].default)
 def test_every_workload_of_the_registry_is_one_of_the_rig(spec: type[WorkloadSpec]) -> None:
-    message = spec.model_validate({"count": 7}).message()
-    job = AnyJob.model_validate({**SAMPLES["Job"][0], "workload": message.model_dump()})
+    message = workload(spec, count=7).message()
+    job = AnyJob.model_validate({**SAMPLES["Job"][0], "workload": message.model_dump(by_alias=True)})
     written = json.loads(rig("protocol", "--read", "Job", given=job.model_dump_json(by_alias=True)))
-    assert written["workload"] == message.model_dump(mode="json")
+    assert written["workload"] == message.model_dump(mode="json", by_alias=True)
     assert message.name in {sample["workload"]["name"] for sample in SAMPLES["Job"]}
 
 

@@ -18,6 +18,7 @@ from acidtest.reference.__main__ import written
 from acidtest.reference.key import Allowed, Key
 from acidtest.reference.tables import _key, keys, tables
 from acidtest.workload import DRIVING, kinds_with
+from acidtest.workload import NEEDS as OF_WORKLOADS
 from asked import PLACE
 
 BY_NAME = {key.name: key for key in keys()}
@@ -156,7 +157,7 @@ def test_a_setting_may_be_demanded_of_a_server_by_url_as_it_says(name: str) -> N
 
 def test_a_setting_names_the_engines_that_have_it() -> None:
     key = BY_NAME["firebird.read_consistency"]
-    assert key.engines == ("firebird-4.0", "firebird-5.0")
+    assert key.engines == ("firebird-4.0", "firebird-5.0", "firebird-4.0-server")
     assert accepted(settings_text("firebird-5.0", key.name, True))
     assert not accepted(settings_text("firebird-3.0", key.name, True))
     page_size = {one.engines: one.values for one in BY_NAME["firebird.page_size"].allowed}
@@ -164,28 +165,59 @@ def test_a_setting_names_the_engines_that_have_it() -> None:
     assert not accepted(settings_text("firebird-3.0", "firebird.page_size", 32768))
 
 
-VALUES = {"threads": "2", "arrivals": '"fixed"', "observe": "true"}
+VALUES = {
+    "threads": "2", "arrivals": '"fixed"', "observe": "true", "connect": '"per_transaction"',
+    "stages": "[{ seconds = 1, rate_per_s = 9 }]", "classes": '[{ name = "a" }]',
+    "sleeping_in_transaction": "true\nsleeping_sessions = 1",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DRIVING)
 def test_a_key_of_every_workload_has_a_condition_if_and_only_if_it_can_be_without_effect(name: str) -> None:
     def runs(engine: str, more: str, cuts: bool) -> bool:
-        extent = "" if name == "duration_s" else "count = 5\n"
+        extent = "" if name in ("duration_s", "stages") else "count = 5\n"
         values = VALUES | {"rate_per_s": "5", "duration_s": "5", "count": "5"}
         key = "" if name == "count" else f"{name} = {values.get(name, 1)}\n"
         place = '[place]\nkind = "disk"\nfilesystem = "ext4"\n' if cuts else ""
         table = f"[workload.numbered]\n{extent}{key}"
         states = 'disk_failure = "crash-states"\n' if more == "states" else ""
-        rate = "rate_per_s = 9\n" if more == "rate" and name not in ("rate_per_s", "think_ms") else ""
+        rate = "rate_per_s = 9\n" if more == "rate" and name not in ("rate_per_s", "think_ms", "classes") else ""
+        if more == "classes" and name not in ("rate_per_s", "classes", "stages"):
+            rate = 'classes = [{ name = "a", think_ms = 1 }]\n'
+        if more == "sleeping" and name == "sleeping_in_transaction":
+            table = table.replace("sleeping_sessions = 1\n", "")
         return accepted(f'{HEAD}engine = "{engine}"\n{table}{rate}{place}{states}', cuts=cuts)
 
     tried = [
         runs(engine, more, cuts)
         for engine in ("sqlite", "firebird-3.0-server")
-        for more, cuts in (("", False), ("rate", False), ("", True), ("states", True))
+        for more, cuts in (
+            ("", False),
+            ("rate", False),
+            ("classes", False),
+            ("sleeping", False),
+            ("", True),
+            ("states", True),
+        )
     ]
     assert any(tried)
     assert (not all(tried)) == bool(BY_NAME[f"workload.NAME.{name}"].needs)
+
+
+OPERATIONS = ("backup", "restore", "incremental_backup", "sweep")
+OF_OPERATIONS = {
+    "level": "1", "changed_percent": "5", "page_size": "8192", "parallel": "2", "compress": "true",
+    "garbage_collect": "false", "replace": "true",
+}  # fmt: skip
+
+
+def test_a_key_of_some_operations_works_with_those_that_it_names_and_no_other() -> None:
+    assert set(OF_OPERATIONS) == set(OF_WORKLOADS["maintenance"])
+    for name, value in OF_OPERATIONS.items():
+        (said,) = BY_NAME[f"workload.maintenance.{name}"].needs
+        for operation in OPERATIONS:
+            table = f'[workload.maintenance]\noperation = "{operation}"\n{name} = {value}\n'
+            assert accepted(f'{HEAD}engine = "firebird-5.0"\n{table}') == (f'"{operation}"' in said), (name, operation)
 
 
 def test_procedures_and_kinds_of_places_name_the_engines_that_cannot() -> None:
@@ -199,7 +231,7 @@ def test_procedures_and_kinds_of_places_name_the_engines_that_cannot() -> None:
 def test_a_key_that_may_be_a_factor_is_one_by_that_name() -> None:
     for key in keys():
         if key.path[0] == "workload" and len(key.path) > 1 and key.factor:
-            assert kinds_with(key.factor)
+            assert kinds_with(key.factor.removesuffix(".NAME"))
     text = HEAD + 'engine = "sqlite"\n[workload.tpcb]\nduration_s = 1\n[factors]\n'
     assert accepted(text + f"{BY_NAME['workload.tpcb.scale'].factor} = [1, 2]\n")
     assert accepted(text + f'"{BY_NAME["sqlite.page_size"].factor}" = [4096, 8192]\n')

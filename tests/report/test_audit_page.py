@@ -33,6 +33,9 @@ FILES = {
     "pg/pgbench.txt": "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\nquery mode: simple\n"
     "number of clients: 8\nnumber of threads: 2\nduration: 600 s\nnumber of transactions actually processed: 7407000\n"
     "latency average = 0.648 ms\ntps = 12345.000000 (without initial connection time)\n",
+    "my/sysbench.txt": "sysbench 1.0.20 (using bundled LuaJIT 2.1.0)\n\nRunning the test with following options:\n"
+    "Number of threads: 8\n\nSQL statistics:\n    transactions:                        3703500 (6172.50 per sec.)\n\n"
+    "General statistics:\n    total time:                          600.0 s\n",
     "</script><b>.bin": "\0",
 }
 
@@ -107,7 +110,8 @@ def test_what_it_offers_instead_is_an_experiment(bench: Bench) -> None:
             "build --engine postgresql-17,postgresql-16",
         ),
         ((Side("a", "firebird", "2.5.9"), Side("b", "firebird", "4.0.0")), "durability --engine firebird-4.0"),
-        ((Side("a", "mysql", "8.0.36"), Side("b", "mariadb", "10.11.2")), "--engine mariadb-10.11 --server mysql://"),
+        ((Side("a", "mysql", "8.4.2"), Side("b", "mariadb", "10.11.2")), "--engine mariadb-10.11 --server mysql://"),
+        ((Side("a", "mysql", "8.0.36"), Side("b", "mariadb", "10.11.2")), "build --engine mysql-8.0,mariadb-10.11"),
         ((Side("a", "sqlite"),), "durability --engine sqlite"),
     ],
 )

@@ -39,7 +39,12 @@ def everything() -> Journal:
     states = States(looked_at=9, survived=8, lost=1, unknown=0, per_s=2.0, writes=5, flushes=2, shortest="a.json")
     tpcc = factory.tpcc().recordings
     open_loop = tpcc[0].model_copy(update={"cell": "open", "result": result(arrivals=arrivals)})
-    return journal([*tpcc, open_loop, recording(cut=cut("lost", states=states)).model_copy(update={"result": None})])
+    counted = tpcc[0].model_copy(
+        update={"cell": "counted", "engine_counts": factory.engine_counts(1000, page_reads=(10, None))}
+    )
+    return journal(
+        [*tpcc, open_loop, counted, recording(cut=cut("lost", states=states)).model_copy(update={"result": None})]
+    )
 
 
 def stored(held: Journal, path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import acidtest
+import workloads
 from acidtest import workload
 from acidtest.journal.protocol import Condition
-from acidtest.workload import BY_KIND, DRIVING, WORKLOADS, GrowingWorkload, WorkloadSpec
+from acidtest.workload import BY_KIND, DRIVING, WORKLOADS, GrowingWorkload, WorkloadSpec, keys_of
 
 SOURCE = Path(acidtest.__file__).parent
 DOCS = (Path(__file__).parents[2] / "docs" / "WORKLOADS.md").read_text()
@@ -21,7 +22,7 @@ of_each = pytest.mark.parametrize("spec", WORKLOADS, ids=list(BY_KIND))
 
 
 def smallest(spec: type[WorkloadSpec]) -> WorkloadSpec:
-    return spec.model_validate({"count": 1})
+    return workloads.workload(spec, count=1)
 
 
 @of_each
@@ -34,10 +35,10 @@ def test_its_kind_is_its_message_and_its_module(spec: type[WorkloadSpec]) -> Non
 
 @of_each
 def test_its_own_keys_are_described_and_documented(spec: type[WorkloadSpec]) -> None:
-    own = {name: field for name, field in spec.model_fields.items() if name not in (*DRIVING, "kind")}
+    kind = spec.model_fields["kind"].default
+    own = {name: field for name, field in keys_of(kind).items() if name not in (*DRIVING, "kind")}
     assert own
     assert [name for name, field in own.items() if not field.description] == []
-    kind = spec.model_fields["kind"].default
     section = re.search(rf"^## {kind}\n(.*?)(?=^## |\Z)", DOCS, re.DOTALL | re.MULTILINE)
     assert section, f"docs/WORKLOADS.md has no section {kind}"
     assert [name for name in own if name not in section[1]] == []
@@ -60,8 +61,13 @@ def test_no_other_file_of_the_lab_knows_it(spec: type[WorkloadSpec]) -> None:
 
 @of_each
 def test_each_of_its_conditions_is_told_in_words(spec: type[WorkloadSpec]) -> None:
-    """Also each that it has with other parameters; a name that others have too is told as theirs."""
-    assert set(smallest(spec).conditions()) <= spec.CONDITIONS.keys()
+    """Also each that it has with other parameters; a name that others have too is told as theirs. The user's own
+    conditions have the user's words."""
+    names = set(smallest(spec).conditions())
+    assert names <= spec.CONDITIONS.keys() or not spec.CONDITIONS
+    for name in names - spec.CONDITIONS.keys():
+        told = f'"{name}"' if " " in name else name
+        assert workload.broken(Condition(name=name, holds=False, detail="1 rows")) == f"{told} does not hold: 1 row"
     for name, words in spec.CONDITIONS.items():
         assert "_" not in words.replace("numbered_", "")
         assert words[0].islower()
@@ -89,14 +95,14 @@ def test_its_sizes_and_times_grow_with_its_unit_of_size(spec: type[WorkloadSpec]
     assert (small.units(), large.units()) == (1, 3)
     assert large.loaded_bytes() == 3 * small.loaded_bytes()
     assert large.load_s() == pytest.approx(3 * small.load_s())
-    assert large.database() != small.database()
+    assert large.loaded_text() != small.loaded_text()
 
 
 @of_each
 def test_a_longer_run_of_it_takes_no_less_room(spec: type[WorkloadSpec]) -> None:
-    sizes = [spec.model_validate({"duration_s": seconds}).history_bytes() for seconds in (1, 10)]
+    sizes = [workloads.workload(spec, duration_s=seconds).history_bytes() for seconds in (1, 10)]
     assert sizes[0] <= sizes[1]
-    limited = spec.model_validate({"duration_s": 10, "rate_per_s": 5}).history_bytes()
+    limited = workloads.workload(spec, duration_s=10, rate_per_s=5).history_bytes()
     assert limited <= sizes[1]
 
 
@@ -104,8 +110,8 @@ def test_a_longer_run_of_it_takes_no_less_room(spec: type[WorkloadSpec]) -> None
 def test_driving_it_otherwise_needs_no_other_database(spec: type[WorkloadSpec]) -> None:
     """But where each terminal has rows of its own."""
     one = smallest(spec)
-    other = spec.model_validate({"duration_s": 5, "think_ms": 3, "warmup_s": 1, "retries": 2})
-    assert one.database() == other.database()
+    other = workloads.workload(spec, duration_s=5, think_ms=3, warmup_s=1, retries=2)
+    assert one.loaded_text() == other.loaded_text()
     assert set(one.NOT_LOADED) <= set(type(one.message()).model_fields)
 
 

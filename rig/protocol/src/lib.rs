@@ -8,6 +8,11 @@
 
 pub mod events;
 pub mod samples;
+mod shape;
+
+pub use shape::{
+    ClassResult, Connect, Connections, Leg, Sleepers, SleepersSeen, Stage, StageResult, Tally, TerminalClass,
+};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -33,6 +38,8 @@ pub struct Job {
     pub phases: Vec<Phase>,
     /// Whether the engine's system calls are watched while a run phase drives load.
     pub observe: Option<Observe>,
+    /// Whether the engine is asked, at both ends of a run phase's measurement, for what it counts itself.
+    pub count: Option<Counting>,
 }
 
 impl Job {
@@ -90,6 +97,18 @@ pub struct Inspection {
     pub sql: String,
 }
 
+/// How the engine is asked for what it counts itself, on a session beside the terminals'.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counting {
+    /// Answers the number by which the engine tells the session that asks from the others.
+    pub session: String,
+    /// Answers rows: the number of a session, or NULL for the whole database; then the counters, in the order of `names`.
+    /// A counter only rises; it is NULL where the engine does not tell it.
+    pub counted: String,
+    pub names: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
@@ -136,6 +155,15 @@ pub struct RunPlan {
     /// `TERMINAL COUNT KIND NUMBER BEGAN_NS ACKNOWLEDGED_NS`. COUNT rises by one within a terminal; the times are
     /// CLOCK_MONOTONIC's.
     pub acknowledge_to: Option<String>,
+    /// Terminals that differ; empty: all are alike.
+    #[serde(default)]
+    pub classes: Vec<TerminalClass>,
+    /// How the load changes during the measurement; empty: it does not. The warm-up has the load that the first begins with.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
+    pub sleepers: Option<Sleepers>,
+    #[serde(default)]
+    pub connect: Connect,
 }
 
 /// The longest time that a job may name, about three years.
@@ -143,10 +171,7 @@ const SECONDS_MAX: f64 = 1e8;
 
 impl RunPlan {
     fn flaw(&self) -> Option<String> {
-        let (pace, pace_right) = match self.pacing {
-            Pacing::Closed { think_ms } => ("think_ms", (0.0..=SECONDS_MAX * 1e3).contains(&think_ms)),
-            Pacing::Open { rate_per_s, .. } => ("rate_per_s", rate_per_s > 0.0 && rate_per_s.is_finite()),
-        };
+        let pace_flaw = self.pacing.flaw();
         let (extent, extent_right) = match self.extent {
             Extent::Duration { seconds } => ("seconds", seconds > 0.0 && seconds <= SECONDS_MAX),
             Extent::Count { transactions } => ("transactions", i64::try_from(transactions).is_ok()),
@@ -155,11 +180,12 @@ impl RunPlan {
             ("terminals", self.terminals >= 1),
             ("threads", self.threads.is_none_or(|threads| threads >= 1)),
             ("warmup_s", (0.0..=SECONDS_MAX).contains(&self.warmup_s)),
-            (pace, pace_right),
+            (pace_flaw.unwrap_or_default(), pace_flaw.is_none()),
             (extent, extent_right),
         ]
         .into_iter()
         .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
+        .or_else(|| self.shape_flaw())
     }
 }
 
@@ -170,6 +196,17 @@ pub enum Pacing {
     Closed { think_ms: f64 },
     /// Arrivals on a schedule for all terminals together; latency counts from the scheduled start.
     Open { rate_per_s: f64, arrivals: Arrivals },
+}
+
+impl Pacing {
+    /// The name of what is out of range.
+    fn flaw(&self) -> Option<&'static str> {
+        let (name, right) = match *self {
+            Pacing::Closed { think_ms } => ("think_ms", (0.0..=SECONDS_MAX * 1e3).contains(&think_ms)),
+            Pacing::Open { rate_per_s, .. } => ("rate_per_s", rate_per_s > 0.0 && rate_per_s.is_finite()),
+        };
+        (!right).then_some(name)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -307,6 +344,14 @@ pub enum Means {
     },
 }
 
+/// A Firebird database whose pages are read from its file, without an engine and without writing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PagesJob {
+    pub protocol: u32,
+    pub path: String,
+}
+
 // ---------------------------------------------------------------------------------------------- rig -> lab
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -343,6 +388,18 @@ pub enum Event {
     Result(Box<RunResult>),
     /// Right after the result of a run phase whose calls were watched.
     Observed(Box<Observed>),
+    /// Right before the terminals of a run phase begin, whose job asks for what the engine counts: for what the engine itself
+    /// logs of them.
+    Begins {
+        /// By which the engine tells their sessions, workers included; without those that it does not tell.
+        numbers: Vec<i64>,
+        /// Microseconds since 1970 by the system's clock.
+        began_us: u64,
+    },
+    /// After the result of a run phase whose job asks for what the engine counts.
+    Counted(Counted),
+    /// Right after the result of a run phase whose workload is an engine's maintenance: all that the job has done so far.
+    Maintained(Maintained),
     Probed(Box<Probed>),
     /// A step that this directory or device does not admit, such as O_DIRECT on a file system without it.
     Refused {
@@ -356,6 +413,7 @@ pub enum Event {
         question: String,
         rows: Vec<Vec<Option<String>>>,
     },
+    Pages(Box<Pages>),
     /// The job cannot go on. Nothing follows; the exit code is 1.
     Failed {
         /// What was being done, to what.
@@ -365,6 +423,152 @@ pub enum Event {
     },
     /// Every phase has ended.
     Done {},
+}
+
+/// Operations of an administrator, and what they have changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Maintained {
+    /// In the order in which they ended.
+    pub operations: Vec<OperationDone>,
+    /// Before the last one and after it, where it is to remove old versions; else `null`.
+    pub before: Option<Garbage>,
+    pub after: Option<Garbage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperationDone {
+    /// Whole, the flush included.
+    pub seconds: f64,
+    /// Until what it has written was on the drive, from the engine's answer; `null` where that was not waited for.
+    pub flush_s: Option<f64>,
+    /// Of the database that it read or made.
+    pub database_bytes: u64,
+    /// Of the backup's file that it wrote or read; `null` where there is none.
+    pub backup_bytes: Option<u64>,
+    /// The most workers that were seen at once; `null` where one was asked for, or nothing shows them.
+    pub workers: Option<u32>,
+}
+
+/// What old transactions have left in a database.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Garbage {
+    /// Old versions of rows, in all tables.
+    pub versions: u64,
+    /// Number of the oldest transaction that is not known to be committed.
+    pub oldest: i64,
+    pub oldest_active: i64,
+    pub oldest_snapshot: i64,
+    pub next: i64,
+}
+
+/// What the pages of a Firebird database say; the words are those of gstat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    pub page_bytes: u32,
+    pub ods_major: u16,
+    pub ods_minor: u16,
+    /// 0: taken from the configuration.
+    pub page_buffers: u32,
+    pub forced_writes: bool,
+    /// Whether room is kept on each data page for versions of its records.
+    pub reserves_space: bool,
+    pub sql_dialect: u8,
+    pub read_only: bool,
+    /// Wholly or in part: no tables are told then.
+    pub encrypted: bool,
+    pub is_shut_down: bool,
+    /// nbackup has locked the file: what was changed since is in another one.
+    pub backup_locked: bool,
+    /// `null`: the engine's own.
+    pub sweep_interval: Option<i32>,
+    /// How often the header page was written.
+    pub generation: u32,
+    pub oldest: u64,
+    pub oldest_active: u64,
+    pub oldest_snapshot: u64,
+    pub next: u64,
+    /// Of the oldest transaction; `null` where no page tells it.
+    pub oldest_state: Option<TransactionState>,
+    /// Of the transactions from the oldest to the next, of which `states_of` were looked up.
+    pub in_limbo: u64,
+    pub rolled_back: u64,
+    pub active: u64,
+    pub states_of: u64,
+    /// In the file.
+    pub pages: u64,
+    pub free_pages: u64,
+    pub tables: Vec<PagesOfTable>,
+    /// The first thing that is not as it must be; what it concerns is left out.
+    pub damaged: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransactionState {
+    Active,
+    InLimbo,
+    RolledBack,
+    Committed,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PagesOfTable {
+    pub id: u16,
+    pub name: String,
+    pub pointer_pages: u64,
+    pub slots: u64,
+    pub data_pages: u64,
+    pub primary_pages: u64,
+    pub swept_pages: u64,
+    pub empty_pages: u64,
+    pub full_pages: u64,
+    pub big_record_pages: u64,
+    /// Of the data pages: records, versions, blobs that lie there, and the pages' directories.
+    pub used_bytes: u64,
+    /// With those that are deleted and that nobody has collected.
+    pub records: u64,
+    pub deleted: u64,
+    /// As stored, without headers; so are those of versions and fragments.
+    pub record_bytes: u64,
+    pub versions: u64,
+    pub version_bytes: u64,
+    /// Of one record.
+    pub versions_max: u64,
+    pub fragments: u64,
+    pub fragment_bytes: u64,
+    pub fragments_max: u64,
+    pub blobs: u64,
+    pub blob_bytes: u64,
+    pub blob_pages: u64,
+    /// What blobs, or the lists of their pages, take of the data pages.
+    pub blob_room_bytes: u64,
+    pub indexes: Vec<PagesOfIndex>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PagesOfIndex {
+    pub id: u16,
+    pub name: String,
+    pub is_unique: bool,
+    /// Levels, the leaves counted too; 0: it has no pages.
+    pub depth: u32,
+    pub leaf_buckets: u64,
+    pub nodes: u64,
+    /// As stored, with what stands before each.
+    pub node_bytes: u64,
+    /// What keys share with the one before them, and what is stored of them.
+    pub prefix_bytes: u64,
+    pub data_bytes: u64,
+    pub duplicates: u64,
+    pub duplicates_max: u64,
+    /// How often the record's page changes along the index.
+    pub clustering: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -483,6 +687,13 @@ pub struct RunResult {
     pub cpu: Cpu,
     /// The first message of each error class seen.
     pub error_samples: Vec<ErrorSample>,
+    /// In the plan's order; empty where terminals are alike. Workers belong to none.
+    pub classes: Vec<ClassResult>,
+    /// In their order; empty without stages.
+    pub stages: Vec<StageResult>,
+    pub sleepers: Option<SleepersSeen>,
+    /// `null` where terminals keep their sessions.
+    pub connections: Option<Connections>,
 }
 
 /// One kind of transaction, e.g. TPC-C-like new-order.
@@ -523,7 +734,7 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassCount {
-    /// e.g. `busy`, `deadlock`, `update_conflict`, `row_missed`, `lock_timeout`, `connection`, `other`.
+    /// e.g. `busy`, `deadlock`, `update_conflict`, `row_missed`, `lock_timeout`, `connect`, `connection`, `other`.
     pub class: String,
     pub count: u64,
 }
@@ -546,6 +757,8 @@ pub struct ArrivalCounts {
     pub unfinished: u64,
     /// Longest time an unfinished arrival had waited when the measurement ended.
     pub unfinished_wait_ms_max: f64,
+    /// How long after its time each began that a free terminal had waited for: the generator's own lateness.
+    pub lateness: Histogram,
 }
 
 /// HDR histogram, three significant figures, no upper clamp. Values are nanoseconds.
@@ -592,6 +805,36 @@ pub struct Cpu {
     pub session_us_per_transaction: f64,
     /// Cost of reading the clock, already taken off the two above.
     pub clock_read_ns: f64,
+}
+
+/// What the engine itself counted from shortly before a measurement to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    /// Why there are no figures, in the engine's own words where it said some; `counters` is empty then.
+    pub not_counted: Option<String>,
+    /// When the first reading was done, from the start of the measurement; negative: in the warm-up.
+    pub from_s: f64,
+    /// What each of the two readings took.
+    pub first_reading_s: f64,
+    pub last_reading_s: f64,
+    /// Committed between the readings.
+    pub committed: u64,
+    /// Of those, as many may have been counted by the engine in part or not at all: they were under way at the first reading,
+    /// or ended during it. 0 without a warm-up.
+    pub uncertain: u64,
+    pub counters: Vec<CountedBy>,
+}
+
+/// What one counter rose by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountedBy {
+    pub name: String,
+    /// On the sessions of the terminals, all together; `null` where the engine does not tell it.
+    pub sessions: Option<u64>,
+    /// In the whole database, the session that asked left out: also by the engine itself, and by others.
+    pub database: Option<u64>,
 }
 
 /// What one step of a probe measured.

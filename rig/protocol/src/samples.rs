@@ -13,11 +13,13 @@ pub fn all(targets: &[Target], workloads: &[Workload]) -> Value {
     types.insert("Phase".into(), json!(phases()));
     types.insert("Job".into(), json!(jobs(targets, workloads)));
     types.insert("ProbeJob".into(), json!(probe_jobs()));
+    types.insert("PagesJob".into(), json!([PagesJob { protocol: PROTOCOL, path: "/data/x.fdb".into() }]));
     types.insert("Event".into(), json!(events()));
     types.insert("DiskSpec".into(), json!(disk_specs()));
     types.insert("DiskCommand".into(), json!(disk_commands()));
     types.insert("DiskAnswer".into(), json!(disk_answers()));
-    types.insert("RunResult".into(), json!([result(None), result(Some(arrivals()))]));
+    let result_shaped = RunResult { sleepers: None, connections: None, ..result(Some(arrivals())) };
+    types.insert("RunResult".into(), json!([result(None), result(Some(arrivals())), result_shaped]));
     Value::Object(types)
 }
 
@@ -52,10 +54,41 @@ fn phases() -> Vec<Phase> {
                 extent,
                 retries: 10,
                 acknowledge_to: Some("/tmp/acknowledgements".into()),
+                classes: vec![],
+                stages: vec![],
+                sleepers: None,
+                connect: Connect::Once,
             }));
         }
     }
+    phases.push(Phase::Run(shaped()));
     phases
+}
+
+/// A run with everything that gives a load its shape.
+fn shaped() -> RunPlan {
+    let class = |name: &str, terminals, pacing| TerminalClass {
+        name: name.into(),
+        terminals,
+        pacing,
+        mix: [("new_order".to_string(), 9.5), ("payment".to_string(), 0.5)].into(),
+        parameters: [("orders_per_call".to_string(), json!(100))].into_iter().collect(),
+    };
+    let open = Pacing::Open { rate_per_s: 10.5, arrivals: Arrivals::Poisson };
+    let legs = |from, to| vec![Leg { from, to: from }, Leg { from, to }];
+    RunPlan {
+        terminals: 4,
+        threads: None,
+        pacing: Pacing::Closed { think_ms: 1.5 },
+        warmup_s: 0.5,
+        extent: Extent::Duration { seconds: 2.5 },
+        retries: 10,
+        acknowledge_to: None,
+        classes: vec![class("callers", 1, Some(open)), class("singles", 3, None)],
+        stages: vec![Stage { seconds: 1.5, legs: legs(1.0, 3.0) }, Stage { seconds: 1.0, legs: legs(2.0, 0.0) }],
+        sleepers: Some(Sleepers { sessions: 5, in_transaction: true }),
+        connect: Connect::PerTransaction,
+    }
 }
 
 /// Each workload and each target is in one of them.
@@ -75,9 +108,10 @@ fn jobs(targets: &[Target], workloads: &[Workload]) -> Vec<Job> {
             inspect: inspect.clone(),
             phases: phases(),
             observe: None,
+            count: None,
         })
         .zip(observes().into_iter().cycle())
-        .map(|(job, observe)| Job { observe, ..job })
+        .map(|(job, observe)| Job { count: observe.is_some().then(counting), observe, ..job })
         .collect()
 }
 
@@ -88,6 +122,29 @@ fn observes() -> Vec<Option<Observe>> {
         observe(Means::Kernel { instance: "acidtest-1".into() }, vec![7, 8]),
         observe(Means::Strace { program: "/usr/bin/strace".into() }, vec![]),
     ]
+}
+
+fn counting() -> Counting {
+    Counting {
+        session: "select current_connection from rdb$database".into(),
+        counted: "select mon$stat_id, mon$page_reads from mon$io_stats".into(),
+        names: vec!["page_reads".into()],
+    }
+}
+
+fn counted() -> Counted {
+    Counted {
+        not_counted: None,
+        from_s: -0.25,
+        first_reading_s: 0.01,
+        last_reading_s: 0.02,
+        committed: 100,
+        uncertain: 2,
+        counters: vec![
+            CountedBy { name: "page_reads".into(), sessions: Some(1), database: Some(3) },
+            CountedBy { name: "page_writes".into(), sessions: None, database: None },
+        ],
+    }
 }
 
 fn observed() -> Observed {
@@ -161,7 +218,7 @@ fn observed() -> Observed {
 }
 
 fn arrivals() -> ArrivalCounts {
-    ArrivalCounts { scheduled: 100, late: 3, unfinished: 1, unfinished_wait_ms_max: 12.5 }
+    ArrivalCounts { scheduled: 100, late: 3, unfinished: 1, unfinished_wait_ms_max: 12.5, lateness: histogram() }
 }
 
 fn probe_jobs() -> Vec<ProbeJob> {
@@ -202,35 +259,53 @@ fn histogram() -> Histogram {
 
 fn result(arrivals: Option<ArrivalCounts>) -> RunResult {
     let histogram = histogram();
+    let counts = Counts {
+        committed: 3,
+        rolled_back: 1,
+        conflicts: 2,
+        retries: 1,
+        given_up: 1,
+        errors: 1,
+        classes: vec![ClassCount { class: "deadlock".into(), count: 2 }],
+    };
+    let kinds = vec![Kind {
+        name: "new_order".into(),
+        committed: 3,
+        rolled_back: 1,
+        conflicts: 2,
+        given_up: 1,
+        errors: 1,
+        latency: histogram.clone(),
+        limit_ms: Some(5_000.0),
+    }];
+    let tally = Tally {
+        counts: counts.clone(),
+        arrivals: arrivals.clone(),
+        latency: histogram.clone(),
+        service: histogram.clone(),
+        kinds: kinds.clone(),
+    };
     RunResult {
+        classes: vec![ClassResult { name: "callers".into(), terminals: 1, tally: tally.clone() }],
+        stages: vec![StageResult { at_s: 0.5, length_s: 2.0, from: 1.5, to: 3.0, tally }],
+        sleepers: Some(SleepersSeen {
+            sessions: 5,
+            in_transaction: true,
+            awake_at_end: 4,
+            lost: Some("the server closed the connection".into()),
+        }),
+        connections: Some(Connections { opened: 30, inspected: 2 }),
         terminals: 4,
         threads: 2,
         warmup_s: 0.5,
         measured_s: 2.5,
-        counts: Counts {
-            committed: 3,
-            rolled_back: 1,
-            conflicts: 2,
-            retries: 1,
-            given_up: 1,
-            errors: 1,
-            classes: vec![ClassCount { class: "deadlock".into(), count: 2 }],
-        },
+        counts,
         arrivals,
         throughput_per_s: 2.5,
         goodput_per_s: 1.5,
         latency: histogram.clone(),
-        service: histogram.clone(),
-        kinds: vec![Kind {
-            name: "new_order".into(),
-            committed: 3,
-            rolled_back: 1,
-            conflicts: 2,
-            given_up: 1,
-            errors: 1,
-            latency: histogram,
-            limit_ms: Some(5_000.0),
-        }],
+        service: histogram,
+        kinds,
         series: vec![Second {
             at_s: -0.5,
             length_s: 0.5,
@@ -285,6 +360,20 @@ fn events() -> Vec<Event> {
             latency: histogram(),
             flush: histogram(),
         })),
+        Event::Maintained(Maintained {
+            operations: vec![
+                OperationDone {
+                    seconds: 1.5,
+                    flush_s: Some(0.25),
+                    database_bytes: 8192,
+                    backup_bytes: Some(4096),
+                    workers: Some(2),
+                },
+                OperationDone { seconds: 1.25, flush_s: None, database_bytes: 8192, backup_bytes: None, workers: None },
+            ],
+            before: Some(Garbage { versions: 9, oldest: 3, oldest_active: 5, oldest_snapshot: 4, next: 6 }),
+            after: None,
+        }),
         Event::Refused { step: 2, message: "Invalid argument (os error 22)".into() },
         Event::Surveyed(Survey {
             terminals: vec![SurveyedTerminal {
@@ -299,6 +388,14 @@ fn events() -> Vec<Event> {
         Event::Observed(Box::new(observed())),
         Event::Observed(Box::new(Observed { tied_by: Tie::Thread, per_commit: None, typical: None, ..observed() })),
         Event::Observed(Box::new(Observed { tied_by: Tie::Time, ..observed() })),
+        Event::Begins { numbers: vec![7, 8], began_us: 1_700_000_000_000_000 },
+        Event::Counted(counted()),
+        Event::Counted(Counted { not_counted: Some("no permission".into()), counters: vec![], ..counted() }),
+        Event::Pages(Box::new(pages(Some(TransactionState::Active)))),
+        Event::Pages(Box::new(pages(Some(TransactionState::InLimbo)))),
+        Event::Pages(Box::new(pages(Some(TransactionState::RolledBack)))),
+        Event::Pages(Box::new(pages(Some(TransactionState::Committed)))),
+        Event::Pages(Box::new(Pages { sweep_interval: None, damaged: None, tables: vec![], ..pages(None) })),
         Event::Failed { doing: "loading".into(), message: "disk full".into() },
         Event::Done {},
     ]
@@ -379,6 +476,78 @@ fn disk_answers() -> Vec<DiskAnswer> {
         DiskAnswer::Done {},
         DiskAnswer::Failed { message: "what is no fault".into() },
     ]
+}
+
+fn pages(oldest_state: Option<TransactionState>) -> Pages {
+    let index = PagesOfIndex {
+        id: 1,
+        name: "RDB$PRIMARY1".into(),
+        is_unique: true,
+        depth: 2,
+        leaf_buckets: 3,
+        nodes: 900,
+        node_bytes: 9_000,
+        prefix_bytes: 400,
+        data_bytes: 5_000,
+        duplicates: 0,
+        duplicates_max: 0,
+        clustering: 30,
+    };
+    let table = PagesOfTable {
+        id: 128,
+        name: "T".into(),
+        pointer_pages: 1,
+        slots: 9,
+        data_pages: 8,
+        primary_pages: 7,
+        swept_pages: 6,
+        empty_pages: 1,
+        full_pages: 5,
+        big_record_pages: 1,
+        used_bytes: 60_000,
+        records: 900,
+        deleted: 3,
+        record_bytes: 40_000,
+        versions: 20,
+        version_bytes: 200,
+        versions_max: 4,
+        fragments: 2,
+        fragment_bytes: 300,
+        fragments_max: 2,
+        blobs: 4,
+        blob_bytes: 8_000,
+        blob_pages: 1,
+        blob_room_bytes: 700,
+        indexes: vec![index],
+    };
+    Pages {
+        page_bytes: 8192,
+        ods_major: 13,
+        ods_minor: 1,
+        page_buffers: 0,
+        forced_writes: true,
+        reserves_space: true,
+        sql_dialect: 3,
+        read_only: false,
+        encrypted: false,
+        is_shut_down: false,
+        backup_locked: false,
+        sweep_interval: Some(20_000),
+        generation: 99,
+        oldest: 5,
+        oldest_active: 6,
+        oldest_snapshot: 6,
+        next: 40,
+        oldest_state,
+        in_limbo: 1,
+        rolled_back: 2,
+        active: 3,
+        states_of: 36,
+        pages: 300,
+        free_pages: 20,
+        tables: vec![table],
+        damaged: Some("page 12 is empty, where a data page should be".into()),
+    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,25 @@
 //! One job, from its first event to its last.
 
+use crate::counting::Counter;
+use crate::sessions::{OneSessionEach, Sleeping};
 use measure::Noted;
 use observe::Watch;
 use protocol::events::{conclude, EventWriter, Halted, Step};
-use protocol::{Checked, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL};
+use protocol::{
+    Checked, Connect, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL,
+};
 use session::Database;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use terminal::Ready;
+use terminal::{Beside, Ended, Ready};
 use transaction::{Acknowledged, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
 pub struct Admitted {
     job: Job,
-    database: Box<dyn Database>,
+    database: Arc<dyn Database>,
     workload: Box<dyn Workload>,
 }
 
@@ -35,9 +40,14 @@ pub fn admit(job: Job) -> Result<Admitted, String> {
         }
         Some(_) => None,
     };
-    match job.flaw().or(flaw) {
+    let of_classes = job.phases.iter().filter_map(|phase| match phase {
+        Phase::Run(plan) => plan.classes.iter().find_map(|class| workload.class_flaw(class)),
+        _ => None,
+    });
+    let class_flaw = of_classes.into_iter().next();
+    match job.flaw().or(flaw).or(class_flaw) {
         Some(flaw) => Err(flaw),
-        None => Ok(Admitted { job, database, workload }),
+        None => Ok(Admitted { job, database: database.into(), workload }),
     }
 }
 
@@ -48,7 +58,7 @@ pub fn again(job: Job) -> Result<Job, String> {
 }
 
 /// Puts what was being done beside an engine's error.
-fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
+pub fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
     outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
 }
 
@@ -67,7 +77,7 @@ fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
         protocol: PROTOCOL,
         rig_version: env!("CARGO_PKG_VERSION").to_string(),
         pid: std::process::id(),
-        engine_version: doing("asking for the engine's version", first.engine_version())?,
+        engine_version: doing("opening the database", first.engine_version())?,
     })?;
     let settings = inspect(first.as_mut(), &job.inspect)?;
     events.write(&Event::Settings { terminal: None, values: settings.clone() })?;
@@ -108,7 +118,7 @@ fn opened<'a>(own: &'a mut Option<Box<dyn Session>>, database: &dyn Database) ->
     Ok(own.as_mut().expect("opened above").as_mut())
 }
 
-fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Setting>> {
+pub fn inspect(session: &mut dyn Session, questions: &[Inspection]) -> Step<Vec<Setting>> {
     let mut settings = Vec::new();
     for question in questions {
         let rows = doing(&format!("reading a setting ({})", question.sql), session.rows(&question.sql))?;
@@ -202,26 +212,53 @@ fn run(
     settings: &[Setting],
     events: &mut EventWriter,
 ) -> Step<Acknowledged> {
+    doing("preparing the run", workload.set_up(&|| database.open()))?;
+    let mut sleepers = plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), asked)).transpose()?;
+    let per_transaction =
+        (plan.connect == Connect::PerTransaction).then(|| OneSessionEach::new(job, database, settings));
     let mut terminals = Vec::new();
+    let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
     let workers = workload.workers(plan.terminals);
     for number in 0..plan.terminals + workers {
-        let mut session = doing(&format!("opening terminal {number}'s session"), database.open())?;
+        let opening = format!("opening terminal {number}'s session");
+        let mut session: Box<dyn Session> = match &per_transaction {
+            None => doing(&opening, database.open())?,
+            Some(each) => each.session(number),
+        };
         let answers = inspect(session.as_mut(), &job.inspect)?;
         if answers != settings {
             events.write(&Event::Settings { terminal: Some(number), values: answers })?;
         }
         let worker = number >= plan.terminals;
         let place = if worker { number - plan.terminals } else { number };
-        let seat = Seat { run, terminal: place.into(), terminals: plan.terminals.into(), worker };
+        let (class, rank) = if worker { (0, 0) } else { plan.class_of(place) };
+        let of_class = plan.classes.get(class).filter(|_| !worker);
+        let terminals_all = plan.terminals.into();
+        let seat = Seat { run, terminal: place.into(), terminals: terminals_all, worker, class: of_class };
         let script = doing("preparing statements", workload.script(session.as_mut(), seat))?;
-        terminals.push(Ready { session, script, worker });
+        match (&mut counter, &per_transaction) {
+            (Some(counter), None) => counter.add(session.as_mut()),
+            (Some(counter), Some(_)) => {
+                counter.give_up("each transaction has a session of its own, and takes its counters along");
+            }
+            (None, _) => {}
+        }
+        doing(&opening, session.ended())?;
+        terminals.push(Ready { session, script, worker, class, rank: rank as usize });
+    }
+    if let Some(each) = &per_transaction {
+        each.begin();
+    }
+    if let Some(counter) = &mut counter {
+        events.write(&counter.begin())?;
     }
     let watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
     let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
     let mut unheard = None;
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
-    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), &mut |news| {
+    let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
+    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,
@@ -236,15 +273,28 @@ fn run(
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    let (result, acknowledged) = ended.map_err(|stopped| Halted::Failed {
+    let Ended { mut result, acknowledged, sessions } = ended.map_err(|stopped| Halted::Failed {
         doing: "running transactions".to_string(),
         message: stopped.to_string(),
     })?;
+    let counted = counter.map(|counter| counter.finish(acknowledged.committed));
+    drop(sessions);
+    if let Some(each) = per_transaction {
+        result.connections = Some(each.finish(events)?);
+    }
+    result.sleepers = sleepers.as_mut().map(Sleeping::finish);
     events.write(&Event::Result(Box::new(result)))?;
+    let maintained = doing("looking at what was done", workload.maintained(&|| database.open()))?;
+    if let Some(maintained) = maintained {
+        events.write(&Event::Maintained(maintained))?;
+    }
     if let (Some(watch), Some(noted)) = (watch, noted) {
         let noted = noted.into_inner().expect("no panic under this lock");
         let observed = watch.finish(plan.terminals, acknowledged.committed, noted).map_err(not_watched)?;
         events.write(&Event::Observed(Box::new(observed)))?;
+    }
+    if let Some(counted) = counted {
+        events.write(&Event::Counted(counted))?;
     }
     Ok(acknowledged)
 }

@@ -2,7 +2,9 @@
 //!
 //! A process of its own, so that an embedded engine, a memory limit, a trace and a kill all have one clear target.
 
+mod counting;
 mod job;
+mod sessions;
 
 use anyhow::{bail, Context};
 use std::io::{BufRead, Read, Write};
@@ -14,10 +16,13 @@ acidtest-rig: the measured half of acidtest; the acidtest command starts it
   acidtest-rig job                   read a job (JSON) from standard input, write events (JSON Lines)
   acidtest-rig jobs                  the same for jobs, one a line, each when the one before has ended
   acidtest-rig probe                 the same for a probe of a directory or a block device
+  acidtest-rig pages                 the same for the pages of a Firebird database, which are read from its file
   acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines)
   acidtest-rig observe               watch system calls, as a job asks for it of a rig beside it
   acidtest-rig protocol              print a sample of every type of the protocol
-  acidtest-rig protocol --read TYPE  read a Job, a ProbeJob, an Event or a part of the disk's protocol and write it back
+  acidtest-rig protocol --read TYPE  read a Job, a ProbeJob, a PagesJob, an Event or a part of the disk's protocol and write it back
+  acidtest-rig describe              say what a workload of one's own (a message, JSON) consists of, and what is wrong in it
+  acidtest-rig sqlite [LIBRARY]      say what the linked SQLite, or that of a shared library, is (JSON)
   acidtest-rig --version
 
 Exit codes: 0 done, 1 the job could not go on (the last event says why), 2 bad input.";
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
         ["job"] => job(),
         ["jobs"] => jobs(),
         ["probe"] => probe(),
+        ["pages"] => pages(),
         ["disk"] => Ok(disk::command()),
         ["observe"] => {
             die_with_parent();
@@ -36,8 +42,11 @@ fn main() -> ExitCode {
         }
         ["protocol"] => samples().map(|()| ExitCode::SUCCESS),
         ["protocol", "--read", kind] => echo(kind).map(|()| ExitCode::SUCCESS),
+        ["describe"] => describe(),
+        ["sqlite"] => sqlite(None),
+        ["sqlite", library] => sqlite(Some(library)),
         ["--version"] => {
-            println!("acidtest-rig {} (SQLite {})", env!("CARGO_PKG_VERSION"), rusqlite::version());
+            linked_version();
             Ok(ExitCode::SUCCESS)
         }
         [] | ["--help" | "-h"] => {
@@ -50,6 +59,25 @@ fn main() -> ExitCode {
         eprintln!("acidtest-rig: {error:#}");
         ExitCode::from(2)
     })
+}
+
+fn linked_version() {
+    let sqlite = session::SqliteLibrary::linked().version();
+    println!("acidtest-rig {} (SQLite {sqlite})", env!("CARGO_PKG_VERSION"));
+}
+
+fn sqlite(library: Option<&str>) -> anyhow::Result<ExitCode> {
+    let sqlite = session::SqliteLibrary::of(library).map_err(anyhow::Error::msg)?;
+    let (version, source_id, options) = (sqlite.version(), sqlite.source_id(), sqlite.options());
+    println!("{}", serde_json::json!({ "version": version, "source_id": source_id, "options": options }));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe() -> anyhow::Result<ExitCode> {
+    let message: protocol::Workload = read("workload")?;
+    let described = workload::describe(&message.fields).map_err(anyhow::Error::msg)?;
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&described)?).context("writing standard output")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn job() -> anyhow::Result<ExitCode> {
@@ -82,6 +110,13 @@ fn probe() -> anyhow::Result<ExitCode> {
         bail!("standard input is no ProbeJob: {flaw}");
     }
     Ok(ended(probe::perform(&job, &mut std::io::stdout().lock())))
+}
+
+fn pages() -> anyhow::Result<ExitCode> {
+    die_with_parent();
+    let job: protocol::PagesJob = read("PagesJob")?;
+    check_protocol(job.protocol)?;
+    Ok(ended(pages::perform(&job, &mut std::io::stdout().lock())))
 }
 
 fn admitted(job: protocol::Job) -> anyhow::Result<job::Admitted> {
@@ -134,11 +169,12 @@ fn echo(kind: &str) -> anyhow::Result<()> {
     let text = match kind {
         "Job" => serde_json::to_string(&job::again(read(kind)?).map_err(not_a_job)?)?,
         "ProbeJob" => serde_json::to_string(&read::<protocol::ProbeJob>(kind)?)?,
+        "PagesJob" => serde_json::to_string(&read::<protocol::PagesJob>(kind)?)?,
         "Event" => serde_json::to_string(&read::<protocol::Event>(kind)?)?,
         "DiskSpec" => serde_json::to_string(&read::<protocol::DiskSpec>(kind)?)?,
         "DiskCommand" => serde_json::to_string(&read::<protocol::DiskCommand>(kind)?)?,
         "DiskAnswer" => serde_json::to_string(&read::<protocol::DiskAnswer>(kind)?)?,
-        _ => bail!("{kind} is none of Job, ProbeJob, Event, DiskSpec, DiskCommand and DiskAnswer"),
+        _ => bail!("{kind} is none of Job, ProbeJob, PagesJob, Event, DiskSpec, DiskCommand and DiskAnswer"),
     };
     writeln!(std::io::stdout(), "{text}").context("writing standard output")
 }

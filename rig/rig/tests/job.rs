@@ -891,6 +891,10 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
     let firebird = json!({
         "engine": "firebird", "library": place.directory().join("libfbclient.so.2"), "database": "/none/x.fdb",
         "user": "SYSDBA", "remote": null, "isolation": "snapshot", "lock_resolution": "wait", "lock_timeout_s": null,
+        "setup": [],
+    });
+    let library = json!({
+        "engine": "sqlite", "library": "/none/libsqlite3.so", "path": ":memory:", "setup": [], "busy_timeout_ms": 1,
     });
     let on = |fields: &[(&str, Value)], phases: Vec<Value>| {
         let mut job = Place::new().job(commits(), phases);
@@ -906,6 +910,7 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
         (on(&[("/target/path", json!("nul\0byte"))], vec![load()]), "opening the database", "nul"),
         (on(&[("/target/setup", json!(["select nonsense"]))], vec![]), "opening the database", "nonsense"),
         (on(&[("/target", firebird)], vec![load()]), "opening the database", "libfbclient.so.2"),
+        (on(&[("/target", library)], vec![load()]), "opening the database", "/none/libsqlite3.so: "),
         (on(&[("/inspect", inspection)], vec![load()]), "reading a setting (select nonsense)", "no such column"),
         (on(&[], vec![check()]), "checking consistency", "no such table"),
         (on(&[("/target/path", json!(twice))], vec![load(), load()]), "loading the database", "already exists"),

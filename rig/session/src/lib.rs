@@ -1,13 +1,17 @@
 //! One client session of an engine, behind the trait that every engine answers to.
 
 mod firebird;
+#[cfg(test)]
+mod hostile;
 mod mysql;
 mod postgres;
 mod registry;
 mod socket;
 mod sqlite;
+mod tls;
 
 pub use registry::{database, dialects, samples, Database};
+pub use sqlite::Library as SqliteLibrary;
 
 use registry::{known, Known};
 

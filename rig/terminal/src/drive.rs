@@ -56,7 +56,7 @@ pub fn drive(tasks: Vec<Task>, mut chore: Option<Chore>) -> io::Result<()> {
             let Some(seat) = &mut seats[index] else { continue };
             if advance(seat) {
                 left -= 1;
-                // The session closes its socket, which takes it out of the events.
+                // A session that closes its socket takes it out of the events; news of one that stays open find no seat.
                 seats[index] = None;
             } else if let Some(Wait::Until(time)) = seat.wait {
                 sleepers.push(Reverse((time, index)));

@@ -11,6 +11,7 @@
 //! - by count: after the warm-up, exactly that many commits.
 
 mod acknowledgements;
+mod beside;
 mod drive;
 mod monitor;
 mod pacing;
@@ -19,16 +20,17 @@ mod series;
 mod shared;
 mod terminal;
 
+pub use beside::{Beside, Underway};
+
 use acknowledgements::Acknowledgements;
 use drive::Task;
 use measure::{clock_read_ns, process_s, Noted};
 use monitor::RunMonitor;
-use pacing::Schedule;
-use protocol::{Extent, Pacing, PhaseName, RunPlan, RunResult};
+use protocol::{Connect, Extent, PhaseName, RunPlan, RunResult};
 use rand::SeedableRng;
-use record::{summarise, Record};
+use record::{summarise, Books, Record, RunLeft};
 use series::Part;
-use shared::Shared;
+use shared::{stage_ends_ns, ClassPace, Shared};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::mpsc::{self, Sender};
@@ -43,6 +45,10 @@ pub struct Ready {
     pub script: Box<dyn Script>,
     /// Works off what terminals have queued, instead of submitting transactions of its own.
     pub worker: bool,
+    /// The place of its class in the plan, 0 where there are none; means nothing of a worker.
+    pub class: usize,
+    /// Its place among the terminals of its class.
+    pub rank: usize,
 }
 
 /// News of a run, for people.
@@ -54,6 +60,15 @@ pub struct News {
     pub rate_per_s: f64,
 }
 
+/// What a run that went to its end leaves.
+pub struct Ended {
+    pub result: RunResult,
+    /// By the engine, warm-up included.
+    pub acknowledged: Acknowledged,
+    /// Those of the terminals, still open, where somebody is asked beside them.
+    pub sessions: Vec<Box<dyn Session>>,
+}
+
 /// Why a run could not go on.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
@@ -61,7 +76,8 @@ pub struct Stopped(pub String);
 
 /// How many threads drive the terminals. One each where a call keeps its thread busy or waiting until it is answered.
 fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {
-    if terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
+    // To open a session keeps a thread waiting.
+    if plan.connect == Connect::PerTransaction || terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
         return terminals.len();
     }
     let wanted = plan.threads.map_or_else(default_threads, |threads| threads as usize);
@@ -74,27 +90,22 @@ fn default_threads() -> usize {
 }
 
 /// Runs `plan` over the terminals. `news` is called from the calling thread about once a second, and when the measurement
-/// begins and, by its duration, ends: then its fraction is 1 for the first time.
-///
-/// Answers the result and what the engine acknowledged, warm-up included.
+/// begins and, by its duration, ends: then its fraction is 1 for the first time. `beside` is called in the last moments of
+/// the warm-up, where there is one.
 pub fn run(
     plan: &RunPlan,
     seed: u64,
     kinds: &[KindSpec],
     terminals: Vec<Ready>,
     noted: Option<&Mutex<Vec<Noted>>>,
+    beside: Option<&mut dyn Beside>,
     news: &mut dyn FnMut(News),
-) -> Result<(RunResult, Acknowledged), Stopped> {
+) -> Result<Ended, Stopped> {
     let warmup_ns = (plan.warmup_s * 1e9) as u64;
     let (end_ns, tickets) = match plan.extent {
         Extent::Duration { seconds } => (warmup_ns + (seconds * 1e9) as u64, 0),
         Extent::Count { transactions } => (u64::MAX, transactions as i64),
     };
-    let schedule = match plan.pacing {
-        Pacing::Closed { .. } => None,
-        Pacing::Open { rate_per_s, arrivals } => Some(Mutex::new(Schedule::new(rate_per_s, arrivals, seed))),
-    };
-    let open = schedule.is_some();
     let acknowledgements = match &plan.acknowledge_to {
         None => None,
         Some(path) => {
@@ -108,13 +119,16 @@ pub fn run(
         warmup_ns,
         end_ns,
         tickets: AtomicI64::new(tickets),
-        schedule,
+        classes: ClassPace::of_plan(plan, seed),
+        stage_ends_ns: stage_ends_ns(plan),
+        books: Mutex::new(Books::new(plan.classes.len().max(1), plan.stages.len().max(1))),
         acknowledgements,
         committed: AtomicU64::new(0),
         at_work: AtomicU64::new(plan.terminals.into()),
         stop: AtomicBool::new(false),
         stopped: Mutex::new(None),
         noted,
+        keeps_sessions: beside.is_some(),
     };
     let threads = threads(plan, &terminals);
     let mut shares: Vec<Vec<(usize, Ready)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -130,13 +144,18 @@ pub fn run(
         terminals.collect()
     };
     let mut monitor = RunMonitor::new(&shared, tickets, news, arriving);
-    let records: Vec<Record> = if threads == 1 && shares[0].len() > 1 {
-        // On this thread: in a process of one thread each system call is cheaper.
-        let terminals = seat(shares.remove(0), parts);
-        let records = drive_share(&shared, terminals, Some(&mut || monitor.look()));
-        monitor.attend();
-        records
-    } else {
+    let ended = std::thread::scope(|scope| {
+        if let Some(beside) = beside.filter(|_| warmup_ns > 0) {
+            // A thread that has ended when the measurement begins: see the reason below.
+            scope.spawn(|| beside::in_warmup(&shared, beside));
+        }
+        if threads == 1 && shares[0].len() > 1 {
+            // On this thread: in a process of one thread each system call is cheaper.
+            let terminals = seat(shares.remove(0), parts);
+            let ended = drive_share(&shared, terminals, Some(&mut || monitor.look()));
+            monitor.attend();
+            return ended;
+        }
         let barrier = Barrier::new(threads);
         std::thread::scope(|scope| {
             let start = |share| {
@@ -152,24 +171,32 @@ pub fn run(
             monitor.attend();
             handles.into_iter().flat_map(|handle| handle.join().expect("a terminal does not panic")).collect()
         })
-    };
+    });
+    let (records, sessions): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
     let RunMonitor { series, cpu_before, .. } = monitor;
     let cpu_after = process_s();
     if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
         return Err(stopped);
     }
-    Ok(summarise(plan, threads, kinds, warmup_ns, open, clock_read_ns, records, series, cpu_before, cpu_after))
+    let books = shared.books.into_inner().expect("no panic under this lock");
+    let left =
+        RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
+    let (result, acknowledged) = summarise(left);
+    Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect() })
 }
 
-/// Drives one thread's terminals to their end and brings back their records.
-fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::Chore>) -> Vec<Record> {
-    let mut records: Vec<Option<Record>> = terminals.iter().map(|_| None).collect();
-    let tasks = terminals.into_iter().zip(&mut records).map(|(terminal, record)| Task {
+/// What a terminal leaves.
+type Left = (Record, Option<Box<dyn Session>>);
+
+/// Drives one thread's terminals to their end.
+fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::Chore>) -> Vec<Left> {
+    let mut left: Vec<Option<Left>> = terminals.iter().map(|_| None).collect();
+    let tasks = terminals.into_iter().zip(&mut left).map(|(terminal, left)| Task {
         socket: terminal.socket,
-        future: Box::pin(async move { *record = Some(terminal.run().await) }),
+        future: Box::pin(async move { *left = Some(terminal.run().await) }),
     });
     if let Err(error) = drive::drive(tasks.collect(), chore) {
         shared.stop(Stopped(format!("waiting for sessions: {error}")));
     }
-    records.into_iter().flatten().collect()
+    left.into_iter().flatten().collect()
 }

@@ -1,43 +1,122 @@
 //! What terminals bring back, and the one result that it comes to.
 
 use crate::series::Series;
+use crate::shared::pacings;
 use measure::{Latencies, Noted};
-use protocol::{ArrivalCounts, ClassCount, Counts, Cpu, ErrorSample, Extent, Kind, RunPlan, RunResult};
+use protocol::{
+    ArrivalCounts, ClassCount, ClassResult, Counts, Cpu, ErrorSample, Extent, Kind, Pacing, RunPlan, RunResult, Stage,
+    StageResult, TerminalClass,
+};
 use std::collections::BTreeMap;
 use transaction::{Acknowledged, Class, KindSpec, Sampled};
 
-/// What one terminal brings back.
+/// What one terminal brings back beside what it has put into the books.
+#[derive(Default)]
 pub struct Record {
-    pub counts: Counts,
-    pub classes: BTreeMap<Class, u64>,
     pub samples: BTreeMap<Class, String>,
-    pub latency: Latencies,
-    pub service: Latencies,
-    pub kinds: Vec<OfKind>,
-    pub arrivals: ArrivalCounts,
     pub acknowledged: Acknowledged,
     pub sampled: Sampled,
     pub noted: Vec<Noted>,
     pub last_end_ns: u64,
 }
 
-impl Record {
+/// What one class of terminals, or one of them, did in one stage.
+pub struct Tally {
+    pub counts: Counts,
+    pub classes: BTreeMap<Class, u64>,
+    pub latency: Latencies,
+    pub service: Latencies,
+    pub kinds: Vec<OfKind>,
+    pub arrivals: ArrivalCounts,
+    /// How late terminals began that were free for an arrival.
+    pub lateness: Latencies,
+}
+
+impl Tally {
     /// For a workload of so many kinds.
-    pub fn new(kinds: usize) -> Record {
-        Record {
+    pub fn new(kinds: usize) -> Tally {
+        Tally {
             counts: Counts::default(),
             classes: BTreeMap::new(),
-            samples: BTreeMap::new(),
             latency: Latencies::new(),
             service: Latencies::new(),
             kinds: (0..kinds).map(|_| OfKind::new()).collect(),
-            arrivals: ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 },
-            acknowledged: Acknowledged::default(),
-            sampled: Sampled::default(),
-            noted: Vec::new(),
-            last_end_ns: 0,
+            arrivals: no_arrivals(),
+            lateness: Latencies::new(),
         }
     }
+
+    pub fn add(&mut self, other: &Tally) {
+        let (counts, more) = (&mut self.counts, &other.counts);
+        counts.committed += more.committed;
+        counts.rolled_back += more.rolled_back;
+        counts.conflicts += more.conflicts;
+        counts.retries += more.retries;
+        counts.given_up += more.given_up;
+        counts.errors += more.errors;
+        for (class, count) in &other.classes {
+            *self.classes.entry(*class).or_default() += count;
+        }
+        self.latency.add(&other.latency);
+        self.service.add(&other.service);
+        for (sum, kind) in self.kinds.iter_mut().zip(&other.kinds) {
+            sum.add(kind);
+        }
+        let (arrivals, more) = (&mut self.arrivals, &other.arrivals);
+        arrivals.scheduled += more.scheduled;
+        arrivals.late += more.late;
+        arrivals.unfinished += more.unfinished;
+        arrivals.unfinished_wait_ms_max = arrivals.unfinished_wait_ms_max.max(more.unfinished_wait_ms_max);
+        self.lateness.add(&other.lateness);
+    }
+
+    /// `open`: of terminals that take arrivals of a schedule.
+    fn to_protocol(&self, kinds: &[KindSpec], open: bool) -> protocol::Tally {
+        let mut counts = self.counts.clone();
+        let classes = self.classes.iter();
+        counts.classes = classes.map(|(class, &count)| ClassCount { class: class.name().to_string(), count }).collect();
+        protocol::Tally {
+            counts,
+            arrivals: open.then(|| ArrivalCounts { lateness: self.lateness.to_protocol(), ..self.arrivals.clone() }),
+            latency: self.latency.to_protocol(),
+            service: self.service.to_protocol(),
+            kinds: self.kinds.iter().zip(kinds).map(|(kind, spec)| kind.to_protocol(spec)).collect(),
+        }
+    }
+}
+
+/// The tallies of all terminals, by class and stage. Workers have the last class.
+pub struct Books(Vec<Vec<Option<Tally>>>);
+
+impl Books {
+    pub fn new(classes: usize, stages: usize) -> Books {
+        Books((0..=classes).map(|_| (0..stages).map(|_| None).collect()).collect())
+    }
+
+    pub fn enter(&mut self, class: usize, stage: usize, tally: Tally) {
+        match &mut self.0[class][stage] {
+            Some(sum) => sum.add(&tally),
+            empty => *empty = Some(tally),
+        }
+    }
+
+    /// The sum of those that `wanted` names by class and stage.
+    fn sum(&self, kinds: usize, wanted: impl Fn(usize, usize) -> bool) -> Tally {
+        let mut sum = Tally::new(kinds);
+        for (class, stages) in self.0.iter().enumerate() {
+            for (stage, tally) in stages.iter().enumerate() {
+                if let (Some(tally), true) = (tally, wanted(class, stage)) {
+                    sum.add(tally);
+                }
+            }
+        }
+        sum
+    }
+}
+
+fn no_arrivals() -> ArrivalCounts {
+    let lateness = Latencies::new().to_protocol();
+    ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0, lateness }
 }
 
 /// What one kind of transaction came to.
@@ -78,62 +157,45 @@ impl OfKind {
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "called once, with what the run left")]
-pub fn summarise(
-    plan: &RunPlan,
-    threads: usize,
-    kinds: &[KindSpec],
-    warmup_ns: u64,
-    open: bool,
-    clock_read_ns: f64,
-    records: Vec<Record>,
-    series: Series,
-    cpu_before: (f64, f64),
-    cpu_after: (f64, f64),
-) -> (RunResult, Acknowledged) {
-    let mut counts = Counts::default();
-    let mut classes: BTreeMap<Class, u64> = BTreeMap::new();
+/// What a run left.
+pub struct RunLeft<'a> {
+    pub plan: &'a RunPlan,
+    pub threads: usize,
+    pub kinds: &'a [KindSpec],
+    pub warmup_ns: u64,
+    pub clock_read_ns: f64,
+    pub records: Vec<Record>,
+    pub books: Books,
+    pub series: Series,
+    /// User and system seconds of this process.
+    pub cpu_before: (f64, f64),
+    pub cpu_after: (f64, f64),
+}
+
+pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
+    let RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after } =
+        left;
     let mut samples: BTreeMap<Class, String> = BTreeMap::new();
-    let (mut latency, mut service) = (Latencies::new(), Latencies::new());
-    let mut arrivals = ArrivalCounts { scheduled: 0, late: 0, unfinished: 0, unfinished_wait_ms_max: 0.0 };
     let mut acknowledged = Acknowledged::default();
     let mut sampled = Sampled::default();
-    let mut of_kind: Vec<OfKind> = kinds.iter().map(|_| OfKind::new()).collect();
     let mut last_end_ns = warmup_ns;
     for record in records {
-        counts.committed += record.counts.committed;
-        counts.rolled_back += record.counts.rolled_back;
-        counts.conflicts += record.counts.conflicts;
-        counts.retries += record.counts.retries;
-        counts.given_up += record.counts.given_up;
-        counts.errors += record.counts.errors;
-        for (class, count) in record.classes {
-            *classes.entry(class).or_default() += count;
-        }
         for (class, message) in record.samples {
             samples.entry(class).or_insert(message);
         }
-        latency.add(&record.latency);
-        service.add(&record.service);
-        arrivals.scheduled += record.arrivals.scheduled;
-        arrivals.late += record.arrivals.late;
-        arrivals.unfinished += record.arrivals.unfinished;
-        arrivals.unfinished_wait_ms_max = arrivals.unfinished_wait_ms_max.max(record.arrivals.unfinished_wait_ms_max);
         acknowledged.add(&record.acknowledged);
-        for (sum, kind) in of_kind.iter_mut().zip(&record.kinds) {
-            sum.add(kind);
-        }
         sampled.add(record.sampled);
         last_end_ns = last_end_ns.max(record.last_end_ns);
     }
-    counts.classes =
-        classes.into_iter().map(|(class, count)| ClassCount { class: class.name().to_string(), count }).collect();
     // A run by duration lasts at least that long, also when its last transaction ended early (open loop, think time).
     let planned_s = match plan.extent {
         Extent::Duration { seconds } => seconds,
         Extent::Count { .. } => 0.0,
     };
     let measured_s = ((last_end_ns - warmup_ns) as f64 / 1e9).max(planned_s).max(1e-9);
+    let any_open = pacings(plan).any(|pacing| matches!(pacing, Pacing::Open { .. }));
+    let protocol::Tally { counts, arrivals, latency, service, kinds: of_kind } =
+        books.sum(kinds.len(), |_, _| true).to_protocol(kinds, any_open);
     let finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors;
     let per_transaction = |ns: f64| ns / 1e3 / sampled.transactions.max(1) as f64;
     let result = RunResult {
@@ -144,10 +206,10 @@ pub fn summarise(
         throughput_per_s: finished as f64 / measured_s,
         goodput_per_s: counts.committed as f64 / measured_s,
         counts,
-        arrivals: open.then_some(arrivals),
-        latency: latency.to_protocol(),
-        service: service.to_protocol(),
-        kinds: of_kind.iter().zip(kinds).map(|(kind, spec)| kind.to_protocol(spec)).collect(),
+        arrivals,
+        latency,
+        service,
+        kinds: of_kind,
         series: series.finish(plan.warmup_s, measured_s),
         cpu: Cpu {
             process_user_s: cpu_after.0 - cpu_before.0,
@@ -161,6 +223,43 @@ pub fn summarise(
             .into_iter()
             .map(|(class, message)| ErrorSample { class: class.name().to_string(), message })
             .collect(),
+        classes: class_results(plan, kinds, &books),
+        stages: stage_results(plan, kinds, &books, measured_s, any_open),
+        sleepers: None,
+        connections: None,
     };
     (result, acknowledged)
+}
+
+fn class_results(plan: &RunPlan, kinds: &[KindSpec], books: &Books) -> Vec<ClassResult> {
+    let of = |(at, class): (usize, &TerminalClass)| {
+        let open = matches!(class.pacing.as_ref().unwrap_or(&plan.pacing), Pacing::Open { .. });
+        let tally = books.sum(kinds.len(), |class, _| class == at).to_protocol(kinds, open);
+        ClassResult { name: class.name.clone(), terminals: class.terminals, tally }
+    };
+    plan.classes.iter().enumerate().map(of).collect()
+}
+
+fn stage_results(
+    plan: &RunPlan,
+    kinds: &[KindSpec],
+    books: &Books,
+    measured_s: f64,
+    any_open: bool,
+) -> Vec<StageResult> {
+    let mut at_s = 0.0;
+    let last = plan.stages.len().saturating_sub(1);
+    let of = |(at, stage): (usize, &Stage)| {
+        let begins_s = at_s;
+        at_s += stage.seconds;
+        let sum = |of: fn(&protocol::Leg) -> f64| stage.legs.iter().map(of).sum();
+        StageResult {
+            at_s: begins_s,
+            length_s: if at == last { measured_s - begins_s } else { stage.seconds },
+            from: sum(|leg| leg.from),
+            to: sum(|leg| leg.to),
+            tally: books.sum(kinds.len(), |_, stage| stage == at).to_protocol(kinds, any_open),
+        }
+    };
+    plan.stages.iter().enumerate().map(of).collect()
 }

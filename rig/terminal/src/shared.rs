@@ -1,9 +1,10 @@
 //! What all terminals of a run share.
 
-use crate::pacing::Schedule;
+use crate::pacing::{Course, Schedule};
+use crate::record::{Books, Tally};
 use crate::Stopped;
 use measure::Noted;
-use protocol::RunPlan;
+use protocol::{Leg, Pacing, RunPlan};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -17,7 +18,11 @@ pub struct Shared<'a> {
     /// When no further transaction starts; `u64::MAX` for a run by count.
     pub end_ns: u64,
     pub tickets: AtomicI64,
-    pub schedule: Option<Mutex<Schedule>>,
+    /// In the plan's order; one where all terminals are alike.
+    pub classes: Vec<ClassPace>,
+    /// When each stage but the last ends.
+    pub stage_ends_ns: Vec<u64>,
+    pub books: Mutex<Books>,
     pub acknowledgements: Option<File>,
     pub committed: AtomicU64,
     /// Terminals that have not ended; workers end when there is none.
@@ -26,9 +31,69 @@ pub struct Shared<'a> {
     pub stopped: Mutex<Option<Stopped>>,
     /// Where transactions are noted while system calls are watched.
     pub noted: Option<&'a Mutex<Vec<Noted>>>,
+    /// Whether a terminal that has ended leaves its session open.
+    pub keeps_sessions: bool,
+}
+
+/// How the terminals of one class are paced.
+pub struct ClassPace {
+    /// Under open loop.
+    pub schedule: Option<Mutex<Schedule>>,
+    pub think: Duration,
+    /// Under closed loop with stages: how many terminals are at work.
+    pub at_work: Option<Course>,
+}
+
+/// The pacing of each class in the plan's order; one where all terminals are alike.
+pub fn pacings(plan: &RunPlan) -> impl Iterator<Item = &Pacing> {
+    let alike = plan.classes.is_empty().then_some(&plan.pacing);
+    plan.classes.iter().map(|class| class.pacing.as_ref().unwrap_or(&plan.pacing)).chain(alike)
+}
+
+impl ClassPace {
+    pub fn of_plan(plan: &RunPlan, seed: u64) -> Vec<ClassPace> {
+        let of = |(at, pacing): (usize, &Pacing)| {
+            let legs: Vec<(f64, Leg)> = plan.stages.iter().map(|stage| (stage.seconds, stage.legs[at])).collect();
+            let staged = (!legs.is_empty()).then(|| Course::of_legs(plan.warmup_s, &legs));
+            match *pacing {
+                Pacing::Closed { think_ms } => {
+                    ClassPace { schedule: None, think: Duration::from_secs_f64(think_ms / 1e3), at_work: staged }
+                }
+                Pacing::Open { rate_per_s, arrivals } => {
+                    let course = staged.unwrap_or_else(|| Course::constant(rate_per_s));
+                    // Each class draws from a stream of its own, the first from that of a run without classes.
+                    let seed = seed ^ (at as u64).wrapping_mul(0xA076_1D64_78BD_642F);
+                    let schedule = Some(Mutex::new(Schedule::new(course, arrivals, seed)));
+                    ClassPace { schedule, think: Duration::ZERO, at_work: None }
+                }
+            }
+        };
+        pacings(plan).enumerate().map(of).collect()
+    }
+}
+
+/// When each stage but the last ends.
+pub fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
+    let mut end_s = plan.warmup_s;
+    let ends = plan.stages.iter().map(|stage| {
+        end_s += stage.seconds;
+        (end_s * 1e9) as u64
+    });
+    let mut ends: Vec<u64> = ends.collect();
+    ends.pop();
+    ends
 }
 
 impl Shared<'_> {
+    /// The stage that this moment belongs to; the last for all that comes after it.
+    pub fn stage_of(&self, at_ns: u64) -> usize {
+        self.stage_ends_ns.partition_point(|&end_ns| end_ns <= at_ns)
+    }
+
+    pub fn enter(&self, class: usize, stage: usize, tally: Tally) {
+        self.books.lock().expect("no panic under this lock").enter(class, stage, tally);
+    }
+
     pub fn now_ns(&self) -> u64 {
         self.began.elapsed().as_nanos() as u64
     }

@@ -1,17 +1,17 @@
 //! One terminal: what is due when, its transactions with their retries, and what is recorded of each.
 
 use crate::acknowledgements::Acknowledgements;
-use crate::record::Record;
+use crate::pacing::Course;
+use crate::record::{Record, Tally};
 use crate::series::{Collector, Happened, Part};
 use crate::shared::Shared;
 use crate::{Ready, Stopped};
 use measure::{monotonic_ns, Noted};
-use protocol::Pacing;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
-use transaction::{sleep_until, Client, Drawn, Ended, Outcome, Refused, Rng, Script};
+use transaction::{sleep_until, Client, Drawn, Ended, Outcome, Refused, Rng, Script, Session};
 
 /// One transaction in so many has its processor time sampled.
 const SAMPLE_EVERY: u64 = 64;
@@ -35,11 +35,17 @@ pub struct Terminal<'a> {
     client: Client,
     script: Box<dyn Script>,
     worker: bool,
+    class: usize,
+    rank: usize,
+    kinds: usize,
     acknowledgements: Option<Acknowledgements<'a>>,
     rng: Rng,
     parts: Sender<Part>,
     collector: Collector,
     record: Record,
+    /// Of the stage that it is in; earlier ones are in the books.
+    tally: Tally,
+    stage: usize,
     in_vain: u64,
 }
 
@@ -47,6 +53,14 @@ pub struct Terminal<'a> {
 struct Due {
     scheduled_ns: Option<u64>,
     ticket: bool,
+}
+
+/// How an arrival was taken, and how long after its time.
+enum Taken {
+    /// The terminal had waited for it: what it is late, the generator is.
+    Free { after_ns: u64 },
+    /// Every terminal was busy when it came.
+    Busy { after_ns: u64 },
 }
 
 impl<'a> Terminal<'a> {
@@ -66,17 +80,22 @@ impl<'a> Terminal<'a> {
             client: Client::new(ready.session, clock_read_ns, shared.noted.is_some()),
             script: ready.script,
             worker: ready.worker,
+            class: if ready.worker { shared.classes.len() } else { ready.class },
+            rank: ready.rank,
+            kinds,
             acknowledgements: shared.acknowledgements.as_ref().map(|file| Acknowledgements::new(file, index)),
             rng,
             parts,
             collector: Collector::new(),
-            record: Record::new(kinds),
+            record: Record::default(),
+            tally: Tally::new(kinds),
+            stage: 0,
             in_vain: 0,
         }
     }
 
-    /// Goes on until the run's end.
-    pub async fn run(mut self) -> Record {
+    /// Goes on until the run's end. Brings back the session too where it is to stay open.
+    pub async fn run(mut self) -> (Record, Option<Box<dyn Session>>) {
         if self.worker {
             self.work_off().await;
         } else {
@@ -87,17 +106,15 @@ impl<'a> Terminal<'a> {
             self.hand_on(part);
         }
         self.record.sampled = self.client.sampled;
+        self.shared.enter(self.class, self.stage, self.tally);
         if let Some(noted) = self.shared.noted {
             noted.lock().expect("no panic under this lock").append(&mut self.record.noted);
         }
-        self.record
+        (self.record, self.shared.keeps_sessions.then(|| self.client.into_session()))
     }
 
     async fn submit(&mut self) {
-        let think = match self.shared.plan.pacing {
-            Pacing::Closed { think_ms } => Duration::from_secs_f64(think_ms / 1e3),
-            Pacing::Open { .. } => Duration::ZERO,
-        };
+        let think = self.shared.classes[self.class].think;
         let mut number = 0u64;
         while let Some(due) = self.next().await {
             let Some(drawn) = self.script.draw(&mut self.rng) else {
@@ -152,6 +169,9 @@ impl<'a> Terminal<'a> {
         }
         self.transaction(due, drawn).await;
         self.client.end_sample();
+        if let Err(error) = self.client.ended() {
+            self.shared.stop(Stopped(error.message));
+        }
     }
 
     /// Waits for the next transaction to be due; `None` when there is none any more.
@@ -160,15 +180,21 @@ impl<'a> Terminal<'a> {
         if shared.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let mut late = false;
-        let scheduled_ns = match &shared.schedule {
-            None => None,
+        let mut taken = None;
+        let pace = &shared.classes[self.class];
+        let scheduled_ns = match &pace.schedule {
+            None => {
+                if let Some(course) = &pace.at_work {
+                    self.await_turn(course).await?;
+                }
+                None
+            }
             Some(schedule) => {
                 let time_ns = schedule.lock().expect("no panic under this lock").take();
                 if time_ns >= shared.end_ns {
                     return None;
                 }
-                late = self.await_arrival(time_ns).await?;
+                taken = Some(self.await_arrival(time_ns).await?);
                 Some(time_ns)
             }
         };
@@ -184,25 +210,63 @@ impl<'a> Terminal<'a> {
         if let Some(time_ns) = scheduled_ns {
             // A run by count measures the transactions that have a ticket, whenever they were due.
             let measured = if shared.end_ns == u64::MAX { ticket } else { time_ns >= shared.warmup_ns };
-            self.record.arrivals.scheduled += u64::from(measured);
-            self.record.arrivals.late += u64::from(measured && late);
+            if measured {
+                let tally = self.tally(time_ns);
+                tally.arrivals.scheduled += 1;
+                match taken {
+                    Some(Taken::Free { after_ns }) => tally.lateness.record(after_ns),
+                    Some(Taken::Busy { after_ns }) => tally.arrivals.late += u64::from(after_ns > LATE_NS),
+                    None => {}
+                }
+            }
         }
         Some(Due { scheduled_ns, ticket })
     }
 
-    /// Sleeps until an arrival is due; answers whether it was taken late, `None` if only after the end: it is unfinished.
-    async fn await_arrival(&mut self, time_ns: u64) -> Option<bool> {
+    /// Pauses until the course has this terminal at work; `None` when it never has it again.
+    async fn await_turn(&self, course: &Course) -> Option<()> {
+        let shared = self.shared;
+        loop {
+            let now_ns = shared.now_ns();
+            let turn_ns = course.turn(self.rank, now_ns).filter(|turn_ns| *turn_ns < shared.end_ns)?;
+            if turn_ns <= now_ns {
+                return Some(());
+            }
+            sleep_until(shared.at(turn_ns)).await;
+            if shared.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+    }
+
+    /// What is counted at this moment.
+    fn tally(&mut self, at_ns: u64) -> &mut Tally {
+        let stage = self.shared.stage_of(at_ns);
+        if stage != self.stage {
+            let full = std::mem::replace(&mut self.tally, Tally::new(self.kinds));
+            self.shared.enter(self.class, std::mem::replace(&mut self.stage, stage), full);
+        }
+        &mut self.tally
+    }
+
+    /// That of a transaction: open loop counts it where it was due.
+    fn tally_of(&mut self, due: &Due, ended_ns: u64) -> &mut Tally {
+        self.tally(due.scheduled_ns.unwrap_or(ended_ns))
+    }
+
+    /// Sleeps until an arrival is due; answers how it was taken, `None` if only after the end: it is unfinished.
+    async fn await_arrival(&mut self, time_ns: u64) -> Option<Taken> {
         let shared = self.shared;
         let now_ns = shared.now_ns();
         if now_ns < time_ns {
             sleep_until(shared.at(time_ns)).await;
-            return Some(false);
+            return Some(Taken::Free { after_ns: shared.now_ns().saturating_sub(time_ns) });
         }
         if now_ns >= shared.end_ns {
             self.leave_unfinished(time_ns);
             return None;
         }
-        Some(now_ns - time_ns > LATE_NS)
+        Some(Taken::Busy { after_ns: now_ns - time_ns })
     }
 
     /// This arrival, and every further one of the schedule before the end, was never started.
@@ -211,13 +275,13 @@ impl<'a> Terminal<'a> {
         let mut time_ns = first_ns;
         loop {
             if time_ns >= shared.warmup_ns {
-                self.record.arrivals.scheduled += 1;
-                self.record.arrivals.unfinished += 1;
                 let waited_ms = (shared.end_ns - time_ns) as f64 / 1e6;
-                let longest = &mut self.record.arrivals.unfinished_wait_ms_max;
-                *longest = longest.max(waited_ms);
+                let arrivals = &mut self.tally(time_ns).arrivals;
+                arrivals.scheduled += 1;
+                arrivals.unfinished += 1;
+                arrivals.unfinished_wait_ms_max = arrivals.unfinished_wait_ms_max.max(waited_ms);
             }
-            let Some(schedule) = &shared.schedule else { return };
+            let Some(schedule) = &shared.classes[self.class].schedule else { return };
             time_ns = schedule.lock().expect("no panic under this lock").take();
             if time_ns >= shared.end_ns {
                 return;
@@ -249,16 +313,17 @@ impl<'a> Terminal<'a> {
                         let end_ns = monotonic_ns();
                         self.record.noted.push(Noted { tid, terminal: self.number, begin_ns, commit_ns, end_ns });
                     }
-                    self.record.acknowledged.commit(drawn.kind);
+                    self.record.acknowledged.commit(drawn.kind, drawn.units);
                     shared.committed.fetch_add(1, Ordering::Relaxed);
                     let queued_ns = drawn.queued.map(|at| (at - shared.began).as_nanos() as u64);
                     let latency_ns = ended_ns - due.scheduled_ns.or(queued_ns).unwrap_or(started_ns);
                     if self.belongs(due, ended_ns) {
-                        self.record.counts.committed += 1;
-                        self.record.latency.record(latency_ns);
-                        self.record.service.record(ended_ns - started_ns);
                         self.record.last_end_ns = ended_ns;
-                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                        let tally = self.tally_of(due, ended_ns);
+                        tally.counts.committed += 1;
+                        tally.latency.record(latency_ns);
+                        tally.service.record(ended_ns - started_ns);
+                        if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
                             kind.committed += 1;
                             kind.latency.record(latency_ns);
                         }
@@ -269,9 +334,10 @@ impl<'a> Terminal<'a> {
                 Ok(Ended::RolledBack) => {
                     self.in_vain = 0;
                     if self.belongs(due, ended_ns) {
-                        self.record.counts.rolled_back += 1;
                         self.record.last_end_ns = ended_ns;
-                        if let Some(kind) = self.record.kinds.get_mut(drawn.kind) {
+                        let tally = self.tally_of(due, ended_ns);
+                        tally.counts.rolled_back += 1;
+                        if let Some(kind) = tally.kinds.get_mut(drawn.kind) {
                             kind.rolled_back += 1;
                         }
                     }
@@ -284,7 +350,7 @@ impl<'a> Terminal<'a> {
                 }
                 Err(refused) => {
                     let rolled_back = self.client.rollback().await;
-                    let again = self.refused(due, drawn.kind, &refused, rolled_back, tries_left > 0);
+                    let again = self.refused(due, &drawn, &refused, rolled_back, tries_left > 0);
                     if !again {
                         self.give_back(due);
                         return;
@@ -299,7 +365,7 @@ impl<'a> Terminal<'a> {
     fn refused(
         &mut self,
         due: &Due,
-        kind: usize,
+        drawn: &Drawn,
         refused: &Refused,
         rolled_back: Outcome<()>,
         may_retry: bool,
@@ -309,14 +375,15 @@ impl<'a> Terminal<'a> {
         let class = refused.error.class;
         let conflict = class.is_conflict();
         if refused.at_commit && !conflict {
-            self.record.acknowledged.unknown += 1;
+            self.record.acknowledged.doubt(drawn.units);
         }
         let stopping = shared.stop.load(Ordering::Relaxed);
         let past_end = ended_ns >= shared.end_ns && due.scheduled_ns.is_none();
         let again = conflict && may_retry && !stopping && !past_end;
         if self.belongs(due, ended_ns) {
-            *self.record.classes.entry(class).or_default() += 1;
-            let counts = &mut self.record.counts;
+            let tally = self.tally_of(due, ended_ns);
+            *tally.classes.entry(class).or_default() += 1;
+            let counts = &mut tally.counts;
             if conflict {
                 counts.conflicts += 1;
                 counts.retries += u64::from(again);
@@ -324,7 +391,7 @@ impl<'a> Terminal<'a> {
             } else {
                 counts.errors += 1;
             }
-            if let Some(of_kind) = self.record.kinds.get_mut(kind) {
+            if let Some(of_kind) = tally.kinds.get_mut(drawn.kind) {
                 of_kind.conflicts += u64::from(conflict);
                 of_kind.given_up += u64::from(conflict && !again);
                 of_kind.errors += u64::from(!conflict);

@@ -1,18 +1,33 @@
 //! What an engine has acknowledged, to hold against what is there.
 
-pub const KINDS_MAX: usize = 8;
+pub const KINDS_MAX: usize = 32;
 
 /// More than can have been acknowledged to anybody else.
 const MANY: u64 = 1 << 40;
 
 /// What this process has been told by the engine, over all its runs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
     pub committed: u64,
     /// The commit call itself failed: it may or may not have taken place.
     pub unknown: u64,
     /// Commits by kind of transaction, in the order of [`Workload::kinds`].
     pub kinds: [u64; KINDS_MAX],
+    /// What the committed transactions wrote, in the workload's own unit ([`Drawn::units`](crate::Drawn::units)), and what
+    /// those of unknown fate may have written. `None`: another process was told the commits alone.
+    pub units: Option<Units>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Units {
+    pub committed: u64,
+    pub unknown: u64,
+}
+
+impl Default for Acknowledged {
+    fn default() -> Acknowledged {
+        Acknowledged { committed: 0, unknown: 0, kinds: [0; KINDS_MAX], units: Some(Units::default()) }
+    }
 }
 
 impl Acknowledged {
@@ -38,14 +53,27 @@ impl Acknowledged {
         u64::try_from(found).is_ok_and(|n| (committed..=committed + self.unknown).contains(&n))
     }
 
-    pub fn commit(&mut self, kind: usize) {
+    /// A transaction of this kind, which wrote so many units, was committed.
+    pub fn commit(&mut self, kind: usize, units: u64) {
         self.committed += 1;
         self.kinds[kind] += 1;
+        if let Some(sum) = &mut self.units {
+            sum.committed += units;
+        }
+    }
+
+    /// A transaction that would have written so many units may have been committed.
+    pub fn doubt(&mut self, units: u64) {
+        self.unknown += 1;
+        if let Some(sum) = &mut self.units {
+            sum.unknown += units;
+        }
     }
 
     /// What another process was told, commits of each kind: more may be there.
     pub fn at_least(kinds: &[u64]) -> Acknowledged {
-        let mut acknowledged = Acknowledged { committed: kinds.iter().sum(), unknown: MANY, ..Acknowledged::default() };
+        let mut acknowledged =
+            Acknowledged { committed: kinds.iter().sum(), unknown: MANY, kinds: [0; KINDS_MAX], units: None };
         for (sum, kind) in acknowledged.kinds.iter_mut().zip(kinds) {
             *sum = *kind;
         }
@@ -58,5 +86,9 @@ impl Acknowledged {
         for (sum, kind) in self.kinds.iter_mut().zip(&other.kinds) {
             *sum += kind;
         }
+        self.units = self.units.zip(other.units).map(|(one, other)| Units {
+            committed: one.committed + other.committed,
+            unknown: one.unknown + other.unknown,
+        });
     }
 }

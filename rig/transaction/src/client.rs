@@ -1,6 +1,8 @@
 //! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
 
-use crate::{wait_for_socket, Class, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use crate::{
+    failed, wait_for_socket, Class, Maintenance, Outcome, Request, Session, SessionError, Sink, Statement, Value,
+};
 use measure::{monotonic_ns, thread_ns};
 use std::future::poll_fn;
 
@@ -30,6 +32,10 @@ impl Client {
         Client { session, clock_read_ns, meter: None, sampled: Sampled::default(), noting, commit_ns: None }
     }
 
+    pub fn into_session(self) -> Box<dyn Session> {
+        self.session
+    }
+
     pub async fn begin(&mut self) -> Outcome<()> {
         self.ask(Request::Begin, &mut |_| {}).await.map(|_| ())
     }
@@ -48,6 +54,11 @@ impl Client {
         self.ask(Request::Rollback, &mut |_| {}).await.map(|_| ())
     }
 
+    /// The transaction has been booked; see [`Session::ended`].
+    pub fn ended(&mut self) -> Outcome<()> {
+        self.session.ended()
+    }
+
     /// Runs a statement that answers no rows; answers how many it changed.
     pub async fn execute(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<u64> {
         self.ask(Request::Run(statement, parameters), &mut |_| {}).await
@@ -60,6 +71,43 @@ impl Client {
             1 => Ok(()),
             changed => Err(SessionError::not_one(changed)),
         }
+    }
+
+    /// Runs a statement that is a transaction of its own, where none is open: it counts as committed when this answers how
+    /// many rows it changed. Rows that it answers go to `row`.
+    pub async fn alone(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value],
+        mut row: impl FnMut(&[Value]),
+    ) -> Outcome<u64> {
+        self.ask(Request::Alone(statement, parameters), &mut row).await
+    }
+
+    /// As [`Session::prepare_parts`]. It may wait, and the thread's other terminals with it: for what can only be prepared
+    /// once an earlier statement ran.
+    pub fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement> {
+        self.session.prepare_parts(parts)
+    }
+
+    /// As [`Session::columns`].
+    pub fn columns(&mut self, statement: Statement) -> Vec<String> {
+        self.session.columns(statement)
+    }
+
+    /// Runs any statement: hands each row to `row` and answers how many rows it changed.
+    pub async fn run(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value],
+        mut row: impl FnMut(&[Value]),
+    ) -> Outcome<u64> {
+        self.ask(Request::Run(statement, parameters), &mut row).await
+    }
+
+    /// Runs a statement of which nothing is to be known but that it did not fail, perhaps together with the next.
+    pub async fn later(&mut self, statement: Statement, parameters: &[Value]) -> Outcome<()> {
+        self.ask(Request::Later(statement, parameters), &mut |_| {}).await.map(|_| ())
     }
 
     /// Runs a query and hands each row to `row`.
@@ -92,8 +140,27 @@ impl Client {
         }
     }
 
+    /// Has the engine do something for its administrator; waits for its end. Only for sessions that nobody shares a thread
+    /// with, as those of every engine that offers maintenance.
+    pub fn maintain<T>(&mut self, work: impl FnOnce(&mut dyn Maintenance) -> Outcome<T>) -> Outcome<T> {
+        if self.noting {
+            self.commit_ns = Some(monotonic_ns());
+        }
+        let began_ns = self.meter.as_ref().map(|_| thread_ns());
+        let engine = self.session.dialect().engine;
+        let answer = match self.session.maintenance() {
+            Some(maintenance) => work(maintenance),
+            None => Err(failed(Class::Connection, format!("{engine} offers a session no maintenance"))),
+        };
+        if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
+            meter.inside_ns += thread_ns() - began_ns;
+            meter.calls += 1;
+        }
+        answer
+    }
+
     async fn ask(&mut self, request: Request<'_>, row: Sink<'_>) -> Outcome<u64> {
-        if self.noting && matches!(request, Request::Commit) {
+        if self.noting && matches!(request, Request::Commit | Request::Alone(..)) {
             self.commit_ns = Some(monotonic_ns());
         }
         let mut request = Some(request);

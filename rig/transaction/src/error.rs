@@ -11,6 +11,8 @@ pub enum Class {
     LockTimeout,
     LockConflict,
     Constraint,
+    /// No session could be opened for a transaction that was to have one of its own.
+    Connect,
     Connection,
     DiskFull,
     Other,
@@ -26,6 +28,7 @@ impl Class {
             Class::LockTimeout => "lock_timeout",
             Class::LockConflict => "lock_conflict",
             Class::Constraint => "constraint",
+            Class::Connect => "connect",
             Class::Connection => "connection",
             Class::DiskFull => "disk_full",
             Class::Other => "other",

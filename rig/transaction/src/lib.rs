@@ -9,20 +9,28 @@ mod client;
 mod dialect;
 mod error;
 mod load;
+mod maintenance;
+mod mix;
+mod per_transaction;
 mod script;
 mod session;
 mod value;
 mod waiting;
 mod workload;
 
-pub use acknowledged::{Acknowledged, KINDS_MAX};
+pub use acknowledged::{Acknowledged, Units, KINDS_MAX};
 pub use bulk::{Bulk, OneByOne};
 pub use client::{Client, Sampled};
 pub use dialect::{Dialect, Procedures};
 pub use error::{failed, garbled, Class, Outcome, SessionError};
 pub use load::{LoadContext, Open};
+pub use maintenance::{Maintenance, Markers, Operation, Performed, TableDigest};
+pub use mix::Mix;
+pub use per_transaction::{Inspect, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
-pub use session::{await_socket, readable, wait, Request, Session, Sink, Statement};
+pub use session::{
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Request, Session, Sink, Statement,
+};
 pub use value::Value;
 pub use waiting::{sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
 pub use workload::{Growing, KindSpec, Seat, Workload};

@@ -31,6 +31,8 @@ pub struct Drawn {
     pub queued: Option<Instant>,
     /// Its number among those of its terminal, where the workload writes it into the database.
     pub number: u64,
+    /// How much it writes, in a unit of the workload's own, where transactions differ in that and a condition counts it.
+    pub units: u64,
 }
 
 /// An attempt under way.

@@ -1,7 +1,7 @@
 //! One client session of an engine. Workloads speak to the [`Session`] trait and never name an engine;
 //! the words in which engines' SQL differs come with it, as its [`Dialect`].
 
-use crate::{Bulk, Dialect, Outcome, Value};
+use crate::{failed, Bulk, Class, Dialect, Maintenance, Outcome, SessionError, Value};
 use rustix::event::{poll, PollFd, PollFlags};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
@@ -21,9 +21,15 @@ pub enum Request<'a> {
     Rollback,
     /// Answers how many rows it changed; rows that it answers go to the caller's sink.
     Run(Statement, &'a [Value]),
+    /// The same, of a statement whose rows and number nobody wants: a session that can may answer before it knows, and
+    /// answers a later request with the error.
+    Later(Statement, &'a [Value]),
     /// A statement that must change exactly one row. A session that pipelines may answer 1 before it knows, and then
     /// answers a later request with [`SessionError::not_one`].
     One(Statement, &'a [Value]),
+    /// As `Run`, where no transaction is open: the statement is one of its own, committed when it is answered. A server
+    /// without an explicit start of transactions is asked once. What itself begins a transaction leaves it open.
+    Alone(Statement, &'a [Value]),
 }
 
 /// Where a query's rows go, one at a time.
@@ -38,7 +44,18 @@ pub trait Session: Send {
     fn dialect(&self) -> &'static Dialect;
     /// The version the engine itself reports.
     fn engine_version(&mut self) -> Outcome<String>;
+    /// Prepares our own SQL, in which each `?` is a parameter.
     fn prepare(&mut self, sql: &str) -> Outcome<Statement>;
+
+    /// Prepares anybody's SQL: the parts of a text around its parameters, one parameter between any two. What looks like a
+    /// parameter inside a part is none of ours: it stays as it is, and a statement that the engine finds more or fewer
+    /// parameters in is refused. Inside an open transaction it is prepared there.
+    fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement>;
+
+    /// The names of the columns that a prepared query answers, as far as the engine tells before it runs; none of what
+    /// answers no rows. A name is as the engine has it, but that one which Firebird has folded to capitals is small: see
+    /// [`unfolded`].
+    fn columns(&mut self, statement: Statement) -> Vec<String>;
 
     /// Hands a request to the engine. An embedded engine answers at once; a server's answer is pending.
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>>;
@@ -52,6 +69,20 @@ pub trait Session: Send {
     /// The socket that a pending answer comes from; none of an embedded engine.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// A transaction has come to its end and has been booked: what was open for it alone is let go.
+    fn ended(&mut self) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// Begins a transaction that goes on seeing what is committed now, whatever the session's own isolation is, and reads in
+    /// it, so that the engine has to keep old versions for as long as it is open. Nothing but [`Session::look`] follows.
+    fn hold(&mut self) -> Outcome<()>;
+
+    /// Asks the engine for a row; inside the transaction of [`Session::hold`] where that has begun one.
+    fn look(&mut self) -> Outcome<()> {
+        self.rows("select 1").map(|_| ())
     }
 
     /// Runs one statement without parameters in a transaction of its own, committed (schema, bulk load).
@@ -68,6 +99,55 @@ pub trait Session: Send {
     /// Begins to fill `columns` of `table`, by the fastest way that the engine offers a client. Nothing is sure to be
     /// there before [`Bulk::finish`].
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>>;
+
+    /// What the engine does for its administrator through a session; none of one that offers nothing of the kind.
+    fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {
+        None
+    }
+}
+
+/// The text whose parts have a mark between any two, which `mark` says of the parameter's number, from 1 on. Where a part
+/// goes on with a letter or a digit, a space keeps it from becoming the mark's.
+pub fn joined(parts: &[&str], mark: impl Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    for (number, part) in parts.iter().enumerate() {
+        if number > 0 {
+            text += &mark(number);
+            if part.starts_with(|next: char| next.is_alphanumeric() || next == '_') {
+                text.push(' ');
+            }
+        }
+        text += part;
+    }
+    text
+}
+
+/// Refuses a statement in which the engine has found `found` parameters where the text around them has `parts` parts.
+pub fn as_many_as_parts(found: usize, parts: &[&str], sql: &str) -> Outcome<()> {
+    let wanted = parts.len().saturating_sub(1);
+    if found == wanted {
+        return Ok(());
+    }
+    let message = format!(
+        "the engine finds {found} parameters in a statement that has {wanted}: write what it takes for one in another \
+         way: {sql}"
+    );
+    Err(failed(Class::Other, message))
+}
+
+/// A name that Firebird answers: it has folded to capitals what was written without quotes, so a name without any small
+/// letter is made small, as the other engines answer it. A name of mixed letters was quoted, and stays.
+pub fn unfolded(name: &str) -> String {
+    if name.chars().any(char::is_lowercase) {
+        name.to_string()
+    } else {
+        name.to_lowercase()
+    }
+}
+
+/// Refuses what must be a transaction of its own where one is open.
+pub fn not_alone() -> SessionError {
+    failed(Class::Other, "a transaction is open, and the statement was to be one of its own".to_string())
 }
 
 /// Runs a request to its end on a session that answers at once or may be waited for; not for the measured path.
@@ -92,4 +172,34 @@ pub fn readable(socket: BorrowedFd) {
 /// Waits for one of `events`. An interrupted wait is like one that ended: the reader finds nothing and waits again.
 pub fn await_socket(socket: BorrowedFd, events: PollFlags) {
     poll(&mut [PollFd::from_borrowed_fd(socket, events)], None).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_stand_between_the_parts_and_touch_no_word() {
+        let numbered = |parts: &[&str]| joined(parts, |number| format!("${number}"));
+        assert_eq!(numbered(&["select 1"]), "select 1");
+        assert_eq!(numbered(&["select a ? 'b' where c = ", " and d > ", ""]), "select a ? 'b' where c = $1 and d > $2");
+        assert_eq!(numbered(&["select ", "0, ", "::int, ", "_a"]), "select $1 0, $2::int, $3 _a");
+        assert_eq!(joined(&["limit ", "0"], |_| "?".to_string()), "limit ? 0");
+    }
+
+    #[test]
+    fn a_statement_has_a_parameter_between_any_two_parts() {
+        assert!(as_many_as_parts(1, &["a = ", ""], "a = ?").is_ok());
+        assert!(as_many_as_parts(0, &["a"], "a").is_ok());
+        let refused = as_many_as_parts(2, &["a ? b = ", ""], "a ? b = ?").unwrap_err().message;
+        assert!(refused.starts_with("the engine finds 2 parameters in a statement that has 1: "), "{refused}");
+    }
+
+    #[test]
+    fn names_that_were_folded_are_small() {
+        for (name, plain) in [("ABALANCE", "abalance"), ("aBalance", "aBalance"), ("", ""), ("A 1", "a 1"), ("Ä", "ä")]
+        {
+            assert_eq!(unfolded(name), plain);
+        }
+    }
 }

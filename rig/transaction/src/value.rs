@@ -6,7 +6,9 @@ pub enum Value {
     Null,
     Int(i64),
     Real(f64),
+    /// Also what has no kind of its own here (decimals, moments, identifiers, documents): as the engine writes it.
     Text(String),
+    Bytes(Vec<u8>),
 }
 
 impl Value {
@@ -26,16 +28,21 @@ impl Value {
             Value::Null => 0,
             Value::Int(_) | Value::Real(_) => 8,
             Value::Text(s) => s.len() as u64,
+            Value::Bytes(bytes) => bytes.len() as u64,
         }
     }
 
-    /// As a person reads it; `None` for NULL.
+    /// As a person reads it; `None` for NULL. Bytes that are a text are read as one, others in hexadecimal digits.
     pub fn into_text(self) -> Option<String> {
         match self {
             Value::Null => None,
             Value::Int(n) => Some(n.to_string()),
             Value::Real(x) => Some(x.to_string()),
             Value::Text(s) => Some(s.trim_end().to_string()),
+            Value::Bytes(bytes) => Some(match String::from_utf8(bytes) {
+                Ok(text) => text.trim_end().to_string(),
+                Err(error) => error.as_bytes().iter().fold("0x".to_string(), |text, byte| format!("{text}{byte:02x}")),
+            }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A workload as those see it who load, run and check it.
 
-use crate::{Acknowledged, Class, LoadContext, Outcome, Script, Session, SessionError};
-use protocol::{Condition, Survey};
+use crate::{Acknowledged, Class, LoadContext, Open, Outcome, Script, Session, SessionError};
+use protocol::{Condition, Maintained, Survey, TerminalClass};
 
 /// A kind of transaction, as results name it.
 #[derive(Debug, Clone, Copy)]
@@ -14,11 +14,13 @@ pub struct KindSpec {
 /// Which terminal of which run a script is for; `run` counts the runs of this process from 0. Workers are counted apart
 /// from terminals, each from 0.
 #[derive(Debug, Clone, Copy)]
-pub struct Seat {
+pub struct Seat<'a> {
     pub run: u64,
     pub terminal: u64,
     pub terminals: u64,
     pub worker: bool,
+    /// None of a worker, and where all terminals are alike.
+    pub class: Option<&'a TerminalClass>,
 }
 
 pub trait Workload: Sync {
@@ -38,6 +40,12 @@ pub trait Workload: Sync {
         &[]
     }
 
+    /// What in a class of terminals this workload cannot follow: a kind in its mix or a parameter that it does not know.
+    fn class_flaw(&self, class: &TerminalClass) -> Option<String> {
+        let unknown = class.mix.keys().chain(class.parameters.keys()).next();
+        unknown.map(|name| format!("{name} of class {}: the workload does not have that", class.name))
+    }
+
     /// Sessions beside the terminals' that work off what those queue.
     fn workers(&self, _terminals: u32) -> u32 {
         0
@@ -47,6 +55,17 @@ pub trait Workload: Sync {
     fn survey(&self, _session: &mut dyn Session) -> Outcome<Survey> {
         let message = "the transactions of this workload carry no number".to_string();
         Err(SessionError { class: Class::Other, message })
+    }
+
+    /// What a run needs to be there, made before its sessions are open and not measured.
+    fn set_up(&self, _open: Open) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// What the runs so far have done as an administrator does, the last of which has just ended; none of a workload that
+    /// submits transactions.
+    fn maintained(&self, _open: Open) -> Outcome<Option<Maintained>> {
+        Ok(None)
     }
 
     /// What one terminal, or one worker, does, its statements prepared on `session`.

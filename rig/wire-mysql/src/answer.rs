@@ -6,6 +6,7 @@ use transaction::{garbled, Outcome, Sink, Value};
 
 /// Of the server's status; see `SERVER_STATUS_...` in `mysql_com.h`.
 pub const IN_TRANSACTION: u16 = 1;
+pub const AUTOCOMMIT: u16 = 2;
 const MORE_RESULTS: u16 = 8;
 
 /// How answers look on this connection.

@@ -9,20 +9,41 @@ pub fn put_field(out: &mut Vec<u8>, value: &Value) {
         Value::Null => out.extend(b"\\N"),
         Value::Int(n) => write!(out, "{n}").expect("a Vec takes everything"),
         Value::Real(x) => write!(out, "{x:?}").expect("a Vec takes everything"),
-        Value::Text(text) => {
-            let special = |byte: u8| matches!(byte, b'\\' | b'\t' | b'\n' | 0);
-            // Looks at all bytes, without a branch for each: that is quicker than to stop early.
-            if !text.bytes().fold(false, |found, byte| found | special(byte)) {
-                out.extend(text.as_bytes());
-                return;
-            }
-            for byte in text.bytes() {
-                if special(byte) {
-                    out.extend([b'\\', if byte == 0 { b'0' } else { byte }]);
-                } else {
-                    out.push(byte);
-                }
-            }
+        Value::Text(text) => put_letters(out, text.as_bytes()),
+        Value::Bytes(bytes) => put_letters(out, bytes),
+    }
+}
+
+/// Writes one field that the server is told to take for hexadecimal digits: bytes in a file of letters. What is no bytes is
+/// written so as well.
+pub fn put_hexadecimal(out: &mut Vec<u8>, value: &Value) {
+    let mut plain = Vec::new();
+    let bytes = match value {
+        Value::Null => return put_field(out, value),
+        Value::Bytes(bytes) => bytes.as_slice(),
+        Value::Text(text) => text.as_bytes(),
+        Value::Int(_) | Value::Real(_) => {
+            put_field(&mut plain, value);
+            &plain
+        }
+    };
+    out.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+fn put_letters(out: &mut Vec<u8>, letters: &[u8]) {
+    let special = |byte: u8| matches!(byte, b'\\' | b'\t' | b'\n' | 0);
+    // Looks at all bytes, without a branch for each: that is quicker than to stop early.
+    if !letters.iter().fold(false, |found, &byte| found | special(byte)) {
+        out.extend(letters);
+        return;
+    }
+    for &byte in letters {
+        if special(byte) {
+            out.extend([b'\\', if byte == 0 { b'0' } else { byte }]);
+        } else {
+            out.push(byte);
         }
     }
 }
@@ -45,6 +66,20 @@ mod tests {
         ] {
             let mut out = Vec::new();
             put_field(&mut out, &value);
+            assert_eq!(String::from_utf8(out).unwrap(), field);
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_in_hexadecimal_digits() {
+        for (value, field) in [
+            (Value::Null, "\\N"),
+            (Value::Bytes(vec![0, 0xff, b'A']), "00ff41"),
+            (Value::Text("A\t".to_string()), "4109"),
+            (Value::Int(-7), "2d37"),
+        ] {
+            let mut out = Vec::new();
+            put_hexadecimal(&mut out, &value);
             assert_eq!(String::from_utf8(out).unwrap(), field);
         }
     }

@@ -7,8 +7,8 @@ mod login;
 mod packet;
 mod value;
 
-pub use answer::{Answer, Manner, IN_TRANSACTION};
-pub use infile::put_field;
-pub use login::{Asked, Login};
-pub use packet::{put_text, refusal, Packets, Reader};
-pub use value::{as_many, put_parameters, Column};
+pub use answer::{Answer, Manner, AUTOCOMMIT, IN_TRANSACTION};
+pub use infile::{put_field, put_hexadecimal};
+pub use login::{only_private, Asked, Login, Reach};
+pub use packet::{put_text, refusal, too_long, Packets, Reader, HEAD};
+pub use value::{as_many, column_name, put_parameters, Column, Form};

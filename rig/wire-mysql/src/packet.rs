@@ -4,7 +4,7 @@
 use transaction::{failed, garbled, Class, Outcome, SessionError};
 
 /// Length (3, little-endian) and number (1).
-const HEAD: usize = 4;
+pub const HEAD: usize = 4;
 /// A packet of this length goes on in the next.
 const LENGTH_MAX: usize = 0xff_ffff;
 
@@ -47,7 +47,7 @@ impl Packets {
         let length = self.out.len() - start - HEAD;
         if length >= LENGTH_MAX {
             self.out.truncate(start);
-            return Err(failed(Class::Other, format!("{length} bytes are more than one packet holds")));
+            return Err(too_long(length, LENGTH_MAX));
         }
         self.out[start..start + 3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
         self.out[start + 3] = self.number;
@@ -66,6 +66,15 @@ impl Packets {
         self.number = self.number.wrapping_add(1);
         Ok(Some((content, HEAD + content.len())))
     }
+}
+
+/// What is sent to the server at once is longer than it takes.
+pub fn too_long(length: usize, most: usize) -> SessionError {
+    let message = format!(
+        "a statement with its values is {length} bytes long, and the server takes at most {most} at once \
+         (max_allowed_packet, and never 16 MiB or more): make the values smaller, or raise the setting"
+    );
+    failed(Class::Other, message)
 }
 
 /// The first packet of `bytes`, its number and its content; none while it has not come whole.

@@ -20,13 +20,24 @@ mod kind {
     pub const TIME: u8 = 11;
     pub const DATETIME: u8 = 12;
     pub const YEAR: u8 = 13;
+    pub const VARCHAR: u8 = 15;
+    pub const BIT: u8 = 16;
+    pub const TINY_BLOB: u8 = 249;
+    pub const BLOB: u8 = 252;
     pub const VAR_STRING: u8 = 253;
+    pub const STRING: u8 = 254;
+    pub const GEOMETRY: u8 = 255;
 }
+
+/// The number of the character set `binary`: what a text column of bytes has. See `my_charset_bin`.
+const BINARY: u16 = 63;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     kind: u8,
     unsigned: bool,
+    /// Its values are bytes and no letters.
+    bytes: bool,
 }
 
 impl Column {
@@ -37,9 +48,39 @@ impl Column {
         if fields[0] != 12 {
             return Err(garbled());
         }
-        let flags = u16::from_le_bytes([fields[8], fields[9]]);
-        Ok(Column { kind: fields[7], unsigned: flags & 0x20 != 0 })
+        let (kind, flags) = (fields[7], u16::from_le_bytes([fields[8], fields[9]]));
+        // JSON, decimals and times have this character set as well, and are texts.
+        let texts = matches!(kind, kind::VARCHAR | kind::TINY_BLOB..=kind::BLOB | kind::VAR_STRING | kind::STRING);
+        let bytes = kind == kind::GEOMETRY || (texts && u16::from_le_bytes([fields[1], fields[2]]) == BINARY);
+        Ok(Column { kind, unsigned: flags & 0x20 != 0, bytes })
     }
+}
+
+/// How values of a column are written into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Letters,
+    Bytes,
+    Bits,
+}
+
+impl Column {
+    pub fn form(self) -> Form {
+        match self.kind {
+            kind::BIT => Form::Bits,
+            _ if self.bytes => Form::Bytes,
+            _ => Form::Letters,
+        }
+    }
+}
+
+/// The name in a column definition: the fifth of its texts, after catalogue, schema, table and the table's own name.
+pub fn column_name(definition: &[u8]) -> Outcome<String> {
+    let mut reader = Reader(definition);
+    for _ in 0..4 {
+        reader.text()?;
+    }
+    reader.text().map(|name| String::from_utf8_lossy(name).into_owned())
 }
 
 /// Writes the parameters of an execution: which are NULL, their types when they differ from the last ones sent, values.
@@ -64,6 +105,7 @@ pub fn put_parameters(out: &mut Vec<u8>, parameters: &[Value], sent: &mut Vec<u8
             Value::Int(_) => kind::LONGLONG,
             Value::Real(_) => kind::DOUBLE,
             Value::Text(_) => kind::VAR_STRING,
+            Value::Bytes(_) => kind::BLOB,
         };
         changed |= *sent != kind;
         *sent = kind;
@@ -80,6 +122,7 @@ pub fn put_parameters(out: &mut Vec<u8>, parameters: &[Value], sent: &mut Vec<u8
             Value::Int(n) => out.extend(n.to_le_bytes()),
             Value::Real(x) => out.extend(x.to_le_bytes()),
             Value::Text(s) => put_text(out, s.as_bytes()),
+            Value::Bytes(bytes) => put_text(out, bytes),
         }
     }
 }
@@ -120,7 +163,7 @@ fn read_binary(reader: &mut Reader, column: Column, value: &mut Value) -> Outcom
                 _ => Value::Int(n as i64),
             }
         }
-        kind::FLOAT => reader.array().map(|bytes| Value::Real(f32::from_le_bytes(bytes).into()))?,
+        kind::FLOAT => reader.array().map(|bytes| Value::Real(shortest(f32::from_le_bytes(bytes))))?,
         kind::DOUBLE => reader.array().map(|bytes| Value::Real(f64::from_le_bytes(bytes)))?,
         kind::NULL => Value::Null,
         kind::DATE | kind::DATETIME | kind::TIMESTAMP => {
@@ -131,6 +174,15 @@ fn read_binary(reader: &mut Reader, column: Column, value: &mut Value) -> Outcom
             let (length, text) = (reader.u8()?, cleared(value));
             return read_time(Reader(reader.bytes(length.into())?), text);
         }
+        kind::BIT => bits(reader.text()?),
+        _ if column.bytes => {
+            let bytes = reader.text()?;
+            match value {
+                Value::Bytes(kept) => bytes.clone_into(kept),
+                _ => *value = Value::Bytes(bytes.to_vec()),
+            }
+            return Ok(());
+        }
         // Decimals among them.
         _ => {
             put(cleared(value), reader.text()?);
@@ -138,6 +190,17 @@ fn read_binary(reader: &mut Reader, column: Column, value: &mut Value) -> Outcom
         }
     };
     Ok(())
+}
+
+/// The number of the fewest digits that is this one, as the text form has it.
+fn shortest(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or_else(|_| number.into())
+}
+
+/// Up to 64 bits, the highest first, as the number that they are.
+fn bits(bytes: &[u8]) -> Value {
+    let number = bytes.iter().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+    i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Int)
 }
 
 /// Year (2), month, day; hour, minute, second; microseconds (4): the last parts are left out when they are zero.
@@ -186,13 +249,19 @@ pub fn read_text_row(content: &[u8], columns: &[Column], values: &mut Vec<Value>
             values.push(Value::Null);
             continue;
         }
-        let text = String::from_utf8_lossy(reader.text()?);
+        let bytes = reader.text()?;
+        if column.bytes {
+            values.push(Value::Bytes(bytes.to_vec()));
+            continue;
+        }
+        let text = String::from_utf8_lossy(bytes);
         values.push(
             match column.kind {
                 kind::TINY | kind::SHORT | kind::LONG | kind::LONGLONG | kind::INT24 | kind::YEAR => {
                     text.parse().ok().map(Value::Int)
                 }
                 kind::FLOAT | kind::DOUBLE => text.parse().ok().map(Value::Real),
+                kind::BIT => Some(bits(bytes)),
                 _ => None,
             }
             .unwrap_or_else(|| Value::Text(text.into_owned())),
@@ -236,12 +305,74 @@ mod tests {
     use crate::packet::refusal;
     use proptest::prelude::*;
 
+    /// A column definition of such a type and character set.
+    fn column(kind: u8, charset: u16) -> Column {
+        let mut definition = Vec::new();
+        ["def", "s", "t", "u", "NAME", "n"].iter().for_each(|text| put_text(&mut definition, text.as_bytes()));
+        definition.push(12);
+        definition.extend(charset.to_le_bytes());
+        definition.extend([0, 0, 0, 1, kind, 0, 0, 0, 0, 0]);
+        assert_eq!(column_name(&definition).unwrap(), "NAME");
+        Column::read(&definition).unwrap()
+    }
+
+    const JSON: u8 = 245;
+    const DECIMAL: u8 = 246;
+    const UTF8: u16 = 45;
+
+    #[test]
+    fn bytes_are_told_from_letters_by_their_character_set() {
+        for (kind, charset, bytes) in [
+            (kind::BLOB, BINARY, true),
+            (kind::BLOB, UTF8, false),
+            (kind::STRING, BINARY, true),
+            (kind::VAR_STRING, BINARY, true),
+            (kind::VAR_STRING, UTF8, false),
+            (kind::GEOMETRY, BINARY, true),
+            (JSON, BINARY, false),
+            (DECIMAL, BINARY, false),
+            (kind::DATETIME, BINARY, false),
+        ] {
+            assert_eq!(column(kind, charset).bytes, bytes, "{kind} {charset}");
+        }
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let columns =
+            [column(kind::BLOB, BINARY), column(kind::BIT, BINARY), column(kind::FLOAT, BINARY), column(DECIMAL, 63)];
+        let wanted = [
+            Value::Bytes(vec![0, 255]),
+            Value::Int(513),
+            Value::Real(0.1),
+            Value::Text("-12345678901234567890.10".to_string()),
+        ];
+        let mut binary = vec![0, 0];
+        let mut text = Vec::new();
+        put_text(&mut binary, &[0, 255]);
+        put_text(&mut binary, &[2, 1]);
+        binary.extend(0.1f32.to_le_bytes());
+        put_text(&mut binary, b"-12345678901234567890.10");
+        for value in [&[0, 255][..], &[2, 1], b"0.1", b"-12345678901234567890.10"] {
+            put_text(&mut text, value);
+        }
+        let mut values = Vec::new();
+        // Once into nothing, once into what a row has left there.
+        for _ in 0..2 {
+            read_binary_row(&binary, &columns, &mut values).unwrap();
+            assert_eq!(values, wanted);
+        }
+        read_text_row(&text, &columns, &mut values).unwrap();
+        assert_eq!(values, wanted);
+    }
+
     proptest! {
         #[test]
-        fn any_row_is_read_or_refused(content: Vec<u8>, definitions: Vec<Vec<u8>>, kinds: Vec<(u8, bool)>) {
+        fn any_row_is_read_or_refused(content: Vec<u8>, definitions: Vec<Vec<u8>>, kinds: Vec<(u8, bool, bool)>) {
+            definitions.iter().for_each(|bytes| drop(column_name(bytes)));
             let read = definitions.iter().filter_map(|bytes| Column::read(bytes).ok());
             let columns: Vec<Column> =
-                kinds.into_iter().map(|(kind, unsigned)| Column { kind, unsigned }).chain(read).collect();
+                kinds.into_iter().map(|(kind, unsigned, bytes)| Column { kind, unsigned, bytes }).chain(read).collect();
             let mut values = Vec::new();
             read_binary_row(&content, &columns, &mut values).ok();
             read_text_row(&content, &columns, &mut values).ok();

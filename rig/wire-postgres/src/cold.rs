@@ -36,10 +36,10 @@ pub fn put_query(out: &mut Vec<u8>, sql: &str) -> Outcome<()> {
     put(out, sql, |buffer| frontend::query(sql, buffer))
 }
 
-/// Asks for a statement of this name to be prepared and described.
+/// Asks for a statement of this name to be prepared and described. Its parameters are `$1`, `$2`, …
 pub fn put_prepare(out: &mut Vec<u8>, name: &str, sql: &str) -> Outcome<()> {
     put(out, sql, |buffer| {
-        frontend::parse(name, &numbered(sql), [], buffer)?;
+        frontend::parse(name, sql, [], buffer)?;
         frontend::describe(b'S', name, buffer)?;
         frontend::sync(buffer);
         Ok(())
@@ -60,7 +60,7 @@ pub fn put_copy_done(out: &mut Vec<u8>) -> Outcome<()> {
 }
 
 /// `?` becomes `$1`, `$2`, …: our statements hold no question mark of their own.
-fn numbered(sql: &str) -> String {
+pub fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let mut numbered = parts.next().unwrap_or_default().to_string();
     for (position, part) in parts.enumerate() {
@@ -77,19 +77,21 @@ pub fn parameter_types(body: &[u8]) -> Outcome<Vec<u32>> {
     }
 }
 
-/// The type of each column, from the body of a RowDescription.
-pub fn column_types(body: &[u8]) -> Outcome<Vec<u32>> {
+/// The name and the type of each column, from the body of a RowDescription.
+pub fn columns(body: &[u8]) -> Outcome<(Vec<String>, Vec<u32>)> {
     match parse(b'T', body)? {
         Message::RowDescription(described) => {
-            described.fields().map(|field| Ok(field.type_oid())).collect().map_err(|_| garbled())
+            let columns = described.fields().map(|field| Ok((field.name().to_string(), field.type_oid())));
+            columns.collect::<Vec<_>>().map(|columns| columns.into_iter().unzip()).map_err(|_| garbled())
         }
         _ => Err(garbled()),
     }
 }
 
-/// An ErrorResponse in our words: its SQLSTATE (field C) decides the class; see PostgreSQL documentation, appendix A.
+/// An ErrorResponse in our words: its SQLSTATE (field C) decides the class; see PostgreSQL documentation, appendix A. Where
+/// it names a place in the statement (field P, in characters from 1 on), the message does.
 pub fn refusal(body: &[u8]) -> SessionError {
-    let (mut state, mut message) = (String::new(), String::new());
+    let (mut state, mut message, mut place) = (String::new(), String::new(), String::new());
     if let Ok(Message::ErrorResponse(response)) = parse(b'E', body) {
         let mut fields = response.fields();
         // What can be read up to where it is garbled tells more than that it is.
@@ -98,6 +100,7 @@ pub fn refusal(body: &[u8]) -> SessionError {
             match field.type_() {
                 b'C' => state = text(),
                 b'M' => message = text(),
+                b'P' => place = format!(" at character {}", text()),
                 _ => {}
             }
         }
@@ -112,7 +115,7 @@ pub fn refusal(body: &[u8]) -> SessionError {
         state if ["08", "28", "57P", "58", "XX"].iter().any(|begin| state.starts_with(begin)) => Class::Connection,
         _ => Class::Other,
     };
-    failed(class, format!("{message} (SQLSTATE {state})"))
+    failed(class, format!("{message}{place} (SQLSTATE {state})"))
 }
 
 #[cfg(test)]
@@ -144,6 +147,12 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_names_the_place() {
+        let error = refusal(b"SERROR\0C42601\0Msyntax error at or near \"x\"\0P15\0p3\0\0");
+        assert_eq!(error.message, "syntax error at or near \"x\" at character 15 (SQLSTATE 42601)");
+    }
+
+    #[test]
     fn what_has_a_zero_byte_cannot_be_sent() {
         assert!(put_query(&mut Vec::new(), "select 1\0").is_err());
         assert!(put_startup(&mut Vec::new(), "a\0", "me").is_err());
@@ -153,7 +162,7 @@ mod tests {
         #[test]
         fn any_answer_is_read_or_refused(body: Vec<u8>, many in 0u8..4) {
             for body in [body.clone(), [&[0, many][..], &body].concat()] {
-                column_types(&body).ok();
+                columns(&body).ok();
                 parameter_types(&body).ok();
                 refusal(&body);
             }

@@ -11,10 +11,10 @@ mod statement;
 mod value;
 
 pub use cold::{
-    column_types, parameter_types, put_copy_done, put_copy_fail, put_prepare, put_query, put_startup, refusal,
+    columns, numbered, parameter_types, put_copy_done, put_copy_fail, put_prepare, put_query, put_startup, refusal,
 };
-pub use copy::{put_copy_row, COPY_HEADER, COPY_TRAILER};
-pub use login::Secrets;
+pub use copy::{copies_binary, put_copy_row, put_text_row, COPY_HEADER, COPY_TRAILER};
+pub use login::{Binding, Secrets, TLS_REQUEST};
 pub use message::{affected, message, put_message, HEAD};
 pub use statement::Prepared;
 pub use value::{read_row, TEXT};

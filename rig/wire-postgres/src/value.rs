@@ -1,14 +1,16 @@
-//! Values as PostgreSQL sends and takes them: numbers in its own binary form, everything else as text; a COPY takes
-//! nothing but the binary form.
+//! Values as PostgreSQL sends and takes them: numbers and bytes in its own binary form, everything else as text, which the
+//! server reads as it does a literal in quotes. A COPY takes nothing but the binary form, or nothing but text.
 
 use std::io::Write as _;
-use transaction::{failed, garbled, Class, Outcome, SessionError, Value};
+use transaction::{garbled, Outcome, Value};
 
 // pg_type.dat
+pub const BYTEA: u32 = 17;
 pub const INT8: u32 = 20;
 pub const INT2: u32 = 21;
 pub const INT4: u32 = 23;
 pub const TEXT: u32 = 25;
+pub const FLOAT4: u32 = 700;
 pub const FLOAT8: u32 = 701;
 pub const BPCHAR: u32 = 1042;
 pub const VARCHAR: u32 = 1043;
@@ -19,47 +21,84 @@ pub fn is_number(kind: u32) -> bool {
     matches!(kind, INT2 | INT4 | INT8 | FLOAT8)
 }
 
-/// Whether [`put`] writes the binary form.
+/// Whether a column of this type is read in its binary form.
+pub fn comes_binary(kind: u32) -> bool {
+    is_number(kind) || kind == BYTEA
+}
+
+/// Whether [`put`] writes the binary form. A number that does not fit goes as text: the server says why it refuses it.
 pub fn is_binary(value: &Value, kind: u32) -> bool {
-    match value {
-        Value::Int(_) => is_number(kind),
-        Value::Real(_) => kind == FLOAT8,
-        Value::Null | Value::Text(_) => false,
+    match (value, kind) {
+        (Value::Int(n), INT4) => i32::try_from(*n).is_ok(),
+        (Value::Int(n), INT2) => i16::try_from(*n).is_ok(),
+        (Value::Int(_), INT8 | FLOAT8) | (Value::Real(_), FLOAT8) | (Value::Bytes(_), BYTEA) => true,
+        _ => false,
     }
 }
 
 /// A parameter's bytes; of NULL there are none.
-pub fn put(value: &Value, kind: u32, out: &mut Vec<u8>) -> Outcome<()> {
+pub fn put(value: &Value, kind: u32, out: &mut Vec<u8>) {
     match (value, kind) {
         (Value::Null, _) => {}
         (Value::Int(n), INT8) => out.extend(n.to_be_bytes()),
-        (Value::Int(n), INT4) => out.extend(i32::try_from(*n).map_err(|_| misfit(value, kind))?.to_be_bytes()),
-        (Value::Int(n), INT2) => out.extend(i16::try_from(*n).map_err(|_| misfit(value, kind))?.to_be_bytes()),
+        (Value::Int(n), INT4 | INT2) => match (i32::try_from(*n), i16::try_from(*n)) {
+            (Ok(n), _) if kind == INT4 => out.extend(n.to_be_bytes()),
+            (_, Ok(n)) if kind == INT2 => out.extend(n.to_be_bytes()),
+            _ => write!(out, "{n}").expect("memory takes it"),
+        },
         (Value::Int(n), FLOAT8) => out.extend((*n as f64).to_be_bytes()),
         (Value::Real(x), FLOAT8) => out.extend(x.to_be_bytes()),
         (Value::Int(n), _) => write!(out, "{n}").expect("memory takes it"),
         (Value::Real(x), _) => write!(out, "{x}").expect("memory takes it"),
         (Value::Text(s), _) => out.extend(s.as_bytes()),
+        (Value::Bytes(bytes), _) => out.extend(bytes),
     }
-    Ok(())
 }
 
-/// A field of a binary COPY.
-pub fn put_binary(value: &Value, kind: u32, out: &mut Vec<u8>) -> Outcome<()> {
+/// Whether [`put_binary`] knows the type.
+pub fn has_binary_form(kind: u32) -> bool {
+    comes_binary(kind) || matches!(kind, TEXT | BPCHAR | VARCHAR | NUMERIC | TIMESTAMP)
+}
+
+/// A field of a binary COPY; none where the value has no binary form of this type that is known here.
+pub fn put_binary(value: &Value, kind: u32, out: &mut Vec<u8>) -> Option<()> {
     match (value, kind) {
         (_, NUMERIC) => {
             let start = out.len();
-            put(value, kind, out)?;
+            put(value, kind, out);
             let decimal = out.split_off(start);
-            put_numeric(&decimal, out).ok_or_else(|| misfit(value, kind))
+            put_numeric(&decimal, out)?;
         }
-        (Value::Text(s), TIMESTAMP) => {
-            out.extend(microseconds(s).ok_or_else(|| misfit(value, kind))?.to_be_bytes());
-            Ok(())
-        }
+        (Value::Text(s), TIMESTAMP) => out.extend(microseconds(s)?.to_be_bytes()),
         (_, TEXT | BPCHAR | VARCHAR) | (Value::Null, _) => put(value, kind, out),
         _ if is_binary(value, kind) => put(value, kind, out),
-        _ => Err(misfit(value, kind)),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A field of a COPY of text: what has a meaning there stands behind a backslash. Bytes go in the hexadecimal form of a
+/// bytea; see PostgreSQL documentation, COPY, and section 8.4.
+pub fn put_copied_text(value: &Value, kind: u32, out: &mut Vec<u8>) {
+    let letters = match value {
+        Value::Null => return out.extend(b"\\N"),
+        Value::Int(n) => return write!(out, "{n}").expect("memory takes it"),
+        Value::Real(x) => return write!(out, "{x}").expect("memory takes it"),
+        Value::Bytes(bytes) if kind == BYTEA => {
+            out.extend(b"\\\\x");
+            return bytes.iter().for_each(|byte| write!(out, "{byte:02x}").expect("memory takes it"));
+        }
+        Value::Bytes(bytes) => bytes.as_slice(),
+        Value::Text(text) => text.as_bytes(),
+    };
+    for &byte in letters {
+        match byte {
+            b'\\' => out.extend(b"\\\\"),
+            b'\t' => out.extend(b"\\t"),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            byte => out.push(byte),
+        }
     }
 }
 
@@ -116,12 +155,8 @@ fn put_numeric(decimal: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn misfit(value: &Value, kind: u32) -> SessionError {
-    failed(Class::Other, format!("{value:?} does not fit the type with the number {kind} in pg_type"))
-}
-
-/// A DataRow's values: numbers of a known type are binary, everything else is text. Texts keep their memory from row to
-/// row.
+/// A DataRow's values: numbers of a known type and bytes are binary, everything else is text. Texts and bytes keep their
+/// memory from row to row.
 pub fn read_row(body: &[u8], columns: &[u32], values: &mut Vec<Value>) -> Outcome<()> {
     values.resize(columns.len(), Value::Null);
     let mut rest = body.get(2..).ok_or_else(garbled)?;
@@ -139,8 +174,19 @@ pub fn read_row(body: &[u8], columns: &[u32], values: &mut Vec<Value>) -> Outcom
             INT4 => *value = Value::Int(i32::from_be_bytes(exactly(bytes)?).into()),
             INT2 => *value = Value::Int(i16::from_be_bytes(exactly(bytes)?).into()),
             FLOAT8 => *value = Value::Real(f64::from_be_bytes(exactly(bytes)?)),
+            BYTEA => match value {
+                Value::Bytes(kept) => bytes.clone_into(kept),
+                _ => *value = Value::Bytes(bytes.to_vec()),
+            },
             _ => {
                 let text = String::from_utf8_lossy(bytes);
+                if kind == FLOAT4 {
+                    // Its text has as few digits as tell it apart.
+                    if let Ok(number) = text.parse() {
+                        *value = Value::Real(number);
+                        continue;
+                    }
+                }
                 match value {
                     Value::Text(kept) => text.as_ref().clone_into(kept),
                     _ => *value = Value::Text(text.into_owned()),
@@ -160,7 +206,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn field(value: &Value, kind: u32) -> Outcome<Vec<u8>> {
+    fn field(value: &Value, kind: u32) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         put_binary(value, kind, &mut out).map(|()| out)
     }
@@ -210,7 +256,42 @@ mod tests {
             (Value::Real(f64::NAN), NUMERIC),
             (Value::Int(1), TIMESTAMP),
         ] {
-            assert!(field(&value, kind).is_err(), "{value:?} {kind}");
+            assert_eq!(field(&value, kind), None, "{value:?} {kind}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_text_is_one_line_whatever_is_in_it() {
+        for (value, kind, field) in [
+            (Value::Null, TEXT, "\\N"),
+            (Value::Text("\\N".to_string()), TEXT, "\\\\N"),
+            (Value::Text("a\tb\nc\rd\\e'f".to_string()), TEXT, "a\\tb\\nc\\rd\\\\e'f"),
+            (Value::Int(-7), NUMERIC, "-7"),
+            (Value::Real(0.5), TEXT, "0.5"),
+            (Value::Bytes(vec![0, 255, 16]), BYTEA, "\\\\x00ff10"),
+            (Value::Bytes(b"a\tb".to_vec()), TEXT, "a\\tb"),
+        ] {
+            let mut out = Vec::new();
+            put_copied_text(&value, kind, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), field);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_as_text() {
+        for (value, kind, binary, bytes) in [
+            (Value::Int(1 << 40), INT4, false, &b"1099511627776"[..]),
+            (Value::Int(40_000), INT2, false, b"40000"),
+            (Value::Int(-2), INT2, true, &[255, 254]),
+            (Value::Text("12".to_string()), INT8, false, b"12"),
+            (Value::Int(3), NUMERIC, false, b"3"),
+            (Value::Int(3), TEXT, false, b"3"),
+            (Value::Int(3), FLOAT4, false, b"3"),
+            (Value::Bytes(vec![0, 1]), BYTEA, true, &[0, 1]),
+        ] {
+            let mut out = Vec::new();
+            put(&value, kind, &mut out);
+            assert_eq!((is_binary(&value, kind), out.as_slice()), (binary, bytes), "{value:?} {kind}");
         }
     }
 
@@ -227,13 +308,14 @@ mod tests {
         }
 
         #[test]
-        fn what_is_put_is_read_back(n: i64, x in -1e300f64..1e300, s in "[a-z ]{0,20}") {
-            let values = [Value::Int(n), Value::Real(x), Value::Text(s), Value::Null];
-            let kinds = [INT8, FLOAT8, TEXT, INT4];
-            let mut body = vec![0, 4];
+        fn what_is_put_is_read_back(n: i64, x in -1e300f64..1e300, s in "[a-z ]{0,20}", y: f32, bytes: Vec<u8>) {
+            let single = Value::Real(y.to_string().parse().unwrap());
+            let values = [Value::Int(n), Value::Real(x), Value::Text(s), Value::Null, Value::Bytes(bytes), single];
+            let kinds = [INT8, FLOAT8, TEXT, INT4, BYTEA, FLOAT4];
+            let mut body = vec![0, 6];
             for (value, kind) in values.iter().zip(kinds) {
                 let mut bytes = Vec::new();
-                put(value, kind, &mut bytes).unwrap();
+                put(value, kind, &mut bytes);
                 let length = if *value == Value::Null { -1 } else { bytes.len() as i32 };
                 body.extend(length.to_be_bytes());
                 body.extend(bytes);

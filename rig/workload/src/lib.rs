@@ -3,15 +3,18 @@
 
 mod commits;
 mod iud;
+mod maintenance;
 mod numbered;
 mod oltp;
 mod orders;
+mod own;
 mod registry;
 mod scan;
 mod sql;
 mod tpcb;
 mod tpcc;
 
+pub use own::{describe, Description};
 pub use registry::{again, of, samples};
 
 use registry::{known, Known};
@@ -27,6 +30,8 @@ const WORKLOADS: &[Known] = &[
     known::<scan::Parameters>(),
     known::<oltp::Oltp>(),
     known::<numbered::Numbered>(),
+    known::<maintenance::Parameters>(),
+    known::<own::Own>(),
 ];
 
 /// Commits, and marks a failure as one of the commit.

@@ -126,9 +126,19 @@ mod tests {
             (r#"{"name":"tpcb","scale":0}"#, "scale must be at least 1"),
             (r#"{"name":"iud","rows":0}"#, "rows must be at least 1"),
             (r#"{"name":"scan","size_mb":0,"read":"natural"}"#, "size_mb must be at least 1"),
+            (
+                r#"{"name":"maintenance","data":"tpcb","scale":0,"operation":"backup","level":0,"changed_percent":0,
+                    "page_bytes":0,"parallel":1,"compress":false,"garbage_collect":true,"replace":false,"flush":true}"#,
+                "scale and parallel must be at least 1",
+            ),
+            (
+                r#"{"name":"maintenance","data":"tpcb","scale":1,"operation":"backup","level":2,"changed_percent":0,
+                    "page_bytes":0,"parallel":1,"compress":false,"garbage_collect":true,"replace":false,"flush":true}"#,
+                "level or changed_percent is out of range",
+            ),
             (r#"{"name":"oltp","tables":1,"table_rows":0}"#, "tables and table_rows must be at least 1"),
             (
-                r#"{"name":"orders","products":0,"orders_per_call":1,"repeatable":true}"#,
+                r#"{"name":"orders","products":0,"orders_per_call":1,"repeatable":true,"lines":6}"#,
                 "products and orders_per_call must be at least 1",
             ),
             (r#"{"name":"numbered","terminals":0,"parts":1,"row_bytes":1}"#, "terminals and parts must be at least 1"),

@@ -130,4 +130,4 @@ def family_of(recording: Recording) -> families.Family | None:
     if recording.engine is None:
         return None
     scheme, is_url, _ = recording.engine.source.partition("://")
-    return (families.of_word(scheme) if is_url else None) or families.of_engine(recording.engine.id)
+    return (families.of_word(scheme) if is_url else None) or families.of_engine(recording.engine.known_as)

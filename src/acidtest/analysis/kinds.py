@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidtest.analysis.latency import Percentile, merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
-from acidtest.journal.protocol import Histogram
+from acidtest.journal.protocol import Histogram, Kind
 
 LIMIT_SHARE = 0.9  # nine of ten transactions must be answered within the limit (TPC-C 5.11, clause 5.2.5.3)
 
@@ -39,11 +40,15 @@ class KindSummary:
 
 def of_row(row: Row) -> tuple[KindSummary, ...]:
     """The kinds of the row's workload in its own order; none where it has but one."""
-    results = row.results()
-    names = dict.fromkeys(kind.name for result in results for kind in result.kinds)
+    return of_kinds([result.kinds for result in row.results()])
+
+
+def of_kinds(measured: Sequence[Sequence[Kind]]) -> tuple[KindSummary, ...]:
+    """The same of any measurements, each with its kinds."""
+    names = dict.fromkeys(kind.name for kinds in measured for kind in kinds)
     summaries = []
     for name in names:
-        same = [kind for result in results for kind in result.kinds if kind.name == name]
+        same = [kind for kinds in measured for kind in kinds if kind.name == name]
         summaries.append(
             KindSummary(
                 name=name,

@@ -52,7 +52,8 @@ def known_faults(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     faults: dict[str, tuple[str, ...]] = {}
     for row in rows:
         family = family_of(row.done[0]) if row.done else None
-        if family and (fault := family.fault(row.engine)) and row.engine not in faults.get(fault, ()):
+        facts = row.done[0].engine if row.done else None
+        if family and facts and (fault := family.fault(facts.known_as)) and row.engine not in faults.get(fault, ()):
             faults[fault] = (*faults.get(fault, ()), row.engine)
     return faults
 

@@ -49,6 +49,11 @@ class Row:
         """Whether the run ends after so many transactions, so that its length is a result too."""
         return self.first.workload.get("count") is not None
 
+    @property
+    def is_staged(self) -> bool:
+        """Whether the load changes from stage to stage."""
+        return bool(self.first.workload.get("stages"))
+
     def results(self) -> list[RunResult]:
         return [recording.result for recording in self.done if recording.result is not None]
 

@@ -9,6 +9,10 @@ a test alone calls a drift of one per cent "significant" in a long run:
 
 Both need p < 0.05 and a size above 10 % of the run's median rate. Rates of neighbouring seconds are correlated, which
 makes small p values too frequent; the size guards against that too.
+
+Repetitions are judged together: five runs with two tests each would else call every third row of plain noise unsteady.
+What they have in common (a warm-up that was too short, a checkpoint) shows in the run made of their medians, second by
+second; what one of them has for itself must be as certain as the number of repetitions demands (Bonferroni).
 """
 
 from __future__ import annotations
@@ -50,9 +54,42 @@ def rates_per_s(series: Sequence[Second]) -> list[tuple[float, float]]:
     ]
 
 
+@dataclass(frozen=True)
+class RowSteadiness:
+    """Repetitions judged together; ``common`` is None where fewer than two of them can be judged."""
+
+    judged: int  # repetitions of eight whole seconds or more
+    unsteady: int  # of these
+    common: Steadiness | None
+
+    @property
+    def steady(self) -> bool:
+        return not self.unsteady and (self.common is None or self.common.state == "steady")
+
+
 def steadiness(series: Sequence[Second]) -> Steadiness:
     """Judge one run's per-second series; fewer than eight whole seconds are "too short to tell", which is no pass."""
-    points = rates_per_s(series)
+    return _judged(rates_per_s(series), ALPHA)
+
+
+def row_steadiness(repetitions: Sequence[Sequence[Second]]) -> RowSteadiness:
+    """Judge the repetitions of one row, each a per-second series as for ``steadiness``."""
+    long_enough = [points for series in repetitions if len(points := rates_per_s(series)) >= SECONDS_NEEDED]
+    states = [_judged(points, ALPHA / len(long_enough)).state for points in long_enough]
+    common = _judged(_typical(long_enough), ALPHA) if len(long_enough) > 1 else None
+    return RowSteadiness(len(states), sum(state != "steady" for state in states), common)
+
+
+def _typical(runs: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """The median of the runs at each second that all of them have, each as a share of its own median rate."""
+    seconds = min(len(points) for points in runs)
+    rates = np.array([[rate for _, rate in points[:seconds]] for points in runs])
+    middles = np.median(rates, axis=1, keepdims=True)
+    shares = rates / np.where(middles == 0, 1, middles)
+    return [(at, float(share)) for (at, _), share in zip(runs[0], np.median(shares, axis=0), strict=False)]
+
+
+def _judged(points: Sequence[tuple[float, float]], alpha: float) -> Steadiness:
     if len(points) < SECONDS_NEEDED:
         return Steadiness("too short to tell", len(points), None, None)
     at = np.array([start for start, _ in points])
@@ -66,8 +103,8 @@ def steadiness(series: Sequence[Second]) -> Steadiness:
     step = float(np.median(rates[split:]) - np.median(rates[:split])) / middle
     drift = float(scipy.stats.theilslopes(rates, at).slope) * float(at[-1] - at[0]) / middle
     p_drift = float(scipy.stats.kendalltau(at, rates).pvalue)
-    drifts = p_drift < ALPHA and abs(drift) > TOLERANCE
-    steps = p_step < ALPHA and abs(step) > TOLERANCE
+    drifts = p_drift < alpha and abs(drift) > TOLERANCE
+    steps = p_step < alpha and abs(step) > TOLERANCE
     if steps and (not drifts or _step_fits_better(at, rates, split)):
         return Steadiness("steps", len(points), step, float(at[split]))
     if drifts:

@@ -250,14 +250,25 @@ StatementKind = Literal[
     "write-cache",  # that survives a power cut, or may
     "iops",  # that were paid for; the value is a second
     "spread",  # of repetitions
-    "repeated",  # that runs were; the value is how often
+    "repeated",  # that runs were; the value is how often, 1 where it says that they were not
+    "sampled",  # that a program measures one operation several times within a run; the value is how often
+    "figure",  # a line with a figure of a measurement, whoever parsed it
     "warm-up",  # that there was one, or that first results were left out
+    "lasts",  # how long a run does; the value is in seconds
+    "timeline",  # that rates over time are what is shown
+    "renewed",  # that the data were made anew for each run
     "percentiles-averaged",
     "checkpoints",  # that somebody has thought of them
     "tpm-against-nopm",  # in one sentence
     "axis",  # of a chart, that begins above zero; the value is the share of it that is cut off
     "best-of",
     "relative",  # a comparison without what it is compared with
+    "decimals-mixed",  # a figure of a file that writes decimals in two ways
+    "unit-missing",  # of a table of figures; the text is its heading
+    "link",  # to results below the kit; the text is the name of the file from the kit's top
+    "named result",  # the name of a file of results as a text has it, without its folder
+    "error-as-result",  # of a program: what fails is a result, of no time
+    "error-dropped",  # of a program: whether a statement failed is not looked at
     "tpc-word",
     "not-tpc",  # that the result is none of the TPC's
     # What any file discloses.
@@ -271,7 +282,22 @@ StatementKind = Literal[
     "local client",  # that the load came from the machine that is measured
     "platform",  # that a program wrote beside its figures: "arch arm64"
     "picture elsewhere",  # its address
+    "picture",  # of figures, in the kit; the name of its file as a text has it
     "empty",  # a file of results without any
+    # A number by which a run is told. Its key, as "iterations warm-up", is ``machine``; one without a value varies.
+    "parameter told",  # in a text
+    "parameter",  # in a script, a configuration or a result
+    "composed",  # a compose file that a script or a text starts, by its name; "" of the usual one
+    "store",  # that is started in a container, by its name in ``stores``
+    "promise",  # what sets when a write of a store, whose name is ``machine``, is acknowledged
+    "unlogged",  # a table whose rows are in no log
+    "volume-elsewhere",  # that is mounted beside the place where its image keeps the data
+    "ephemeral",  # data of a container that nothing keeps
+    "opens-sqlite",  # that a program does; the text is what it sets for its connections
+    "set-and-closed",  # by a connection that is closed before it has worked
+    "set-in-pool",  # by whichever connection of a pool is free
+    "connects-anew",  # that a program does for each request, or each turn of a loop
+    "think-time",  # of a load generator between two requests
 ]
 
 
@@ -283,7 +309,38 @@ class Statement:
     kind: StatementKind
     text: str
     value: float | None = None
-    machine: str = ""  # as of Claim
+    machine: str = ""  # as of Claim; of a version the product, if it is named
+
+
+StepKind = Literal[
+    "load",  # the data are made, restored or removed
+    "run",  # something is measured
+    "warm-up",
+    "restart",  # of a server
+    "caches",  # of the system are dropped
+    "settle",  # what was put off is done: a checkpoint, a vacuum
+    "call",  # of another script, by the end of ``text``
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that a script does to measure."""
+
+    where: Where
+    kind: StepKind
+    text: str  # the command
+    loops: tuple[int, ...] = ()  # the lines of the loops that it is within, the outermost first
+    tool: str = ""  # "pgbench"; "" of a program of the kit's own
+    reads: bool = False  # whether it is known to change nothing
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A script that measures: its steps in order, those of its functions where they are called."""
+
+    where: Where
+    steps: tuple[Step, ...]
 
 
 Unit = Literal["transactions", "queries", "operations", "requests", "reads", "writes", "flushes"]
@@ -308,6 +365,8 @@ class Published:
     answered_ms: dict[str, float] = field(default_factory=dict)  # the same, of what did not fail alone
     latency_from: Literal["scheduled start", "actual start", ""] = ""
     errors: int | None = None
+    tried: int | None = None  # how many were sent, where it is told
+    failed_share: float | None = None  # of those, where it is told
     series: tuple[float, ...] = ()  # the rate, an interval each
     interval_s: float = 1.0  # of the series
     unit: Unit = "transactions"  # of the rate; "reads" write nothing
@@ -408,8 +467,8 @@ class Side:
         contested, where it is not the same for all of them.
         """
         name = name.lower()
-        if database is not None or not any(
-            setting.section in self.aliases for _, _, setting in self._set.get(name, ())
+        if database is not None or not (
+            self.aliases and any(setting.section in self.aliases for _, _, setting in self._set.get(name, ()))
         ):
             return self._holds(name, database or "")
         of_each = [self._holds(name, alias) for alias in self.aliases]
@@ -417,7 +476,18 @@ class Side:
         others = tuple(one.setting for one in of_each if one and self._differ(one.setting, holds.setting))
         return replace(holds, contested=(*holds.contested, *others)) if None not in of_each else None
 
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], InForce | None]:
+        """What was asked before."""
+        return {}
+
     def _holds(self, name: str, database: str) -> InForce | None:
+        key = name, database
+        if key not in self._known:
+            self._known[key] = self._decided(name, database)
+        return self._known[key]
+
+    def _decided(self, name: str, database: str) -> InForce | None:
         asked: list[tuple[tuple[int, ...], Configuration, Setting]] = []
         for order, one, setting in self._set.get(name, ()):
             if self._reads(one, setting, database):
@@ -532,6 +602,7 @@ class Bench:
     claims: Sequence[Claim] = ()
     sentences: Sequence[Sentence] = ()
     rows: Sequence[TableRow] = ()  # of tables in texts
+    harnesses: Sequence[Harness] = ()
     factors: frozenset[str] = frozenset()
     read: Sequence[tuple[str, str]] = ()  # files that were understood, and as what
     unread: Sequence[str] = ()  # files that nothing here understands
@@ -540,6 +611,10 @@ class Bench:
     declared: Declared | None = None  # what the study says of itself
     not_understood: Sequence[Evidence] = ()  # figures and settings that nobody parsed, each where they begin
 
+    def said(self, kind: StatementKind) -> list[Statement]:
+        """What texts and other files say of this kind."""
+        return [one for one in self.texts if one.kind == kind]
+
     @property
     def others(self) -> list[Published]:
         """The results that are not rows of ours: of those a rule over rows says the same, from every repetition."""
@@ -547,11 +622,15 @@ class Bench:
 
     @property
     def plans(self) -> list[Published]:
-        """What scripts and properties of the kit ask for: of tools whose results are there, or of all where nothing is
-        published; but for samples that come with a tool."""
+        """What scripts and properties of the kit ask for: of tools whose results are there, of the only one where no
+        result tells its tool, or of all where nothing is published; but for samples that come with a tool, and for what
+        programs of one's own ask for: of those nobody knows which result it became."""
         known = {one.tool for one in self.measured}
         only = all(one.planned for one in self.others)
-        asked = (one for one in self.published if one.planned and not SAMPLE.search(one.where.file))
+        asked = [one for one in self.published if one.planned and one.tool and not SAMPLE.search(one.where.file)]
+        tools = {one.tool for one in asked if one.parameters.get("phase") is None and one.script != "initialize"}
+        if not known - {""} and len(tools) == 1:
+            known |= tools  # what nobody says the tool of is of the only one that is started
         return [one for one in asked if only or one.tool in known]
 
     @property

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import Bench, TableRow
+from acidtest.audit.finding import Evidence
 from acidtest.formats import linear
 
 CHANGE = linear.Pattern(
     r"[~≈]?\s?([-+−–]?)\s?(\d{1,7}(?:[.,]\d{1,4})?)\s?(%|x|×|倍)(?: (?:faster|slower|more|less|higher|lower))?"
 )
-FIGURE = linear.Pattern(r"[~≈]?\s?(\d[\d,']{0,20}(?:\.\d{1,9})?)\s?([a-zA-Zμµ/%]{0,12})")
+FIGURE = linear.Pattern(
+    r"[~≈]?\s?(\d[\d,']{0,20}(?:\.\d{1,9})?)"
+    r"(?:\s?([kKM])(?: ?(?i:[a-z]{1,4}ps|ops/s(?:ec)?|[a-z]{2,12}/s(?:ec)?))?|\s?([a-zA-Zμµ/%]{0,12}))"
+)
 GROUPED = linear.Pattern(r"\d{1,3}(?:[,']\d{3})+(?:\.\d{1,9})?")
 AGREE_LEAST = 2  # rows of a column that must follow from its figures, before one that does not is wrong
 AGREE_SHARE = 0.6
@@ -23,6 +27,18 @@ HIGHER = linear.Pattern(
     r"throughput|\btps\b|\bqps\b|\brps\b|\biops\b|\bnopm\b|\btpm|/s(?:ec)?\b|per second|\bops\b|score", re.I
 )
 LOWER = linear.Pattern(r"latenc|\bms\b|\btime\b|duration|elapsed|\bns\b|[μµ]s\b|seconds|\bp9\d|response", re.I)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of a table, and where it stands there."""
+
+    row: TableRow
+    at: int
+    value: float
+
+    def says(self) -> Evidence:
+        return self.row.where.says(f"{self.row.cells[0]}: {self.row.cells[self.at]} {self.row.head[self.at]}".strip())
 
 
 @dataclass(frozen=True)
@@ -84,9 +100,9 @@ def _forms(factor: bool) -> tuple[Form, ...]:
 def figure(cell: str) -> float | None:
     """The figure that a cell is; None of a share, a range or a text."""
     match = FIGURE.fullmatch(cell.strip())
-    if match is None or match[2] in ("%", "x") or ("," in match[1] and not GROUPED.fullmatch(match[1])):
+    if match is None or match[3] in ("%", "x") or ("," in match[1] and not GROUPED.fullmatch(match[1])):
         return None
-    return float(re.sub(r"[,']", "", match[1])) * {"k": 1e3, "K": 1e3, "M": 1e6}.get(match[2], 1.0)
+    return float(re.sub(r"[,']", "", match[1])) * {"k": 1e3, "K": 1e3, "M": 1e6}.get(match[2] or "", 1.0)
 
 
 def _told(cell: str) -> tuple[float, bool, float] | None:

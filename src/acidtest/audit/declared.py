@@ -42,7 +42,7 @@ VARIES: Mapping[str, Factor] = {
     "machine": Factor("the machine, with all that belongs to it", ("machine-differs", "architecture-differs")),
     "processor": Factor("the processor"),
     "memory": Factor("how much memory there is"),
-    "drive": Factor("the drive", ("data-on-tmpfs",)),
+    "drive": Factor("the drive", ("data-on-tmpfs", "data-in-container-layer")),
     "file_system": Factor("the file system and its options"),
     "durability": Factor(
         "what a commit promises", ("durability-differs", "durability-given-up", "binary-log-differs"), DURABILITY
@@ -57,7 +57,7 @@ VARIES: Mapping[str, Factor] = {
     "autovacuum": Factor("PostgreSQL's autovacuum", ("autovacuum-off",), ("autovacuum",)),
     "workload": Factor("what is run", ("workload-differs",)),
     "scale": Factor("how large the data are", ("database-too-small",)),
-    "clients": Factor("how many clients there are"),
+    "clients": Factor("how many clients there are", ("single-client-throughput",)),
     "query_mode": Factor("how statements reach the server", ("query-mode-differs",)),
     "connections": Factor(
         "whether each transaction has its own", ("connect-per-transaction-differs", "connect-per-transaction")

@@ -38,6 +38,7 @@ class Found:
     evidence: tuple[Evidence, ...] = ()
     certainty: Certainty | None = None  # None: as sure as the places are that it quotes
     disproved_by: str = ""  # after "It would be disproved by"; "": as the rule says
+    noted: bool = False  # whether it is a note only, however severe its rule is: what may matter, and need not
 
 
 Subject = TypeVar("Subject")
@@ -59,7 +60,8 @@ class Rule(Generic[Subject]):
 
     def __call__(self, subject: Subject) -> Iterator[Finding]:
         for one in self.find(subject):
-            yield Finding(self, one.text, one.evidence, one.certainty or "certain", one.disproved_by)
+            certainty = one.certainty or "certain"
+            yield Finding(self, one.text, one.evidence, certainty, one.disproved_by, noted=one.noted)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Finding:
     certainty: Certainty = "certain"
     disproved: str = ""  # by what; "": as the rule says
     lowered: str = ""  # why it is less severe than its rule
+    noted: bool = False  # as of Found
     waiver: str = ""  # the reason for which it does not count
 
     @property
@@ -91,6 +94,8 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
+        if self.noted:
+            return "note"
         return "doubtful" if self.lowered and self.rule.severity == "invalid" else self.rule.severity
 
     @property

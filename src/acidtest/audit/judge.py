@@ -60,7 +60,7 @@ def of_bench(bench: Bench) -> list[Finding]:
     """What the rules over a whole benchmark find, each as severe as it is certain."""
     prose = _prose(bench)
     findings = [
-        Finding(rule, found.text, found.evidence, disproved=found.disproved_by).weighed(
+        Finding(rule, found.text, found.evidence, disproved=found.disproved_by, noted=found.noted).weighed(
             found.certainty or ("read from prose" if any(_place(one) in prose for one in found.evidence) else "certain")
         )
         for rule in over(Bench)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidtest.audit.bench import EngineName, LogEntry, Where
-from acidtest.audit.importers import firebird_log
-from acidtest.audit.importers.server_logs import MYSQL, POSTGRESQL, Kinds, entries
+from acidtest.audit.log_lines import MYSQL, POSTGRESQL, Kinds, of_firebird, of_server
 
 SERVERS: Mapping[str, Kinds] = {"mysql": MYSQL, "mariadb": MYSQL, "postgresql": POSTGRESQL}
 # A recording has each message of PostgreSQL once: "ERROR: invalid page in block 3 (2 times)".
@@ -29,15 +28,15 @@ def logged(engine: EngineName, logs: Iterable[tuple[str, Where]]) -> Iterator[Lo
 
 def _entries(engine: EngineName, lines: Sequence[str], where: Where) -> Iterable[LogEntry]:
     if engine == "firebird":
-        return firebird_log.entries(lines, lambda line: where)
+        return of_firebird(lines, lambda line: where)
     if engine == "postgresql":
         return [one for line in lines for one in _of_message(line, where)]
-    return entries(lines, lambda line: where, engine, SERVERS.get(engine, ()))
+    return of_server(lines, lambda line: where, engine, SERVERS.get(engine, ()))
 
 
 def _of_message(line: str, where: Where) -> Iterator[LogEntry]:
     """What a message of PostgreSQL is, with how often it stood in the log."""
     message = POSTGRESQL_MESSAGE.fullmatch(line)
     written = f"{message['severity']}:  {message['text']}" if message else line  # two spaces, as in the log itself
-    for one in entries([written], lambda line: where, "postgresql", POSTGRESQL):
+    for one in of_server([written], lambda line: where, "postgresql", POSTGRESQL):
         yield replace(one, count=int(message["times"] or 1) if message else 1)

@@ -11,6 +11,7 @@ from typing import Any
 from acidtest import families
 from acidtest.analysis import database, samples
 from acidtest.analysis.samples import Row
+from acidtest.analysis.search import Search, searches
 from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
 from acidtest.audit.bench import Bench, Binary, Configuration, Database, Setting, Side, Where
@@ -24,10 +25,42 @@ from acidtest.audit.unchecked import run as of_run
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
 from acidtest.journal.reader import NAME
 
+# What a search judges by itself, by bounds that it states: arrivals that wait at a run's end, and whether a queue grew.
+# In an open loop the rate of commits is the schedule's.
+JUDGED_BY_SEARCHES = ("unfinished-arrivals", "not-steady")
+
 
 def findings(journal: Journal) -> list[Finding]:
     """Everything that there is to say of a journal, each thing once, with the rows that it concerns."""
-    rows = samples.rows(journal.header, journal.recordings)
+    return _of_rows(journal, samples.rows(journal.header, journal.recordings))
+
+
+def of_searches(journal: Journal) -> list[Finding]:
+    """What there is to say of a journal of searches: of each the rate that it claims, and the runs that confirm it.
+
+    The other runs are the way there: single ones, many of them at rates that the server cannot serve, as they must be.
+    """
+    found = _of_rows(journal, _claimed(journal))
+    return [one for one in found if one.rule.name not in JUDGED_BY_SEARCHES]
+
+
+def _claimed(journal: Journal) -> list[Row]:
+    return [row_of(one) for one in searches(journal.header, journal.recordings) if one.confirmed]
+
+
+def row_of(search: Search) -> Row:
+    """A search as a row of its combination, with the runs that confirm its rate; of none with its first recording."""
+    fresh = search.confirmed.taken if search.confirmed else ()
+    done = [search.recording(one) for one in fresh if one.step.phase == "confirming"]
+    return Row(search.levels, done, [], [] if done else [search.first])
+
+
+def unchecked_searches(journal: Journal) -> list[Unchecked]:
+    """What the rates that were found do not show."""
+    return list(of_run.unchecked(_claimed(journal), []))
+
+
+def _of_rows(journal: Journal, rows: Sequence[Row]) -> list[Finding]:
     factors = samples.varying(rows)
     doubts = [
         replace(one, evidence=(*one.evidence, _where(journal, row.first).says(_name(row, factors))))
@@ -90,8 +123,8 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
     recording = row.done[0]
     where = _where(journal, recording)
     facts = recording.engine
-    family = families.of_engine(facts.id) if facts else None
-    product = families.product_of_engine(facts.id) if facts else None
+    family = families.of_engine(facts.known_as) if facts else None
+    product = families.product_of_engine(facts.known_as) if facts else None
     version = facts.version if facts else ""
     if facts is None or family is None or product is None:
         return Side(name=_name(row, factors), version=version)

@@ -11,7 +11,7 @@ from acidtest.analysis.summary import median
 from acidtest.audit.bench import OURS, EngineName, Published, Statement, Where
 from acidtest.audit.drive import turns_per_s
 from acidtest.journal.protocol import RunResult
-from acidtest.workload import BY_KIND, WorkloadSpec, unit
+from acidtest.workload import WorkloadSpec, recorded, unit
 
 
 def published(row: Row, name: str, where: Where, engine: EngineName | None) -> Iterator[Published]:
@@ -27,15 +27,17 @@ def published(row: Row, name: str, where: Where, engine: EngineName | None) -> I
     orders = [per_min for result in results if (per_min := result.new_order_per_min) is not None]
     arrivals = [(result.arrivals.scheduled, result.measured_s) for result in results if result.arrivals]
     # A terminal that thinks is idle on purpose: seconds without commits are no stall then.
-    idle = bool(workload.get("think_ms") or workload.get("keying"))
+    idle = bool(workload.get("think_ms") or workload.get("keying") or workload.get("stages"))
+    # A mix of the user's own is no TPC-C-like one.
+    own_mix = any(one.get("mix") for one in workload.get("classes", ()))
     yield Published(
         where=where,
         tool=OURS,
         name=name,
         rate=rate,
         attempts=median([result.throughput_per_s for result in results]),
-        tpm=60 * rate if orders and rate is not None else None,
-        nopm=median(orders),
+        tpm=60 * rate if orders and rate is not None and not own_mix else None,
+        nopm=None if own_mix else median(orders),
         terminals=max(result.terminals for result in results),
         measured_s=median(row.seconds()),
         warmup_s=median([result.warmup_s for result in results]),
@@ -62,8 +64,10 @@ def _durable_rate(row: Row) -> float | None:
     Several terminals may share a flush; of one terminal each commit waits for a flush of its own. The first one of each
     terminal is not counted: it may find the drive anywhere in its turn.
     """
-    spec = BY_KIND.get(str(row.first.workload.get("kind")))
-    if spec is None or not (spec.ALWAYS_WRITES or spec.WRITING_KINDS) or any(r.durability != "drive" for r in row.done):
+    spec = recorded(row.first.workload)
+    if spec is None or not (spec.always_writes() or spec.writing_kinds()):
+        return None
+    if any(recording.durability != "drive" for recording in row.done):
         return None
     return median(
         [
@@ -74,11 +78,11 @@ def _durable_rate(row: Row) -> float | None:
     )
 
 
-def _written(result: RunResult, spec: type[WorkloadSpec]) -> float:
+def _written(result: RunResult, spec: WorkloadSpec) -> float:
     """The commits that have changed rows."""
-    if spec.ALWAYS_WRITES:
+    if spec.always_writes():
         return result.goodput_per_s * result.measured_s
-    return sum(of.committed for of in result.kinds if of.name in spec.WRITING_KINDS)
+    return sum(of.committed for of in result.kinds if of.name in spec.writing_kinds())
 
 
 def _in_turn(row: Row) -> tuple[float, ...]:

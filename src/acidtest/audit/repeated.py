@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
 from statistics import fmean
@@ -18,6 +18,10 @@ RUN = re.compile(
 SHORT_S = 60.0  # of a run of a database: caches fill, and nothing that is put off has been done
 PROSE = re.compile(r"\.(?:md|markdown|rst|adoc|html?)$", re.IGNORECASE)
 NUMBERS = re.compile(r"(\d{1,9})")
+# When a run began, as its file's name says: each repetition has its own.
+STAMP = re.compile(
+    r"(?<!\d)20\d{2}[-_.]?[01]\d[-_.]?[0-3]\d(?:[-_.T ]{1,2}[0-2]\d[-_.:h]?[0-5]\d(?:[-_.:m]?[0-5]\d)?)?(?!\d)"
+)
 VERSION = re.compile(r"(?:^|[^a-z])(?:v|version|pg|fb|mysql|mariadb|postgresql|firebird)[-_]?$", re.IGNORECASE)
 
 
@@ -40,11 +44,15 @@ def repetitions(bench: Bench, drives: Collection[str] = ()) -> dict[tuple[object
             by_kind[(*what, one.terminals, one.asked_rate, one.query_mode, one.isolation, one.reconnects)].append(one)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for kind, alike in by_kind.items():
-        counted = _counted({one.where.file for one in alike}, sides)
+        held = Counter(one.where.file for one in alike)
+        # A file of several of one kind is a set of repetitions, and one with another number another set.
+        counted = _counted((file for file, many in held.items() if many == 1), sides)
         placed = [(*counted.get(one.where.file, (one.where.file, 0)), one) for one in alike]
         for stem, _, one in sorted(placed, key=lambda of: (*of[:2], of[2].where.line or 0)):
             # A text quotes what it compares: outputs in one without headings are of no kind that can be told.
-            quoted = PROSE.search(one.where.file) is not None and not one.under
+            # An excerpt that names neither workload nor clients may be of any run.
+            told = one.under and (one.script or one.terminals)
+            quoted = PROSE.search(one.where.file) is not None and not told
             groups[*kind, stem, one.where.line if quoted else None].append(one)
     return groups
 
@@ -59,18 +67,20 @@ def _own_name(one: Published) -> str:
     return "" if one.name.lower() == one.where.file.rpartition("/")[2].lower() else one.name
 
 
-def _counted(files: Iterable[str], of_sides: Set[str]) -> dict[str, tuple[str, int]]:
+def _counted(names: Iterable[str], of_sides: Set[str]) -> dict[str, tuple[str, int]]:
     """Of each file that is one of a counted set: what the set has in common, and its number. ``of_sides`` are numbers
     in the names of configurations: a folder that is counted as those are is a side's."""
     sets: dict[str, dict[int, str]] = defaultdict(dict)
-    for file in sorted(files):
-        parts = NUMBERS.split(file)
+    files = sorted(names)
+    bare = {file: STAMP.sub("@", file) for file in files}
+    for file in files:
+        parts = NUMBERS.split(bare[file])
         for at in range(1, len(parts), 2):
             if not VERSION.search(parts[at - 1]):
-                sets["".join((*parts[:at], "#", *parts[at + 1 :]))][int(parts[at])] = file
+                sets["".join((*parts[:at], "#", *parts[at + 1 :]))].setdefault(int(parts[at]), file)
     by_file: dict[str, tuple[str, int]] = {}
     for stem, of in sorted(sets.items(), key=lambda one: len(one[1])):
-        digits = [NUMBERS.findall(file[len(stem.partition("#")[0]) :])[0] for file in of.values()]
+        digits = [NUMBERS.findall(bare[file][len(stem.partition("#")[0]) :])[0] for file in of.values()]
         if "/" in stem.partition("#")[2] and sum(one in of_sides for one in digits) > 1:
             continue
         if len(of) > 1 and min(of) < 2 and max(of) - min(of) == len(of) - 1:

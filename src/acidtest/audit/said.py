@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acidtest.audit.bench import OURS, Published
-from acidtest.audit.finding import Evidence, Found
+from acidtest.audit.finding import Certainty, Evidence, Found
 from acidtest.words import counted
 
-# Tools whose rate is of all that were sent, whatever became of them.
 TRIED_LEAST = 100  # transactions: fewer are a test of the connection
-COUNTS_ALL = frozenset(("k6", "jmeter", "ab", "wrk", "hey", "vegeta"))
-
+NONE_LEAST = 10  # failures of a run of which nothing succeeded
+# Tools whose answers are those of a program between, which may be meant to refuse: a refusal is no fault then.
+OVER_HTTP = frozenset(("k6", "jmeter", "ab", "wrk", "hey", "vegeta"))
+# Tools whose rate is of all that were sent, whatever became of them.
+COUNTS_ALL = OVER_HTTP | {"ycsb"}
 
 ASSIGNED = re.compile(r"(\w{1,20}) = (\d{1,15}\.\d{1,9})")  # "tps = 312.137531"
 
@@ -29,7 +31,7 @@ class Seen:
     weight: float = 0.0  # how bad it is; the worst is the one that is told
 
 
-def gathered(seen: Iterable[Seen]) -> Iterator[Found]:
+def gathered(seen: Iterable[Seen], certainty: Certainty | None = None) -> Iterator[Found]:
     """One finding for each tool, for what several of its results have in common has one cause. It tells the worst of
     them, and all are evidence."""
     by_tool: dict[str, list[Seen]] = defaultdict(list)
@@ -37,9 +39,14 @@ def gathered(seen: Iterable[Seen]) -> Iterator[Found]:
         by_tool[one.of.tool].append(one)
     for of in by_tool.values():
         worst, *others = sorted(of, key=lambda one: -one.weight)  # stable: of equal ones the first
-        more = f", and the like in {counted(len(others), 'more result')}" if others else ""
+        more = and_more(len(others), "result", before="the like in ")
         evidence = dict.fromkeys(said for one in (worst, *others) for said in one.evidence)
-        yield Found(f"{worst.text}{more}.", tuple(evidence))
+        yield Found(f"{worst.text}{more}.", tuple(evidence), certainty)
+
+
+def and_more(count: int, what: str, before: str = "", after: str = "") -> str:
+    """``, and 3 more rows``: behind what is told of one and holds of ``count`` others; "" where there are none."""
+    return f", and {before}{counted(count, f'more {what}')}{after}" if count else ""
 
 
 def rate(one: Published) -> str:
@@ -74,8 +81,12 @@ def called(one: Published) -> str:
 
 def failed_share(one: Published) -> float | None:
     """The share of all attempts that failed; None where that is not known."""
+    if one.failed_share is not None:
+        return one.failed_share
     if one.attempts and one.rate is not None and one.attempts > one.rate and one.errors is not None:
         return 1 - one.rate / one.attempts
+    if one.rate == 0 and (one.errors or 0) >= NONE_LEAST:
+        return 1.0
     done = one.rate * one.measured_s if one.rate and one.measured_s else None
     if one.errors is None or not done:
         return None

@@ -7,6 +7,7 @@ results, or the finding is of one sentence alone. That a sentence stands means t
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,7 +15,7 @@ from typing import Literal
 from acidtest.audit.bench import Bench, EngineName, Published, Where
 from acidtest.audit.declared import is_of
 from acidtest.audit.finding import SEVERITIES, Finding
-from acidtest.audit.importers.sentences import COMPARES, PROSE
+from acidtest.audit.texts import COMPARES, PROSE
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
 from acidtest.words import counted
@@ -117,7 +118,8 @@ def _base(file: str) -> str:
 def groups(bench: Bench, findings: Sequence[Finding]) -> tuple[list[Group], list[Finding]]:
     """What was published, in groups, the worst first; and the findings that concern nothing of it."""
     weighty = [one for one in findings if one.severity != "note" and not one.waiver]
-    of = {id(one): _engines(one, bench) for one in weighty}
+    by_file = _engines_by_file(bench)
+    of = {id(one): frozenset[EngineName]().union(*(by_file[place.file] for place in one.evidence)) for one in weighty}
     results = {one.where.file for one in bench.published}
     together: dict[tuple[Verdict, frozenset[str]], tuple[list[Said], dict[int, Finding]]] = {}
     for said in published(bench):
@@ -179,13 +181,15 @@ def _of_sides(names: Iterable[str], bench: Bench) -> frozenset[EngineName]:
     return frozenset(side.engine for side in bench.sides if side.name in wanted and side.engine)
 
 
-def _engines(finding: Finding, bench: Bench) -> frozenset[EngineName]:
-    """The engines of the sides whose files it quotes."""
-    files = {one.file for one in finding.evidence}
-    found = set()
+def _engines_by_file(bench: Bench) -> defaultdict[str, set[EngineName]]:
+    """The engines of the sides and results of each file."""
+    by_file: defaultdict[str, set[EngineName]] = defaultdict(set)
     for side in bench.sides:
-        parts = (side.binaries, side.configurations, side.databases, side.log)
-        if side.engine and any(part.where.file in files for of_kind in parts for part in of_kind):
-            found.add(side.engine)
-    found |= {one.engine for one in bench.published if one.engine and one.where.file in files}
-    return frozenset(found)
+        for of_kind in (side.binaries, side.configurations, side.databases, side.log):
+            for part in of_kind:
+                if side.engine:
+                    by_file[part.where.file].add(side.engine)
+    for one in bench.published:
+        if one.engine:
+            by_file[one.where.file].add(one.engine)
+    return by_file

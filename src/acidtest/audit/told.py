@@ -17,6 +17,7 @@ from acidtest.audit.compared import WORDS
 ROUNDED = 0.001  # beside what the digits allow
 ROUND_MOST = 0.01  # that a figure which ends in zeros was rounded by
 RUNS_LEAST = 3
+NUMBERED = re.compile(r"\b(?:run|rep|repetition|round|iteration|trial|attempt)[ #_-]{0,2}\d{1,4}\b", re.IGNORECASE)
 APART = 1.01  # the best from the usual one
 DIGITS = re.compile(r"\d[\d,.' \u00a0]*")
 Kind = Literal["rate", "nopm", "tpm"]
@@ -130,10 +131,26 @@ def best_taken(
             best.append((values[-1], (*values[:-1], fmean(values), median(values)), of))
     best.sort(key=lambda one: one[0])
     ranked = [one[0] for one in best]
+    beside: dict[str, list[float]] = defaultdict(list)
+    for one in told if best else ():
+        beside[one.where.file] += [figure.value for figure in figures(one)]
+    for values_of in beside.values():
+        values_of.sort()
     for one in told:
+        if NUMBERED.search(one.name):
+            continue  # one of several runs, and told as such
         for figure in figures(one) if best else ():
             reach = max(figure.step, 2 * ROUNDED * figure.value)
             begin, end = bisect(ranked, figure.value - reach), bisect(ranked, figure.value + reach)
             for value, others, of in best[begin:end] if figure.kind == "rate" else ():
-                if figure.is_(value) and not any(figure.is_(other) for other in others):
+                if not figure.is_(value) or any(figure.is_(other) for other in others):
+                    continue
+                # A text that gives the others too takes none for all.
+                if not all(_is_there(other, beside[one.where.file], figure.step) for other in others[:-2]):
                     yield one, of
+
+
+def _is_there(value: float, ranked: Sequence[float], step: float) -> bool:
+    reach = max(step * 1.001, ROUNDED * value)
+    at = bisect(ranked, value - reach)
+    return at < len(ranked) and ranked[at] <= value + reach

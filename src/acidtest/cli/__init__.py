@@ -24,8 +24,8 @@ from acidtest.words import harmless
 
 # Each is a module here with a function of its name, or with an ``app`` of commands of its own.
 COMMANDS = (
-    "init", "plan", "run", "powercut", "report", "compare", "growth", "audit", "trace", "engines", "doctor",
-    "clean", "probe", "help",
+    "init", "plan", "run", "search", "powercut", "report", "compare", "growth", "audit", "inspect", "trace", "engines",
+    "doctor", "clean", "probe", "diagnose", "help",
 )  # fmt: skip
 
 

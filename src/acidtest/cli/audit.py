@@ -51,7 +51,7 @@ def audit(
     from acidtest.audit.rules import rules as all_rules
     from acidtest.audit.unchecked import kit
     from acidtest.cli.instead import instead
-    from acidtest.journal.reader import CUTS, NAME
+    from acidtest.journal.reader import CUTS, NAME, NAMES, SEARCH
     from acidtest.report import findings as shown
     from acidtest.report.sarif import as_sarif
 
@@ -64,7 +64,7 @@ def audit(
     waivers = _waivers(except_ or [])
     judge.check_waivers(waivers, "--except")
     try:
-        journals = [path / name for name in (NAME, CUTS) if (path / name).exists()]
+        journals = [path / name for name in NAMES if (path / name).exists()]
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}", "allow reading it") from None
     findings: list[Finding] = []
@@ -73,11 +73,14 @@ def audit(
         broken: list[Evidence] = []
         for name, journal in held.items():
             broken += [Evidence(f"damaged: {line.why}", name, line.line) for line in journal.damaged]
-            unwaived = ours.findings(journal) if name == NAME else ours.of_cuts(journal)
+            of = {NAME: ours.findings, CUTS: ours.of_cuts, SEARCH: ours.of_searches}
+            unwaived = of[name](journal)
             findings += judge.waived(unwaived, journal.header.experiment.get("waive", {}) | waivers)
         bench = Bench(sides=[], read=[(one.name, "journal") for one in journals], broken=broken)
         findings = judge.in_order(findings)
         unchecked = ours.unchecked(held.get(NAME), held.get(CUTS))
+        if SEARCH in held and len(held) == 1:
+            unchecked = ours.unchecked_searches(held[SEARCH])
     else:
         bench = importers.read(path)
         if not bench.read:

@@ -9,25 +9,40 @@ from typing import Annotated
 
 import typer
 
+from acidtest import kept
 from acidtest.cli import COMMANDS
+from acidtest.families import PRODUCTS
 from acidtest.files import state_directory
 from acidtest.reference.words import words
 
 # Those of acidtest.question, whose import a shell would wait for.
 QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "power-cut")
+LIMITS = ("p99 < 10 ms", "p99.9 < 50 ms", "p90 < 1 s", "mean < 2 ms", "max < 1 s")  # of acidtest search
+SERVERS = ("firebird://", "postgresql://", "mysql://", "mariadb://")  # of acidtest.families, with their other names
 EXPERIMENT_BYTES_MAX = 1 << 20
 LOOKED_AT_MAX = 1_000  # files; a shell waits
 A_WORKLOAD = re.compile(rb"^\s*\[?\s*workload\b", re.MULTILINE)
 
 
 def engines(incomplete: str) -> list[str]:
+    """Ids of engines, installed or not, and names of builds that were added."""
+    return [*known_engines(incomplete), *(name for name in kept.names() if name.startswith(incomplete))]
+
+
+def known_engines(incomplete: str) -> list[str]:
     """Ids of engines, installed or not."""
     return [name for name in words("engines") if name.startswith(incomplete)]
 
 
 def installed_engines(incomplete: str) -> list[str]:
-    """Of these, those in a folder of acidtest's own, which can be removed."""
-    return [name for name in engines(incomplete) if (state_directory() / "engines" / name).is_dir()]
+    """Of these, those in a folder of acidtest's own, and builds that were added: those that can be removed."""
+    added = kept.names()
+    return [name for name in engines(incomplete) if name in added or (state_directory() / "engines" / name).is_dir()]
+
+
+def families(incomplete: str) -> list[str]:
+    """Of builds."""
+    return [name for name in PRODUCTS if name.startswith(incomplete)]
 
 
 def rules(incomplete: str) -> list[str]:
@@ -56,6 +71,16 @@ def experiments(incomplete: str) -> list[str]:
     directory = Path(begun)
     names = (f"{begun}{path.relative_to(directory)}" for path in _toml_files(directory) if _is_experiment(path))
     return [name for name in names if name.startswith(incomplete)]
+
+
+def limits(incomplete: str) -> list[str]:
+    """Limits of latency as they are written."""
+    return [text for text in LIMITS if text.startswith(incomplete)]
+
+
+def databases(incomplete: str) -> list[str]:
+    """What begins the URL of a server; files are completed by the shell itself."""
+    return [name for name in SERVERS if incomplete and name.startswith(incomplete)]
 
 
 HELP = "The experiment (.toml)."

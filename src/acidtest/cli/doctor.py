@@ -28,13 +28,18 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
-    findings = [rig(), *engines(), *_storage(directory), *_places(), *_machine(), memory_limit(), *_leftovers()]
+    findings = findings_of(directory)
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
     else:
         _show(findings)
     if any(finding["state"] == "missing" and finding["what"] == "rig" for finding in findings):
         raise typer.Exit(4)
+
+
+def findings_of(directory: Path) -> list[Finding]:
+    """All that can be said of this machine, and of databases in ``directory``."""
+    return [rig(), *engines(), *_storage(directory), *_places(), *_machine(), memory_limit(), *_leftovers()]
 
 
 def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:

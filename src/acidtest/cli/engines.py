@@ -1,4 +1,4 @@
-"""``acidtest engines``: lists, installs and removes engines."""
+"""``acidtest engines``: lists, installs, adds and removes engines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json as json_
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,10 +22,10 @@ from acidtest.errors import AcidtestError
 if TYPE_CHECKING:
     from acidtest.engine import Engine, Offer, SettingSpec
 
-app = typer.Typer(help="List, install and remove engines.", invoke_without_command=True)
+app = typer.Typer(help="List, install, add and remove engines.", invoke_without_command=True)
 
 HELP = "Engines, as acidtest engines lists them."
-Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.engines)]
+Ids = Annotated[list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.known_engines)]
 Removable = Annotated[
     list[str], typer.Argument(help=HELP, metavar="ENGINE...", autocompletion=complete.installed_engines)
 ]
@@ -36,7 +37,8 @@ def engines(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
-    """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks."""
+    """List the engines: version, architecture, where each comes from, whether it is installed, what it lacks. Builds of
+    yours that were added are among them."""
     context.obj = json  # "engines --json install" asks for it too
     if context.invoked_subcommand:
         return
@@ -70,9 +72,53 @@ def install(context: typer.Context, ids: Ids, json: Json = False) -> None:
 
 
 @app.command()
+def add(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="What experiments call the build.", metavar="NAME")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="An installation, a build tree, an unpacked archive, or SQLite's shared library.", metavar="PATH"
+        ),
+    ],
+    family: Annotated[
+        str,
+        typer.Option(
+            "--family",
+            help="Which engine it is; told by its files where it is left out.",
+            metavar="FAMILY",
+            autocompletion=complete.families,
+        ),
+    ] = "",
+    mode: Annotated[str, typer.Option("--mode", help="Of a Firebird: embedded or server.", metavar="MODE")] = "",
+    json: Json = False,
+) -> None:
+    """Keep a build of yours for every experiment. It stays where it is, and is looked at again at each use."""
+    from acidtest.engine import catalogue
+
+    engine = catalogue.keep(name, path.absolute(), family, mode)
+    offer = engine.offer()
+    for note in engine.notes():
+        print(note, file=sys.stderr)
+    if json or context.obj:
+        print(json_.dumps([_listed(offer)], indent=2))
+        return
+    print(f"added {name}: {catalogue.title_of(engine)} {offer.version}, {offer.architecture}, {offer.source}")
+
+
+@app.command()
 def remove(context: typer.Context, ids: Removable, json: Json = False) -> None:
-    """Remove installed engines."""
-    _each(ids, lambda engine, say: engine.remove(say), json=json or context.obj)
+    """Remove installed engines, and builds that were added; the files of a build stay."""
+    from acidtest.engine import catalogue
+
+    as_json = json or context.obj
+    built = [id for id in ids if catalogue.is_kept(id)]  # noqa: A001
+    for name in built:
+        catalogue.forget(name)
+        print(f"{name} is kept no longer; its files stay", file=sys.stderr if as_json else sys.stdout)
+    others = [id for id in ids if id not in built]  # noqa: A001
+    if others or as_json:
+        _each(others, lambda engine, say: engine.remove(say), json=as_json)
 
 
 @app.command()
@@ -161,6 +207,8 @@ def _setting_json(family: str, spec: SettingSpec) -> dict[str, Any]:
 def _state(offer: dict[str, Any]) -> str:
     if offer["damage"]:
         return f"[red]damaged: {escape(str(offer['damage']))}[/]"
+    if offer["doubts"]:
+        return f"[yellow]ready; {escape(str(offer['doubts']))}[/]"
     if missing := offer["missing_libraries"]:
         return f"[red]lacks {', '.join(f'{library} (Debian: {package})' for library, package in missing)}[/]"
     return "[green]ready[/]" if offer["installed"] else "[dim]not installed[/]"

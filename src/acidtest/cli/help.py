@@ -40,10 +40,11 @@ def help(  # noqa: A001 - the command's name
     if not asked:
         _overview(dict(_commands(root.command, root)), json=json)
         return
-    from acidtest.reference.find import find
+    from acidtest.reference.find import Found, find
 
-    found, name = find(".".join(asked)), " ".join(asked)
-    command = _command(root, asked)
+    name, command = " ".join(asked), _command(root, asked)
+    # "engines add" is the command, and no table of a build called add.
+    found = Found() if command and len(asked) > 1 else find(".".join(asked))
     named = {name: command} if command else {}
     if not (found.keys or found.tables or named):
         raise _unknown(name)

@@ -90,10 +90,15 @@ def _word(side: Side) -> str:
         return of_version[0]
     family = of_word(side.engine)
     numbered = [one for one in ids if one == side.engine or one.partition("-")[2].replace(".", "").isdigit()]
-    if family and family.name in SERVERS and (side.version or len(numbered) == 1):
+    reached = family and family.name in SERVERS and (not side.version or _numbers(side.version) >= family.server_since)
+    if family and reached and (side.version or len(numbered) == 1):
         return f"{family.name}://USER@HOST:{family.server_port}/DATABASE"
     return "" if side.version else max(numbered, key=_number, default="")
 
 
 def _number(word: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in word.partition("-")[2].split(".") if part.isdigit())
+    return _numbers(word.partition("-")[2])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

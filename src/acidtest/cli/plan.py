@@ -39,6 +39,11 @@ def plan(
     from acidtest import plan as plan_
 
     planned = planning.planned(file, quick=quick)
+    if planned.experiment.search is not None:
+        from acidtest.cli.search import show_plan
+
+        show_plan(planned, json=json)
+        return
     families = {name: plan_.family_of(planned.experiment, name) for name in planned.engines}
     largest = _largest(planned, families)
     seconds = conductor.assumed_seconds(planned)

@@ -73,7 +73,7 @@ def probe(
             on_device=on_device,
             seed=seed if seed is not None else random.randrange(1 << 32),
         )
-        with stopping.leaving(stopping.NOTHING_KEPT), _Watcher(console, len(plan.order)) as watcher:
+        with stopping.leaving(stopping.NOTHING_KEPT), Watcher(console, len(plan.order)) as watcher:
             recording = run_probe(path, plan, devices, watcher.say, watcher.steps)
         unkept = _kept(out, recording) if out is not None else None
         summary = report(recording)
@@ -125,7 +125,7 @@ def _kept(out: Path, recording: recordings.ProbeRecording) -> BadInput | None:
     return None
 
 
-class _Watcher:
+class Watcher:
     """Progress: a bar for a person, a line now and then for a log."""
 
     def __init__(self, console: Console, total: int) -> None:
@@ -141,7 +141,7 @@ class _Watcher:
         self._task = self._bars.add_task("probing", total=total, status="preparing")
         self._shown = 0
 
-    def __enter__(self) -> _Watcher:
+    def __enter__(self) -> Watcher:
         self._bars.start()
         return self
 

@@ -20,6 +20,7 @@ from acidtest.errors import BadInput, cannot_write, not_among
 if TYPE_CHECKING:
     from acidtest.journal.models import Journal
     from acidtest.report.results import Results
+    from acidtest.report.search import SearchResults
 
 PAGE = "report.html"
 
@@ -103,6 +104,30 @@ def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool
     return written
 
 
+def show_searches(
+    journal: Journal,
+    directory: Path,
+    console: Console,
+    *,
+    json: bool,
+    page: Path | None = None,
+    waivers: Mapping[str, str] | None = None,
+) -> tuple[SearchResults, Page]:
+    """Write the page of searches for the highest rate, and print the tables, or JSON."""
+    from acidtest.report.search import results
+    from acidtest.report.search_page import write_search_page
+    from acidtest.report.search_terminal import print_searches
+
+    found = results(journal, waivers)
+    written = _written(directory, page, lambda path: write_search_page(found, path))
+    if json:
+        print(json_.dumps(found.as_json(), indent=2))
+    else:
+        print_searches(found, console)
+    written.show(console, json=json)
+    return found, written
+
+
 def _written(directory: Path, asked: Path | None, write: Callable[[Path], None]) -> Page:
     """The page, written to the file that was asked for, or into ``directory``."""
     path = asked or directory / PAGE
@@ -135,7 +160,7 @@ def report(
 ) -> None:
     """Draw the tables and the page again from the journal; needs no engine, no root, and no right to write there."""
     from acidtest.journal import probe
-    from acidtest.journal.reader import CUTS, NAME
+    from acidtest.journal.reader import CUTS, NAME, SEARCH
     from acidtest.report.survival_table import print_survival
     from acidtest.report.terminal import print_results
 
@@ -147,6 +172,19 @@ def report(
         return
     console = Console(highlight=False)
     cuts = directory / CUTS
+    searched = directory / SEARCH
+    if searched.exists() and not (directory / NAME).exists() and not cuts.exists():
+        for option in (
+            name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
+        ):
+            raise BadInput(f"{option}: searches have one table", f"leave {option} out")
+        journal = opened(searched)
+        if describe:
+            _describe(journal, console, json)
+            return
+        _export(journal, csv, parquet)
+        show_searches(journal, directory, console, json=json, page=page)
+        return
     if describe:
         _describe(opened(directory / NAME if (directory / NAME).exists() or not cuts.exists() else cuts), console, json)
         return

@@ -76,16 +76,18 @@ def run(
 @contextmanager
 def watching(console: Console) -> Iterator[conductor.Watcher]:
     """Shows on ``console`` how a run goes."""
-    watcher = _Bars(console) if console.is_terminal else _Lines(console)
+    watcher = Bars(console) if console.is_terminal else Lines(console)
     try:
         yield watcher
     finally:
-        if isinstance(watcher, _Bars):
+        if isinstance(watcher, Bars):
             watcher.bars.stop()
 
 
-class _Lines:
+class Lines:
     """Progress for a log: one line a cell."""
+
+    UNIT = "cell"
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -96,7 +98,7 @@ class _Lines:
     def begins(self, done: int, total: int, place: str) -> None:
         self._done, self._total = done, total
         held = f", {done:,} already in the journal" if done else ""
-        self._console.print(f"{counted(total, 'cell')}{held}; databases in {place}", soft_wrap=True)
+        self._console.print(f"{counted(total, self.UNIT)}{held}; databases in {place}", soft_wrap=True)
 
     def released(self, lines: list[str]) -> None:
         for line in lines:
@@ -127,13 +129,20 @@ class _Lines:
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         self._done += 1
         self._console.print(
-            f"[{self._done:,}/{self._total:,}] {cell.id}: {_outcome_text(recording)}; {span(left_s)} left",
+            f"[{self._so_far('/')}] {cell.id}: {self._outcome(recording)}; {span(left_s)} left",
             soft_wrap=True,
             markup=False,
         )
 
+    def _so_far(self, of: str) -> str:
+        """Cells that have ended, of all."""
+        return f"{self._done:,}{of}{self._total:,}"
 
-class _Bars(_Lines):
+    def _outcome(self, recording: Recording) -> str:
+        return _outcome_text(recording)
+
+
+class Bars(Lines):
     """Progress for a person: the whole run and the cell at work, with the time left."""
 
     def __init__(self, console: Console) -> None:
@@ -150,14 +159,14 @@ class _Bars(_Lines):
 
     def begins(self, done: int, total: int, place: str) -> None:
         super().begins(done, total, place)
-        self._whole = self.bars.add_task("cells", total=total, completed=done, status="")
+        self._whole = self.bars.add_task(f"{self.UNIT}s", total=total, completed=done, status="")
         self._cell = self.bars.add_task("", total=1, status="")
         self.bars.start()
 
     def cell_begins(self, cell: plan.Cell, left_s: float) -> None:
         assert self._whole is not None
         assert self._cell is not None
-        self.bars.update(self._whole, status=f"{self._done:,} of {self._total:,}, {span(left_s)} left")
+        self.bars.update(self._whole, status=f"{self._so_far(' of ')}, {span(left_s)} left")
         self.bars.update(self._cell, description=cell.id, completed=0, status="preparing")
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
@@ -177,9 +186,7 @@ class _Bars(_Lines):
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         super().cell_ended(cell, recording, left_s)
         assert self._whole is not None
-        self.bars.update(
-            self._whole, completed=self._done, status=f"{self._done:,} of {self._total:,}, {span(left_s)} left"
-        )
+        self.bars.update(self._whole, completed=self._done, status=f"{self._so_far(' of ')}, {span(left_s)} left")
 
 
 def _load_text(loading: conductor.Loading) -> str:

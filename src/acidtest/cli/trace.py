@@ -21,6 +21,7 @@ from acidtest.errors import BadInput, not_among
 
 if TYPE_CHECKING:
     from acidtest import experiment, plan
+    from acidtest.journal.models import Recording
 
 
 def trace(
@@ -41,7 +42,8 @@ def trace(
 ) -> None:
     """Watch the system calls of each combination of an experiment: files, flags, writes and flushes of a commit.
 
-    Each combination runs once, for few transactions, watched by the kernel's tracing (needs root) or by strace.
+    Each combination runs once, for few transactions, watched by the kernel's tracing (needs root) or by strace. Of a
+    Firebird the engine's own trace is read too: each statement with its times and pages.
     Without --out databases lie in a directory that is made here and removed in the end.
     """
     from acidtest import conductor
@@ -70,15 +72,25 @@ def trace(
     if any(one.status == "failed" for one in recordings):
         print("Some combinations could not run: see above.", file=sys.stderr)
         raise typer.Exit(3)
-    if any(one.status == "invalid" or (one.calls and one.calls.dropped) for one in recordings):
+    if any(one.status == "invalid" or _lost(one) for one in recordings):
         print("Some combinations are invalid, or events were lost: see above.", file=sys.stderr)
         raise typer.Exit(1)
+
+
+def _lost(recording: Recording) -> bool:
+    calls, traced = recording.calls, recording.traced_statements
+    return bool(calls and calls.dropped) or bool(traced and traced.lost)
 
 
 def _few(asked: experiment.Experiment, transactions: int) -> plan.Plan:
     """Each combination once, for few transactions, watched."""
     from acidtest import conductor
+    from acidtest.workload import NOT_WATCHED
 
+    used = {str(level.set["workload"]) for level in asked.factors["workload"]}
+    for name, spec in asked.workload.items():
+        if name in used and not spec.CAN_BE_WATCHED:
+            raise BadInput(f"workload.{name} cannot be watched: {NOT_WATCHED}", "trace another workload")
     workloads = {
         name: spec.model_copy(
             update={

@@ -9,14 +9,17 @@ from acidtest.conductor.conduct import RunOutcome
 from acidtest.conductor.engines import plan_of
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
+from acidtest.conductor.search import Decider, Wanted, search
 from acidtest.conductor.verify import planned, verify
 from acidtest.conductor.watcher import Loading, Watcher
 from acidtest.files import find_rig
 
 __all__ = [
+    "Decider",
     "Devices",
     "Loading",
     "RunOutcome",
+    "Wanted",
     "Watcher",
     "assumed_seconds",
     "find_rig",
@@ -24,5 +27,6 @@ __all__ = [
     "planned",
     "rig_version",
     "run",
+    "search",
     "verify",
 ]

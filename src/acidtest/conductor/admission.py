@@ -17,6 +17,7 @@ from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import BadInput, Problems
+from acidtest.journal.models import Journal
 from acidtest.place import Ledger, check_machine, ready_guests, tracing
 from acidtest.place import admit as admit_to_devices
 from acidtest.plan import Cell, Plan
@@ -46,7 +47,7 @@ def admit(
     Nothing is made, except that a kernel for guests is brought where cells need one. Raises BadInput for what is asked
     wrongly and MachineLacks for what is not here, with what to do about it. What has run already needs nothing.
     """
-    engines = describe_all(plan.experiment, plan.engines)
+    engines = describe_all(plan.experiment, plan.engines, str(where))
     needed = replace(plan, cells=tuple(left))
     problems = Problems()
     with problems.gather():
@@ -69,6 +70,25 @@ def admit(
     if any(place.kind == "guest" for place in needed.places):
         ready_guests(watcher.brings)
     return engines
+
+
+def refuse_other_builds(held: Journal, engines: Mapping[str, Engine], where: Path) -> None:
+    """Raise BadInput where a build of the user's is another one than that with which the journal's cells were measured:
+    one level would have figures of two."""
+    problems = Problems()
+    for id, engine in engines.items():  # noqa: A001
+        now = engine.last_facts().build
+        of_engine = [one.engine for one in held.recordings if one.engine and one.engine.id == id]
+        before = next((one.build for one in of_engine if now and one.build and one.build.sha256 != now.sha256), None)
+        if now and before:
+            problems.add(
+                BadInput(
+                    f"{where}: engines.{id}: {now.file} is another one (sha256 {now.sha256[:16]}) than that with which "
+                    f"cells of this run were measured (sha256 {before.sha256[:16]})",
+                    "run the experiment into another directory (--out), or put the build back",
+                )
+            )
+    problems.check()
 
 
 def admit_servers(left: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:

@@ -30,10 +30,19 @@ class Ended:
     """A cell has ended, whatever became of it."""
 
     cell: Cell
-    recordings: Sequence[Recording]  # its own comes last, after those of earlier cells that it has revised
+    recordings: Sequence[Recording]  # its own comes last, after those of earlier cells that it has revised; none of
+    # a cell whose runs have all been yielded as ``Probed``
 
 
-Steps = Generator[Begun | Ended]
+@dataclass(frozen=True)
+class Probed:
+    """One run for a cell that goes on: of a search, whose runs no plan can foresee."""
+
+    cell: Cell  # of the run, with an id of its own
+    recording: Recording
+
+
+Steps = Generator[Begun | Probed | Ended]
 
 
 class Conductor(ABC):
@@ -58,6 +67,8 @@ class Conductor(ABC):
     @abstractmethod
     def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
         """Run ``cells``: for each a ``Begun`` and later its ``Ended``, in whatever order the cells end.
+
+        A conductor that decides as it goes yields a ``Begun`` and a ``Probed`` for each of its runs, then an ``Ended``.
 
         What has been yielded as ended is on the drive when the generator is resumed. Closing it ends the run: all that
         the conductor has made is released then, also in mid-run. A cell that cannot run is a recording with status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -17,16 +18,21 @@ from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.rig import DiskFull, Start, converse
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
-from acidtest.engine import Instance
+from acidtest.engine import Instance, log_times
 from acidtest.engine.base import Launcher
+from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import PlaceFacts, Recording
+from acidtest.journal.models import LogLine, PlaceFacts, Recording
 from acidtest.journal.protocol import (
+    Begins,
     Checked,
     CheckPhase,
+    Counted,
     Hello,
     Loaded,
+    Maintained,
+    Maintenance,
     Observe,
     Observed,
     ObservedCalls,
@@ -121,7 +127,9 @@ def measure(
                 outcome.database_bytes = place.database_bytes(instance.database_files())
                 memory.begin(instance)
                 if not isinstance(place, GuestPlace):
-                    device = CellDevice(instance.database_files()[0], timed=cell.workload.count is None)
+                    device = CellDevice(
+                        instance.database_files()[0], timed=cell.workload.count is None, warmup_s=cell.workload.warmup_s
+                    )
                 instance.start(memory.launched)
                 worked = False
                 try:
@@ -129,7 +137,10 @@ def measure(
                         outcome.checks_before, outcome.checked_for = after_load.checked, after_load.workload
                     launcher = memory.launched if engine.mode(cell.settings) == "embedded" else context.ledger
                     start = partial(place.rig, find_rig(), engine.files()) if isinstance(place, GuestPlace) else None
-                    with watching.watched(cell, context.ledger, memory.launched.pids(), directory) as observe:
+                    with (
+                        watching.traced(cell, instance) as trace,
+                        watching.watched(cell, context.ledger, memory.launched.pids(), directory) as observe,
+                    ):
                         run_in_rig(
                             cell,
                             context,
@@ -138,6 +149,7 @@ def measure(
                             outcome,
                             start=start,
                             observe=observe,
+                            trace=trace,
                             memory=memory,
                             device=device,
                         )
@@ -151,12 +163,21 @@ def measure(
                     then(instance, launcher)
             finally:
                 outcome.engine_log, outcome.log_findings = instance.log(), instance.log_findings()
+                outcome.log_lines = _logged(instance, outcome)
                 instance.release()
     finally:
         outcome.out_of_memory = memory.wrong()
         outcome.memory_settings = memory.settings()
         outcome.memory = memory.record(outcome.settings, (outcome.workload or cell.workload).terminals)
         outcome.device = device.record() if device else None
+
+
+def _logged(instance: Instance, outcome: CellOutcome) -> list[LogLine]:
+    """What the engine's log says of the time of the measurement."""
+    if outcome.result is None or outcome.measured_from is None:
+        return []
+    until = outcome.measured_from + outcome.result.measured_s
+    return log_times.between(instance.log_file(), outcome.measured_from, until)
 
 
 def run_in_rig(
@@ -169,6 +190,7 @@ def run_in_rig(
     before: Sequence[Phase] = (),
     start: Start | None = None,
     observe: Observe | None = None,
+    trace: StatementTrace | None = None,
     memory: CellMemory | None = None,
     device: CellDevice | None = None,
 ) -> None:
@@ -181,7 +203,8 @@ def run_in_rig(
     checks_now = outcome.needs_checks and outcome.checks_before is None
     phases: list[Phase] = [*before, *([CheckPhase()] if checks_now else []), cell.workload.run_phase()]
     phases += [CheckPhase()] if outcome.needs_checks else []
-    job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe)
+    counters = instance.counters()
+    job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe, count=counters)
     answers: list[Settings] = []
     witnessed = True  # everything was seen that the engine cannot be asked for
     try:
@@ -209,12 +232,23 @@ def run_in_rig(
                             memory.measured(outcome.result)
                     case Observed():
                         outcome.calls = ObservedCalls.model_validate(event.model_dump(exclude={"event"}))
+                    case Begins() if trace:
+                        trace.terminals_begin(event)
+                    case Counted() if counters:
+                        outcome.engine_counts = counters.recorded(event)
+                    case Maintained():
+                        outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
                     case Progress():
+                        if event.phase == "run" and outcome.measured_from is None and start is None:
+                            outcome.measured_from = time.time() - max(0.0, event.elapsed_s - cell.workload.warmup_s)
                         if device:
                             device.progress(event)
                         if memory and not witnessed:
                             witnessed = instance.witness(memory.launched.pids())
                         context.watcher.progress(cell, event)
+        if trace and outcome.result:
+            committed = sum(second.committed for second in outcome.result.series)
+            outcome.traced_statements = trace.finish(committed)
     finally:
         if answers:
             outcome.settings = instance.settings_in_force(answers)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Conductor
+from acidtest.conductor.base import Begun, Conductor, Probed
 from acidtest.conductor.context import RunContext
+from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.rig import DiskFull
 from acidtest.conductor.template import Templates
@@ -51,9 +52,14 @@ def conduct(
     cannot run is a recording with status ``failed``. Cells that have run need nothing: their engines may be gone.
     """
     verify(plan, where)
+    plan = described(plan)
     held = output.held()
     left = output.remaining(plan, held)
     engines = admission.admit(plan, left, conductor, where, devices, watcher)
+    if held and left:
+        admission.refuse_other_builds(held, {cell.engine: engines[cell.engine] for cell in left}, where)
+    if notes := [note for id in dict.fromkeys(cell.engine for cell in left) for note in engines[id].notes()]:  # noqa: A001
+        watcher.doubts(notes)
     if released := release_leftovers():
         watcher.released(released)
     parent = Path(plan.experiment.place.path or output.directory)
@@ -145,8 +151,13 @@ def _run(
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
                 continue
+            if isinstance(step, Probed):
+                writer.append(step.recording)
+                watcher.cell_ended(step.cell, step.recording, estimate.seconds(left.values()))
+                continue
             for recording in step.recordings:
                 writer.append(recording)
             del left[step.cell.id]
-            watcher.cell_ended(step.cell, step.recordings[-1], estimate.seconds(left.values()))
+            if step.recordings:
+                watcher.cell_ended(step.cell, step.recordings[-1], estimate.seconds(left.values()))
         assert not left, "a conductor ends every cell that it is given"

@@ -18,16 +18,22 @@ class CellDevice:
     reports on time; otherwise it has ended when its result is there, and what closing the sessions wrote counts too.
     """
 
-    def __init__(self, database: Path, *, timed: bool) -> None:
+    def __init__(self, database: Path, *, timed: bool, warmup_s: float = 0.0) -> None:
         self._block = diskstats.device_beneath(database)
-        self._timed = timed
+        self._timed, self._warmup_s = timed, warmup_s
         self._read: list[Counters] = []
+        self._samples: list[tuple[float, Counters]] = []  # by seconds from the beginning of the measurement
 
     def progress(self, progress: Progress) -> None:
         if progress.phase != "run":
             return
         if not self._read or (len(self._read) == 1 and self._timed and progress.fraction == 1):
             self._now()
+            if self._read:
+                self._samples.append((progress.elapsed_s - self._warmup_s, self._read[-1]))
+        elif len(self._read) == 1 and self._block:
+            with contextlib.suppress(OSError):
+                self._samples.append((progress.elapsed_s - self._warmup_s, diskstats.counters(self._block)))
 
     def measured(self) -> None:
         """The result is there."""
@@ -43,4 +49,5 @@ class CellDevice:
         """None where the kernel counts nothing for such a place, and where the measurement did not end."""
         if self._block is None or len(self._read) < 2:
             return None
-        return diskstats.between(self._block.name, *self._read)
+        work = diskstats.between(self._block.name, *self._read)
+        return work.model_copy(update={"samples": diskstats.samples(self._block.name, self._samples)})

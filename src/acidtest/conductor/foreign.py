@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from acidtest.conductor.rig import converse
 from acidtest.engine.foreign import ForeignInstance, ForeignServer
 from acidtest.errors import BadInput, CellFailed, Problems
 from acidtest.journal.models import Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Job, Settings, Target
+from acidtest.journal.protocol import Inspection, Job, Phase, Settings, Target
 from acidtest.place import Ledger
 from acidtest.plan import Cell
 from acidtest.workload.commits import CommitsWorkload
@@ -20,7 +21,8 @@ def admit(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Led
     demand of it; with all that it has not."""
     instance = engine.adopt(Path(), {}, "drive")
     try:
-        why = instance.refusal(_held(instance, ledger))
+        with started(instance, ledger):
+            why = instance.refusal(_held(instance, ledger))
         unmet = [] if why else list(_unmet(engine, cells, where, ledger))
     except CellFailed as error:
         raise BadInput(
@@ -43,7 +45,8 @@ def _unmet(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Le
         instance = engine.adopt(Path(), settings, level)
         session = instance.target().model_dump_json()
         if session not in answers:
-            answers[session] = _answers(instance, instance.target(), ledger, instance.inspections())
+            with started(instance, ledger):
+                answers[session] = _answers(instance, instance.target(), ledger, instance.inspections())
         return [setting for setting in instance.settings_in_force(answers[session]) if setting.is_wrong]
 
     demands = {(cell.durability, *cell.settings.items()): cell for cell in cells}
@@ -59,6 +62,16 @@ def _unmet(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Le
                 said = f"{demanded} by durability {cell.durability}"
                 remedy = f"ask for durability {' or '.join(has)}, or {remedy}" if has else remedy
             yield BadInput(f"{where}: {said}, which {found}", remedy)
+
+
+@contextmanager
+def started(instance: ForeignInstance, ledger: Ledger) -> Iterator[None]:
+    """With what sessions need on this machine."""
+    try:
+        instance.start(ledger)
+        yield
+    finally:
+        instance.release()
 
 
 def clear(instance: ForeignInstance, ledger: Ledger, *, for_good: bool) -> None:
@@ -78,5 +91,10 @@ def _answers(
     instance: ForeignInstance, target: Target, ledger: Ledger, inspect: Sequence[Inspection] = ()
 ) -> list[Settings]:
     """Open ``target``, and ask there."""
-    job = Job(seed=0, target=target, workload=CommitsWorkload(row_bytes=0), inspect=list(inspect), phases=[])
+    job = asking(target, inspect=inspect)
     return [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Settings)]
+
+
+def asking(target: Target, *, inspect: Sequence[Inspection] = (), phases: Sequence[Phase] = ()) -> Job:
+    """A job of which no workload is run: a job has one, and the simplest serves."""
+    return Job(seed=0, target=target, workload=CommitsWorkload(row_bytes=0), inspect=list(inspect), phases=list(phases))

@@ -40,7 +40,7 @@ class Grid(Conductor):
         for cell in cells:
             yield Begun(cell)
             began = time.monotonic()
-            recording = recorded(cell, context, partial(_run_cell, cell, context))
+            recording = recorded(cell, context, partial(run_cell, cell, context))
             self._took.append((cell, time.monotonic() - began))
             yield Ended(cell, [recording])
 
@@ -58,7 +58,8 @@ def _needed_by_one(cell: Cell, engine: Engine, parent: Path) -> int:
     return copied if cell.place.kind == "directory" else image_bytes(cell.place, copied)
 
 
-def _run_cell(cell: Cell, context: RunContext, outcome: CellOutcome) -> None:
+def run_cell(cell: Cell, context: RunContext, outcome: CellOutcome) -> None:
+    """Run ``cell`` on a fresh copy of its template, or on the server that it is for."""
     engine = context.engine(cell)
     if isinstance(engine, ForeignServer):
         _on_foreign_server(cell, engine, context, outcome)
@@ -108,8 +109,9 @@ def _on_foreign_server(cell: Cell, engine: ForeignServer, context: RunContext, o
     """Loaded anew for each cell: nothing of a server that is not ours can be copied."""
     outcome.log_findings = [NOT_VERIFIED]
     instance = engine.adopt(context.place.path, cell.settings, cell.durability)
-    foreign.clear(instance, context.ledger, for_good=False)
-    try:
-        run_in_rig(cell, context, instance, context.ledger, outcome, before=[load_phase()])
-    finally:
-        foreign.clear(instance, context.ledger, for_good=True)
+    with foreign.started(instance, context.ledger):
+        foreign.clear(instance, context.ledger, for_good=False)
+        try:
+            run_in_rig(cell, context, instance, context.ledger, outcome, before=[load_phase()])
+        finally:
+            foreign.clear(instance, context.ledger, for_good=True)

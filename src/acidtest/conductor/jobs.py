@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from acidtest.engine import Instance
+from acidtest.engine.counters import Counters
 from acidtest.journal.protocol import Job, LoadPhase, Observe, Phase
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
@@ -19,10 +20,12 @@ def job_for(
     workload: WorkloadSpec | None = None,
     inspected: bool = False,
     observe: Observe | None = None,
+    count: Counters | None = None,
 ) -> Job:
     """What the rig is to do with ``instance`` for ``cell``.
 
-    ``workload`` is the one in force, where it is not the cell's. With ``inspected`` settings in force are asked for.
+    ``workload`` is the one in force, where it is not the cell's. With ``inspected`` settings in force are asked for;
+    ``count`` are the engine's own counters that are read.
     """
     return Job(
         seed=cell.seed,
@@ -31,6 +34,7 @@ def job_for(
         inspect=instance.inspections() if inspected else [],
         phases=list(phases),
         observe=observe,
+        count=count.asked() if count else None,
     )
 
 

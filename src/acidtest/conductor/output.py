@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +12,13 @@ from acidtest.errors import BadInput, cannot_write
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal import writer
 from acidtest.journal.models import Header, Journal, Recording
-from acidtest.journal.reader import CUTS, NAME
+from acidtest.journal.reader import NAME, NAMES
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
+
+
+def _each(recordings: Sequence[Recording]) -> Collection[str]:
+    return {recording.cell for recording in recordings}
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Output:
     header: Header
     journal: str = NAME  # its file's name
     runs_again: Callable[[Recording], bool] = lambda recording: False
+    ended: Callable[[Sequence[Recording]], Collection[str]] = _each  # ids of the cells of which nothing is left to run
 
     def held(self) -> Journal | None:
         """What is there already, only looked at; None before the first run. Raises BadInput."""
@@ -32,9 +37,12 @@ class Output:
 
     def remaining(self, plan: Plan, journal: Journal | None) -> list[Cell]:
         """The cells of ``plan`` that ``journal`` does not hold, in their order."""
-        recordings = journal.recordings if journal else []
-        held = {recording.cell for recording in recordings if not self.runs_again(recording)}
-        return [cell for cell in plan.cells if cell.id not in held]
+        ended = self.ended(self.counting(journal))
+        return [cell for cell in plan.cells if cell.id not in ended]
+
+    def counting(self, journal: Journal | None) -> list[Recording]:
+        """The recordings of ``journal`` that are not run again."""
+        return [recording for recording in (journal.recordings if journal else []) if not self.runs_again(recording)]
 
 
 def header(plan: Plan) -> Header:
@@ -66,9 +74,9 @@ def make_directory(out: Path) -> None:
             raise BadInput(f"{out}: the disk is full", "free some space, or give another --out") from None
         raise cannot_write(out, error, "give another --out", into=True) from None
     stranger = next((p for p in out.iterdir() if not _is_ours(p)), None)
-    if stranger and not any((out / name).exists() for name in (NAME, CUTS)):
+    if stranger and not any((out / name).exists() for name in NAMES):
         raise BadInput(f"{out}: holds files that are not acidtest's ({stranger.name})", "give a new or empty --out")
 
 
 def _is_ours(path: Path) -> bool:
-    return path.name in (NAME, CUTS, "report.html", "lost+found") or path.name.startswith("acidtest-")
+    return path.name in (*NAMES, "report.html", "lost+found") or path.name.startswith("acidtest-")

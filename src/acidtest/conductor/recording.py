@@ -12,14 +12,17 @@ from acidtest.journal.models import (
     Cut,
     DatabaseSize,
     DeviceWork,
+    EngineCounts,
+    LogLine,
     Machine,
     Memory,
     PlaceFacts,
     Recording,
     SettingInForce,
+    TracedStatements,
     Warning,
 )
-from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
+from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, RunResult
 from acidtest.place.facts import unseen
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
@@ -47,10 +50,15 @@ class CellOutcome:
     checks_after: Checked | None = None
     result: RunResult | None = None
     calls: ObservedCalls | None = None
+    traced_statements: TracedStatements | None = None
+    maintenance: Maintenance | None = None
     device: DeviceWork | None = None
+    engine_counts: EngineCounts | None = None
     cut: Cut | None = None
     warnings: list[Warning] = field(default_factory=list)
     engine_log: str = ""
+    measured_from: float | None = None  # when the measurement began, in seconds since 1970
+    log_lines: list[LogLine] = field(default_factory=list)
     log_findings: list[str] = field(default_factory=list)  # what a reader of the numbers must know of that log
     # Of a cell that measures, what its status follows from beside the above.
     needs_checks: bool = True  # both checks belong to it
@@ -106,9 +114,13 @@ class RecordingBuilder:
             memory=outcome.memory,
             database_size=outcome.database_size,
             device=outcome.device,
+            engine_counts=outcome.engine_counts,
             result=outcome.result,
             cut=outcome.cut,
             calls=outcome.calls,
+            traced_statements=outcome.traced_statements,
+            maintenance=outcome.maintenance,
             warnings=outcome.warnings,
             engine_log=outcome.engine_log,
+            log_lines=outcome.log_lines,
         )

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from acidtest.engine.base import ProcessStarter
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.files import find_rig
-from acidtest.journal.protocol import EVENT, PROTOCOL, Answered, Done, Event, Failed, Hello, Job, ProbeJob
+from acidtest.journal.protocol import EVENT, PROTOCOL, Answered, Done, Event, Failed, Hello, Job, PagesJob, ProbeJob
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 
@@ -59,7 +59,7 @@ Start = Callable[[bytes, Mapping[str, str]], Working]  # over a job and the vari
 
 
 def converse(
-    job: Job | ProbeJob,
+    job: Job | ProbeJob | PagesJob,
     launcher: ProcessStarter,
     environment: Mapping[str, str],
     start: Start | None = None,
@@ -72,7 +72,7 @@ def converse(
     CellFailed when the rig reports a failure, dies, writes something that is no event, or is silent for ``silence_s``.
     The process is gone when the generator is closed: who may leave it before its end has to close it.
     """
-    command = "probe" if isinstance(job, ProbeJob) else "job"
+    command = {ProbeJob: "probe", PagesJob: "pages"}.get(type(job), "job")
     rig = (start or partial(Process, launcher, command))(job.model_dump_json(by_alias=True).encode(), environment)
     try:
         yield from _events(rig, silence_s)

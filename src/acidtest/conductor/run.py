@@ -10,6 +10,7 @@ from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.grid import Grid
 from acidtest.conductor.growth import Growth
 from acidtest.conductor.output import Output, header
+from acidtest.conductor.search import refuse_search
 from acidtest.conductor.watcher import Watcher
 from acidtest.plan import Plan
 
@@ -27,6 +28,7 @@ def run(
 
     Raises what ``conduct`` raises.
     """
+    refuse_search(plan, where)
     conductor: Conductor = Grid() if plan.experiment.growth is None else Growth(plan)
     output = Output(out, header(plan), runs_again=lambda recording: retry_failed and recording.status == "failed")
     return conduct(plan, conductor, output, where, watcher, devices)

@@ -76,14 +76,14 @@ def template_keys(cells: Iterable[Cell], engines: Mapping[str, Engine]) -> dict[
     # Of cells that have engine, workload and settings in common one each: the others need no other database.
     differing = {(cell.engine, id(cell.workload), *cell.settings.items()): cell for cell in cells}.values()
     databases = {
-        id(cell.workload): cell.workload.database() for cell in {id(c.workload): c for c in differing}.values()
+        id(cell.workload): cell.workload.loaded_text() for cell in {id(c.workload): c for c in differing}.values()
     }
     return {_key(cell, engines[cell.engine], databases[id(cell.workload)]): cell for cell in differing}
 
 
 def template_key(cell: Cell, engine: Engine) -> str:
     """Cells with the same key start from the same loaded database."""
-    return _key(cell, engine, cell.workload.database())
+    return _key(cell, engine, cell.workload.loaded_text())
 
 
 def _key(cell: Cell, engine: Engine, database: str) -> str:

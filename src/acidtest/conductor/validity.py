@@ -10,6 +10,7 @@ from acidtest.engine import Engine
 from acidtest.journal.models import SettingInForce, Warning
 from acidtest.journal.protocol import Checked
 from acidtest.plan import Cell
+from acidtest.words import counted
 from acidtest.workload import WorkloadSpec, broken
 
 
@@ -33,6 +34,13 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
     unchecked = outcome.needs_checks and not (outcome.checks_before and outcome.checks_after)
     if outcome.result is None or unchecked:
         return "the rig ended without a result or a consistency check"
+    if (seen := outcome.result.sleepers) and seen.awake_at_end < seen.sessions:
+        gone = seen.sessions - seen.awake_at_end
+        return f"{counted(gone, 'sleeping session')} of {seen.sessions:,} did not last: {seen.lost}"
+    if workload.sleeping_sessions != (seen.sessions if seen else 0):
+        return "the sleeping sessions that were asked for were not opened"
+    if workload.connect == "per_transaction" and not (outcome.result.connections and outcome.result.connections.opened):
+        return "no session was opened for a transaction of its own"
     if outcome.result.counts.committed == 0:
         return "no transaction was committed"
     return None
@@ -55,7 +63,10 @@ def doubts(cell: Cell, engine: Engine, outcome: CellOutcome) -> list[Warning]:
     code = "engine-log" if engine.private else "not-verified"
     return [
         *cell.workload.warnings(engine.id, has_procedures=engine.has_procedures),
+        *(Warning(code="build", about="settings", text=text) for text in engine.notes()),
+        *cell.workload.doubts(outcome.maintenance),
         *watching.doubts(outcome.calls),
+        *watching.counting(outcome.engine_counts),
         *_unverified(outcome.settings),
         *(Warning(code=code, about="settings", text=text) for text in outcome.log_findings),
     ]

@@ -8,21 +8,27 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from acidtest import kept
 from acidtest.conductor import memory
+from acidtest.conductor.describing import described
 from acidtest.conductor.engines import describe_all, plan_of, reached_by
 from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
 from acidtest.errors import AcidtestError, BadInput, Problems, not_among
 from acidtest.experiment import Experiment
 from acidtest.place import check as check_place
 from acidtest.plan import Cell, Plan, Tell, check_effect
+from acidtest.plan import search as of_search
+from acidtest.workload import Runner
 
 
 def planned(
     experiment: Experiment, where: Path, problems: Problems, *, cuts: bool | None = None, tell: Tell | None = None
 ) -> Plan:
-    """The plan of ``experiment``, verified. ``where`` is its file, and ``problems`` what is wrong with it already.
+    """The plan of ``experiment``, verified and described. ``where`` is its file, and ``problems`` what is wrong with it
+    already.
 
-    Raises BadInput with these and everything else that is wrong; ``cuts`` and ``tell`` are as in ``plan.make``.
+    Raises BadInput with these and everything else that is wrong, and as ``described``; ``cuts`` and ``tell`` are as in
+    ``plan.make``.
     """
     sound = not problems
     try:
@@ -32,7 +38,7 @@ def planned(
         raise problems.together() from None
     _verify(plan, where, problems, effects=sound and not problems)
     problems.check()
-    return plan
+    return described(plan)
 
 
 def verify(plan: Plan, where: Path) -> None:
@@ -56,6 +62,8 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
         whole = plan.experiment.whole or plan.experiment
         with problems.gather():
             check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
+    if plan.experiment.search is not None:
+        of_search.check(plan, str(where), problems)
     complaints = _complaints(plan, engines)
     excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
     for one in complaints:
@@ -65,15 +73,18 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
 def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
     """Those that are known, by the name that the experiment gives them."""
     names = {str(level.set["engine"]): None for level in plan.experiment.factors["engine"]}
-    known = catalogue.known()
+    known, named = catalogue.known(), (*plan.experiment.servers, *plan.experiment.engines)
     for name in names:
-        if name not in known and name not in plan.experiment.servers:
-            among = (*known, *plan.experiment.servers)
+        if name not in known and name not in named:
+            among = (*known, *named, *(one for one in kept.names() if one not in named))
             problems.add(BadInput(f"{where}: {not_among('engine', name, among)}"))
     for name in plan.experiment.servers:
         if name in known:
             problems.add(BadInput(f"{where}: servers.{name}: acidtest has an engine of this name", "name it otherwise"))
-    return describe_all(plan.experiment, [name for name in names if name in known or name in plan.experiment.servers])
+    for name in plan.experiment.engines:
+        if name in known:
+            problems.add(BadInput(f"{where}: engines.{name}: acidtest has an engine of this name", "name it otherwise"))
+    return describe_all(plan.experiment, [name for name in names if name in known or name in named], str(where))
 
 
 def _levels(plan: Plan, where: Path, problems: Problems) -> None:
@@ -121,6 +132,7 @@ def _complaints(plan: Plan, engines: Mapping[str, Engine]) -> list[Complaint]:
         alike = (
             cell.levels["engine"], cell.levels["durability"], cell.engine, cell.durability, id(cell.place),
             cell.workload_name, work.observe, work.needs_procedures(), cell.size is None, *cell.settings.items(),
+            *((work.model_dump_json(),) if work.NEEDS else ()),
         )  # fmt: skip
         if alike in seen:
             continue
@@ -130,6 +142,7 @@ def _complaints(plan: Plan, engines: Mapping[str, Engine]) -> list[Complaint]:
             asked = of_server if ours and not engine.private else []
             found |= dict.fromkeys(_of_settings(plan, cell, engine, engines.values()))
             found |= dict.fromkeys(_of_kind(cell, engine, asked))
+            found |= dict.fromkeys(_of_workload(plan, cell, engine))
     return list(found)
 
 
@@ -163,7 +176,7 @@ def _of_kind(cell: Cell, engine: Engine, asked_of_server: Sequence[str]) -> Iter
     if error := _refusal(partial(check_place, cell.place)):
         yield Complaint(error.message, error.remedy)
     in_guest = cell.place.kind == "guest"
-    raw = cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
+    raw = _is_raw(cell)
     if in_guest and not engine.embedded:
         why = "cannot run in a guest, where only the rig runs with an engine embedded in it"
         yield Complaint(f"{engine.id}: {why}", "give it another place", of_engine)
@@ -184,6 +197,32 @@ def _of_kind(cell: Cell, engine: Engine, asked_of_server: Sequence[str]) -> Iter
         yield Complaint(
             f"{engine.id}: {why}", "set procedures = false", (*of_engine, ("workload", cell.levels["workload"]))
         )
+
+
+def _of_workload(plan: Plan, cell: Cell, engine: Engine) -> Iterator[Complaint]:
+    """What its workload asks for that this engine does not have."""
+    release = re.search(r"\d+(?:\.\d+)*", engine.known_as)
+    on = Runner(
+        family=engine.family,
+        release=tuple(map(int, release[0].split("."))) if release else (),
+        private=engine.private,
+        raw=_is_raw(cell),
+    )
+    refused = cell.workload.refused(on)
+    if refused is None:
+        return
+    asking = [
+        (factor, level.name)
+        for factor, levels in plan.experiment.factors.items()
+        for level in levels
+        if level.name == cell.levels[factor] and refused.key in level.set
+    ]
+    excluding = (("engine", cell.levels["engine"]), *(asking or [("workload", cell.levels["workload"])]))
+    yield Complaint(f"{engine.id}: {refused.why}", refused.remedy, excluding)
+
+
+def _is_raw(cell: Cell) -> bool:
+    return cell.place.kind == "raw" or (cell.place.kind in ("guest", "disk") and cell.place.filesystem == "raw")
 
 
 def _refusal(check: Callable[[], object]) -> AcidtestError | None:

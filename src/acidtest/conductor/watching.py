@@ -8,7 +8,9 @@ from pathlib import Path
 
 from acidtest.analysis import disk_log
 from acidtest.analysis.calls import joined
-from acidtest.journal.models import Warning
+from acidtest.engine import Instance
+from acidtest.engine.statements import StatementTrace
+from acidtest.journal.models import EngineCounts, Warning
 from acidtest.journal.protocol import KernelMeans, Observe, ObservedCalls, StraceMeans
 from acidtest.place import Ledger, tracing
 from acidtest.plan import Cell
@@ -37,6 +39,20 @@ def watched(cell: Cell, ledger: Ledger, processes: Sequence[int], directory: Pat
         ledger.undo(id)
 
 
+@contextmanager
+def traced(cell: Cell, instance: Instance) -> Iterator[StatementTrace | None]:
+    """The engine's own trace of statements, begun, where the cell is observed and the engine has one."""
+    trace = instance.statement_trace() if cell.workload.observe else None
+    if trace is None:
+        yield None
+        return
+    try:
+        trace.begin()
+        yield trace
+    finally:
+        trace.end()
+
+
 def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
     """The calls, with what the simulated disk logged during the typical commit among its lines."""
     if calls.typical is None:
@@ -51,6 +67,17 @@ def with_disk(calls: ObservedCalls, log: Path) -> ObservedCalls:
         for one in records
     ]
     return calls.model_copy(update={"typical": joined(calls.typical, done)})
+
+
+def counting(counts: EngineCounts | None) -> list[Warning]:
+    """What a reader of the rate must know of how the engine's own counters were read."""
+    if counts is None or counts.from_s <= 0:
+        return []
+    text = (
+        f"The engine's counters were still being read in the first {counts.from_s:.2g} s of the measurement: give it a "
+        "longer warm-up."
+    )
+    return [Warning(code="counted-late", about="goodput_per_s", text=text)]
 
 
 def doubts(calls: ObservedCalls | None) -> list[Warning]:

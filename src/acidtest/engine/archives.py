@@ -8,6 +8,8 @@ import os
 import urllib.error
 import urllib.request
 import xml.etree.ElementTree as tree
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from acidtest.errors import MachineLacks
@@ -33,18 +35,22 @@ def maven(group: str, artifact: str, version: str, target_file: Path) -> None:
     """
     name = f"{group}:{artifact}:{version}"
     url = f"{repository()}/{group.replace('.', '/')}/{artifact}/{version}/{artifact}-{version}.jar"
-    try:
+    with reaching(f"{name} could not be brought from {repository()}", f"name a repository that has it in {VARIABLE}"):
         kind, wanted = _published(url)
-        digest = _fetch(url, target_file, kind)
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
-        words = getattr(error, "reason", None) or error
-        raise MachineLacks(
-            f"{name} could not be brought from {repository()}: {words}",
-            f"check the network, or name a repository that has it in {VARIABLE}",
-        ) from None
+        digest = fetch(url, target_file, kind)
     if digest != wanted:
         raise MachineLacks(f"{name}: what arrived is not what the repository's {kind} says", "try again")
     fsync_path(target_file)
+
+
+@contextmanager
+def reaching(what: str, otherwise: str) -> Iterator[None]:
+    """Raise MachineLacks, that says ``what`` failed and what to do, for all that may go wrong with the network."""
+    try:
+        yield
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, ValueError) as error:
+        words = getattr(error, "reason", None) or error
+        raise MachineLacks(f"{what}: {words}", f"check the network, or {otherwise}") from None
 
 
 def _published(url: str) -> tuple[str, str]:
@@ -60,7 +66,8 @@ def _published(url: str) -> tuple[str, str]:
     raise AssertionError
 
 
-def _fetch(url: str, target: Path, kind: str) -> str:
+def fetch(url: str, target: Path, kind: str) -> str:
+    """Write what ``url`` gives to ``target`` and return its checksum of this ``kind``. Raises what urllib raises."""
     digest = hashlib.new(kind)
     with urllib.request.urlopen(url, timeout=SILENCE_S) as answer, target.open("wb") as file:
         while chunk := answer.read(CHUNK_BYTES):

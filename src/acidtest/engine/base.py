@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from acidtest.engine import install
+from acidtest.engine.counters import Counters
+from acidtest.engine.statements import StatementTrace
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
 from acidtest.formats import elf
@@ -88,6 +90,7 @@ class Offer:
     remedy: str  # how it is installed
     missing_libraries: tuple[tuple[str, str], ...] = ()  # library, Debian package
     damage: str = ""  # what is wrong with the files that are here
+    doubts: str = ""  # what must be known of it, though it runs
 
     def lack(self) -> tuple[str, str] | None:
         """What keeps the engine from running here, and what to do about it; None when nothing does."""
@@ -149,6 +152,15 @@ class Engine(ABC):
     def has_procedures(self) -> bool:
         """Whether procedures are stored in the database; otherwise the client runs a workload's statements itself."""
         return FAMILIES[self.family].has_procedures
+
+    @property
+    def known_as(self) -> str:
+        """The id of an engine that acidtest brings or knows of the system: its own, but of a build of the user's."""
+        return self.id
+
+    def notes(self) -> list[str]:
+        """What a reader of its numbers must know of the engine itself, one plain sentence each."""
+        return []
 
     _facts: EngineFacts | None = None  # as they were read last
 
@@ -308,6 +320,14 @@ class Instance(ABC):
     def inspections(self) -> list[Inspection]:
         """Questions whose answers are the settings in force."""
 
+    def counters(self) -> Counters | None:
+        """What the engine itself counts while load is measured; None where it is not asked."""
+        return None
+
+    def statement_trace(self) -> StatementTrace | None:
+        """The engine's own trace of statements, not yet begun; None of an engine that has none."""
+        return None
+
     def witness(self, processes: Sequence[int]) -> bool:
         """Look, while sessions are open, at what the engine cannot be asked for; ``settings_in_force`` then has it.
 
@@ -336,6 +356,10 @@ class Instance(ABC):
     def log_findings(self) -> list[str]:
         """What a reader of the numbers must know of the log: one plain sentence each, over the whole of it."""
         return [f"The engine wrote to its log: {line[:200]}" for line in self.log().strip().splitlines()[-1:]]
+
+    def log_file(self) -> Path | None:
+        """The file in which the engine logs what it does, each entry with its time; None where there is none."""
+        return None
 
     def lose_power(self) -> None:  # noqa: B027 - an embedded engine dies with the rig
         """End the server at once, as a power cut does: nothing is written any more, and nothing that it kept outside

@@ -1,18 +1,42 @@
-"""Every engine that acidtest knows. Each family's package has its engines, and its servers by URL if there are such."""
+"""Every engine that acidtest knows, and how one that the user names becomes an engine: a build at a path, or a server.
+
+Each family's package has its engines, what makes one of a path, and its servers by URL if there are such.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 
+from acidtest import kept
 from acidtest.engine import firebird, mysql, postgres, sqlite
 from acidtest.engine.base import Engine, Offer
+from acidtest.engine.builds import Wanted, check_path, product_at
 from acidtest.engine.foreign import Address, ForeignServer
+from acidtest.engine.looking import ServerLooks
 from acidtest.errors import BadInput, not_among
+from acidtest.experiment.names import BUILD
+from acidtest.families import product_of_engine
 
 ENGINES: tuple[Callable[[], list[Engine]], ...] = (sqlite.engines, firebird.engines, mysql.engines, postgres.engines)
 SERVERS: Mapping[str, Callable[[str, Address], ForeignServer]] = {  # by family
+    "firebird": firebird.FirebirdByUrl,
     "postgresql": postgres.PostgresByUrl,
     "mysql": mysql.MysqlByUrl,
+}
+BUILDS: Mapping[str, Callable[[Wanted], Engine]] = {  # by product
+    "sqlite": sqlite.SqliteBuild,
+    "firebird": firebird.build,
+    "postgresql": postgres.PostgresBuild,
+    "mysql": mysql.MysqlBuild,
+    "mariadb": mysql.MysqlBuild,
+}
+
+LOOKS: Mapping[str, ServerLooks] = {  # how databases on servers by URL are looked into, by family
+    "firebird": firebird.LOOKS,
+    "postgresql": postgres.LOOKS,
+    "mysql": mysql.LOOKS,
 }
 
 
@@ -27,11 +51,31 @@ def known() -> tuple[str, ...]:
 
 
 def describe(id: str) -> Engine:  # noqa: A002
-    """The engine's levels and settings, whether it is installed or not. Raises BadInput for an unknown id."""
+    """The engine's levels and settings, whether it is installed or not; of a kept build, which must be there.
+
+    Raises BadInput for an unknown id, and for a build that cannot be used.
+    """
     engines = all_engines()
-    if id not in engines:
-        raise BadInput(not_among("engine", id, engines))
-    return engines[id]
+    if id in engines:
+        return engines[id]
+    if (there := kept.find(id)) is not None:
+        return kept_build(there)
+    raise BadInput(not_among("engine", id, (*engines, *kept.names())))
+
+
+def kept_build(there: kept.Kept) -> Engine:
+    """The engine of a build that is kept. Raises BadInput where it cannot be used."""
+    return build(Wanted(there.name, there.family, Path(there.path), there.mode, there.name))
+
+
+def build(wanted: Wanted) -> Engine:
+    """The engine of a build of the user's. Raises BadInput where it cannot be used."""
+    if wanted.product not in BUILDS:
+        raise BadInput(not_among(f"{wanted.key}.family", wanted.product, BUILDS))
+    if wanted.mode and wanted.product != "firebird":
+        raise wanted.refuse(f"{wanted.title} runs in one way only", "leave it out", "mode")
+    check_path(wanted)
+    return BUILDS[wanted.product](wanted)
 
 
 def find(id: str) -> Engine:  # noqa: A002
@@ -41,9 +85,66 @@ def find(id: str) -> Engine:  # noqa: A002
     return engine
 
 
+def keep(name: str, path: Path, product: str, mode: str) -> Engine:
+    """Keep the build at ``path`` for every experiment, under a name that no other engine has.
+
+    ``product`` is "" where its files are to tell it. What is kept already under the name and lies there is looked at
+    anew. Raises BadInput where it cannot be used or kept.
+    """
+    if wrong := BUILD.complaint(name):
+        raise BadInput(f"the name {name!r} {wrong}")
+    if name in known():
+        raise BadInput(f"{name}: acidtest has an engine of this name", "name it otherwise")
+    there = kept.find(name)
+    if there is not None and there.path != str(path):
+        raise BadInput(
+            f"{name}: is kept already, at {there.path}", f"name it otherwise, or acidtest engines remove {name} first"
+        )
+    if not product and (product := product_at(path) or ("sqlite" if path.is_file() else "")) == "":
+        raise BadInput(
+            f"{path}: no engine was found there by the names of its files",
+            f"name what it was installed or unpacked in, or say which engine it is: --family {'|'.join(BUILDS)}",
+        )
+    engine = build(Wanted(name, product, path, mode, name, by_option=True))
+    facts = engine.facts()
+    assert facts.build is not None, "it is a build"
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    kept.keep(kept.Kept(name, product, str(path), facts.build.sha256, facts.version, now, mode))
+    return engine
+
+
+def is_kept(name: str) -> bool:
+    """Whether it is a build that is kept, whole or not."""
+    return name in kept.names() and name not in known()
+
+
+def forget(name: str) -> None:
+    """Keep the build no longer. Raises BadInput where that cannot be."""
+    kept.drop(name)
+
+
+def title_of(engine: Engine) -> str:
+    """Of its product, as its makers write it."""
+    product = product_of_engine(engine.known_as)
+    return product.title if product else engine.family
+
+
 def offers() -> list[Offer]:
-    """All engines, with what is here of each."""
-    return [engine.offer() for engine in all_engines().values()]
+    """All engines, with what is here of each; kept builds at the end."""
+    engines = all_engines()
+    return [
+        *(engine.offer() for engine in engines.values()),
+        *(_kept_offer(name) for name in kept.names() if name not in engines),
+    ]
+
+
+def _kept_offer(name: str) -> Offer:
+    try:
+        there = kept.find(name)
+        return kept_build(there).offer() if there is not None else Offer(name, False, "", "", "", "", "")
+    except BadInput as error:
+        remedy = f"{error.remedy}, or acidtest engines remove {name}"
+        return Offer(name, True, "", "", "", "", remedy, damage=error.message.removeprefix(f"{name}.path: "))
 
 
 def server(name: str, family: str, address: Address) -> ForeignServer:

@@ -16,11 +16,14 @@ from typing import Any, ClassVar
 from acidtest.engine.base import Durability, Engine, Instance, Offer, filled
 from acidtest.engine.compare import Answers, spoken
 from acidtest.errors import BadInput
+from acidtest.experiment.wire import Wire
 from acidtest.journal.models import EngineFacts, Scalar, SettingInForce
-from acidtest.journal.protocol import Inspection, Settings, Target
+from acidtest.journal.protocol import Inspection, Settings, Target, Tls
 
 MARK = "made_by_acidtest"
-OF_SESSIONS = ("isolation", "pipeline")  # settings of acidtest's sessions, which it has whatever the server's are
+# Settings of acidtest's sessions, which it has whatever the server's are.
+OF_SESSIONS = ("isolation", "pipeline", "lock_resolution", "lock_timeout_s")
+OF_URLS = ("connection", "port", "tls", "wire_crypt", "wire_compression")  # settings that the URL has in their place
 NOT_VERIFIED = (
     "The server is not acidtest's own: what its storage is, who else uses it, and whether its drive keeps what it "
     "acknowledges were not verified."
@@ -37,10 +40,12 @@ class Address:
     password: str | None
     database: str
     schema: str | None  # named by the user; None: there must be no tables at all beside acidtest's
+    tls: Tls | None = None
+    wire: Wire | None = None  # on Firebird
 
     def login(self) -> dict[str, Any]:
         """What every kind of target has of it."""
-        names = ("host", "port", "user", "password", "database")
+        names = ("host", "port", "user", "password", "database", "tls")
         return {name: getattr(self, name) for name in names}
 
 
@@ -77,7 +82,7 @@ class ForeignServer(Engine):
     def check_settings(self, settings: Mapping[str, Scalar]) -> None:
         super().check_settings(settings)
         for name in settings:
-            if name in ("connection", "port"):
+            if name in OF_URLS:
                 raise BadInput(f"{self.id}: {self.family}.{name}: the URL says how to connect", f"leave {name} out")
             if name not in self.demandable:
                 why = "a server by URL does not tell it, so that nobody could say whether it holds"
@@ -96,8 +101,8 @@ class ForeignServer(Engine):
 
 
 class ForeignInstance(Instance):
-    """The schema on the server. The conductor asks ``holdings``, hands the answers to ``refusal``, and carries out
-    ``clearing`` before each load and at the end."""
+    """The schema on the server. The conductor calls ``start`` first and ``release`` in the end. It asks ``holdings``,
+    hands the answers to ``refusal``, and carries out ``clearing`` before each load and at the end."""
 
     def __init__(self, engine: ForeignServer, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
         self.directory = directory

@@ -18,14 +18,20 @@ def home(id: str) -> Path:  # noqa: A002
     return state_directory() / "engines" / id
 
 
-def install(id: str, fill: Callable[[Path], Path], say: Callable[[str], None]) -> None:  # noqa: A002
-    """Make the engine's home, unless it is there.
+def install(
+    id: str,  # noqa: A002
+    fill: Callable[[Path], Path],
+    say: Callable[[str], None],
+    *,
+    is_current: Callable[[Path], bool] = lambda _: True,
+) -> None:
+    """Make the engine's home, unless it is there and ``is_current`` says that it has what this acidtest needs of it.
 
     ``fill`` gets an empty work directory and returns the folder in it that becomes the home; what else it left there
     is removed. Raises MachineLacks where the home cannot be written, and what ``fill`` raises.
     """
     target = home(id)
-    if target.is_dir():
+    if target.is_dir() and is_current(target):
         say(f"{id} is installed in {target}")
         return
     try:
@@ -35,6 +41,8 @@ def install(id: str, fill: Callable[[Path], Path], say: Callable[[str], None]) -
         with tempfile.TemporaryDirectory(prefix=f"{UNFINISHED}{id}-", dir=target.parent) as work:
             unpacked = fill(Path(work))
             sync_filesystem(unpacked)
+            if target.is_dir():
+                target.rename(Path(work) / "before")
             unpacked.rename(target)
             fsync_path(target.parent)
     except OSError as error:

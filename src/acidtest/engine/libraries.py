@@ -15,10 +15,13 @@ PACKAGES = {
     "libtommath.so.0": ("libtommath1", "libtommath", "libtommath1"),
     "libncurses.so.5": ("libncurses5", "ncurses-compat-libs", "libncurses5"),
     "libcrypt.so.1": ("libcrypt1", "libxcrypt-compat", "libcrypt1"),
+    "libaio.so.1": ("libaio1", "libaio", "libaio1"),
+    "libaio.so.1t64": ("libaio1t64", "libaio", "libaio1"),
+    "libnuma.so.1": ("libnuma1", "numactl-libs", "libnuma1"),
     "libsystemd.so.0": ("libsystemd0", "systemd-libs", "libsystemd0"),
 }
 # Asked for by older files; the newer library serves.
-STAND_INS = {"libtommath.so.0": "libtommath.so.1"}
+STAND_INS = {"libtommath.so.0": "libtommath.so.1", "libaio.so.1": "libaio.so.1t64"}
 
 
 def check(id: str, binary: Path) -> None:  # noqa: A002

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from acidtest.engine.base import Instance, Launcher
+from acidtest.engine.base import Instance, Launcher, SettingSpec
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.files import kernel_text
 from acidtest.journal.models import Scalar
@@ -28,6 +28,10 @@ STOP_S = 300.0  # a last checkpoint on a slow drive
 HEED_S = 10.0  # to end in order where nothing is left to write
 CLOSE_S = 2.0  # for the end of a session to arrive
 SOCKET_PATH_MAX = 107  # sockaddr_un.sun_path, see unix(7)
+
+CONNECTION = SettingSpec(
+    "connection", "Sessions connect through a Unix socket, or TCP on 127.0.0.1.", ("socket", "tcp"), default="socket"
+)
 
 
 class Ended(CellFailed):
@@ -199,12 +203,13 @@ def password() -> str:
 
 class SocketDirectory:
     """Where a server's Unix socket lies: ``directory`` itself, or, where its path is too long for a socket, one of ours
-    in the system's directory for temporary files, released with the server."""
+    in the system's directory for temporary files, released with the server. Also for another file whose path may have
+    no more than ``bytes_max``."""
 
-    def __init__(self, directory: Path, longest_name: str) -> None:
+    def __init__(self, directory: Path, longest_name: str, bytes_max: int = SOCKET_PATH_MAX) -> None:
         self.path = directory
         self._id: str | None = None
-        self._long = len(os.fsencode(directory / longest_name)) > SOCKET_PATH_MAX
+        self._long = len(os.fsencode(directory / longest_name)) > bytes_max
 
     def make(self, launcher: Launcher) -> None:
         if self._long and self._id is None:

@@ -5,9 +5,10 @@ from acidtest.experiment.models import (
     Experiment,
     GrowthSpec,
     Level,
+    SearchSpec,
 )
 from acidtest.experiment.places import PlaceSpec
-from acidtest.experiment.reader import complaint, parse, read
+from acidtest.experiment.reader import complaint, parse, read, server_of
 from acidtest.experiment.sizes import Size, size_of
 
 __all__ = [
@@ -16,9 +17,11 @@ __all__ = [
     "Level",
     "PlaceSpec",
     "Scalar",
+    "SearchSpec",
     "Size",
     "complaint",
     "parse",
     "read",
+    "server_of",
     "size_of",
 ]

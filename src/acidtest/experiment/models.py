@@ -7,11 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
+from acidtest.errors import BadInput
 from acidtest.experiment.model import Model, Scalar
 from acidtest.experiment.places import PlaceSpec
-from acidtest.keys import Form, Unset
+from acidtest.experiment.wire import Wire
+from acidtest.journal.protocol import Tls
+from acidtest.keys import PERCENT, Form, Unset
+from acidtest.limits import Limit, limit_of
 from acidtest.workload import AnyWorkload, own_keys
 
 
@@ -36,6 +40,17 @@ class ServerSpec(Model):
     database: str = Field(min_length=1)
     # Where tables go on PostgreSQL; None: to a schema of acidtest's, in a database that holds no other tables.
     schema_name: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    # Left out of the digest where there is none, as version 0.1 wrote it.
+    tls: Tls | None = Field(default=None, exclude_if=lambda tls: tls is None)
+    wire: Wire | None = Field(default=None, exclude_if=lambda wire: wire is None)  # of Firebird
+
+
+class BuildSpec(Model):
+    """An engine of the user's own, by the path of its installation."""
+
+    family: str  # a product of families.PRODUCTS
+    path: str = Field(min_length=1)  # begins at the working directory
+    mode: Literal["embedded", "server"] | None = None  # of a Firebird
 
 
 class GrowthSpec(Model):
@@ -48,6 +63,38 @@ class GrowthSpec(Model):
         default="incremental", description="One database grows from size to size, or each size is loaded from nothing."
     )
     statistics: bool = Field(default=True, description="Statistics of tables and indexes are taken at each size.")
+
+
+class SearchSpec(Model):
+    """``acidtest search``: the highest rate that holds a limit."""
+
+    limit: Annotated[str, Form('"p99 < 10 ms", "new_order p90 < 5 s and mean < 20 ms"')] = Field(
+        description="A rate holds when the latencies of its runs stay below this limit; --limit says it on the command "
+        "line."
+    )
+    step_percent: Annotated[float, PERCENT] = Field(
+        default=1.0, ge=0.2, le=20, description="Rates are tried this far apart, so that the answer is as exact."
+    )
+    unserved_percent: Annotated[float, PERCENT] = Field(
+        default=1.0,
+        ge=0,
+        le=50,
+        description="A rate holds only if no more of its arrivals than this are given up, fail, or are still waiting "
+        "when a run ends.",
+    )
+    runs_max: int = Field(default=60, ge=10, le=1000, description="A combination has at most this many runs.")
+
+    @field_validator("limit")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        try:
+            return str(limit_of(text))
+        except BadInput as error:
+            raise ValueError(f"{error.message}; {error.remedy}") from None
+
+    def parsed(self) -> Limit:
+        """The limit."""
+        return limit_of(self.limit)
 
 
 # Version 0.1 wrote these keys of every workload, whichever it was. The digest still has them, so that a journal begun
@@ -102,8 +149,18 @@ class Experiment(Model):
     growth: Annotated[GrowthSpec | None, Unset("databases of one size")] = Field(
         default=None, description="Databases of several sizes are loaded, and measured where they were loaded."
     )
+    search: Annotated[SearchSpec | None, Unset("the command says the limit")] = Field(
+        default=None,
+        exclude_if=lambda search: search is None,  # left out of the digest where there is none, as version 0.1 wrote it
+        description="acidtest search finds the highest rate that holds a limit of latency.",
+    )
     servers: Annotated[dict[str, ServerSpec], Form("[servers.mine]")] = Field(
         default_factory=dict, description="Each table is a server of yours; its name is that of an engine."
+    )
+    engines: Annotated[dict[str, BuildSpec], Form("[engines.my-build]")] = Field(
+        default_factory=dict,
+        exclude_if=lambda engines: not engines,  # left out of the digest where there are none, as version 0.1 wrote it
+        description="Each table is a build of yours, at a path; its name is that of an engine.",
     )
     waive: Annotated[dict[str, str], Form('[waive] old-build = "the reason"; acidtest audit --rules lists them')] = (
         Field(

@@ -52,6 +52,13 @@ EXPERIMENT = NameRule(
     "lower-case letters (a to z), digits, - and _",
     "a letter or a digit",
 )
+BUILD = NameRule(  # it stands in ids of cells, and names a file
+    64,
+    _among(LETTERS + DIGITS + "-_."),
+    _among(LETTERS + DIGITS),
+    "lower-case letters (a to z), digits, -, _ and .",
+    "a letter or a digit",
+)
 SCHEMA = NameRule(
     63,
     _among(LETTERS + DIGITS + "_"),

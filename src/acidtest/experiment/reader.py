@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
@@ -13,20 +14,32 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from acidtest import families
+from acidtest import families, kept
 from acidtest.errors import BadInput, Problems, nearest, not_among
-from acidtest.experiment.models import Experiment, GrowthSpec
-from acidtest.experiment.names import EXPERIMENT, SCHEMA, SHOWN
+from acidtest.experiment import encryption, wire
+from acidtest.experiment.models import Experiment, GrowthSpec, ServerSpec
+from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
 from acidtest.experiment.sizes import check_ascending, size_of
-from acidtest.experiment.written import TOP_KEYS, LevelForm, ServerForm, keys_in
-from acidtest.families import FAMILIES, SERVERS
+from acidtest.experiment.written import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
+from acidtest.families import FAMILIES, FIREBIRD, PRODUCTS, SERVERS, Family
 from acidtest.files import refuse_foreign_bytes
 from acidtest.journal.models import SIZE
-from acidtest.workload import BY_KIND, KINDS, PARAMETERS, GrowingWorkload, growing, kinds_with
+from acidtest.workload import (
+    BY_KIND,
+    KINDS,
+    OF_TABLES,
+    PARAMETERS,
+    GrowingWorkload,
+    fixed,
+    growing,
+    keys_of,
+    kinds_with,
+)
 
 PLACE_KEYS = tuple(PlaceSpec.model_fields)
+MODES = ("embedded", "server")  # of a Firebird
 EXTENTS = ("duration_s", "count")  # a workload has one of them
 ALWAYS_FACTORS = ("workload", "engine", "durability")
 EXAMPLES = {"engine": ('"sqlite"', '["sqlite", "firebird-5.0"]'), "durability": ('"drive"', '["os", "drive"]')}
@@ -46,11 +59,13 @@ def read(path: Path, *, quick: bool = False, problems: Problems | None = None) -
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: not UTF-8 text (byte {error.start})", "save it as UTF-8") from None
-    return parse(text, str(path), quick=quick, problems=problems)
+    return parse(text, str(path), base=path.parent, quick=quick, problems=problems)
 
 
-def parse(text: str, where: str, *, quick: bool = False, problems: Problems | None = None) -> Experiment:
-    """Validate the TOML ``text``; ``where`` stands for the file in errors.
+def parse(
+    text: str, where: str, *, base: Path = Path(), quick: bool = False, problems: Problems | None = None
+) -> Experiment:
+    """Validate the TOML ``text``; ``where`` stands for the file in errors, and ``base`` is its directory.
 
     Raises BadInput with everything that is wrong. With ``problems`` that is added there instead, and the experiment is
     what is sound of the text, so that more of it can be looked at; raised is only what leaves nothing to look at.
@@ -70,7 +85,7 @@ def parse(text: str, where: str, *, quick: bool = False, problems: Problems | No
         small = reading.known_keys("quick", small, [k for k in TOP_KEYS if k != "quick"])
         written = _overlay(written, small)
     given = _given(small if quick else written)
-    experiment = _validate(reading, _normalise(reading, written), given)
+    experiment = _validate(reading, _normalise(reading, written, base), given)
     if problems is None:
         reading.problems.check()
     return experiment
@@ -83,7 +98,7 @@ def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
         return value if isinstance(value, dict) else {}
 
     paths: set[tuple[str, ...]] = {
-        (top, key) for top in ("place", "growth", "servers", "factors") for key in table(written.get(top))
+        (top, key) for top in ("place", "growth", "servers", "engines", "factors") for key in table(written.get(top))
     }
     paths |= {("base", factor) for factor, _ in _flat(table(written.get("base")))}
     paths |= {("exclude", str(n)) for n, _ in enumerate(_listed(written.get("exclude", [])), start=1)}
@@ -92,10 +107,19 @@ def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
             # A duration or a count of 0 says that it is the other one.
             paths |= {
                 (top, name, key)
-                for key, value in table(values).items()
+                for key, value in _entries(table(values))
                 if key != "kind" and not (top == "workload" and key in EXTENTS and value == 0)
             }
     return frozenset(paths)
+
+
+def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each key with its value; of one that is a table each of its entries, "variables.scale"."""
+    for key, value in table.items():
+        if key in OF_TABLES and isinstance(value, dict) and value:
+            yield from ((f"{key}.{name}", one) for name, one in value.items())
+        else:
+            yield key, value
 
 
 def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -106,17 +130,19 @@ def _overlay(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _normalise(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[str, Any]:
     """The short forms of the file become the long forms of the model, of what is sound in it."""
     plain = dict(written)
-    plain["workload"] = _workloads(reading, written)
+    plain["workload"] = _workloads(reading, written, base)
     plain["settings"] = _settings(reading, written)
     plain["place"] = {}
     with reading.gather():
         place = reading.table("place", written.get("place", {}))
         plain["place"] = reading.known_keys("place", place, PLACE_KEYS)
     plain["servers"] = _servers(reading, written)
+    plain["engines"] = _builds(reading, written, plain["servers"])
     plain["factors"] = _factors(reading, plain, written)
+    _take_kept(reading, plain)
     if "growth" in plain:
         with reading.gather(SIZE):
             _growth(reading, plain)
@@ -135,7 +161,7 @@ def _keys(table: Any) -> set[str]:
     return set(table) if isinstance(table, dict) else set()
 
 
-def _workloads(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
+def _workloads(reading: Reading, written: dict[str, Any], base: Path) -> dict[str, Any]:
     """By name. A table that is none stands in as one of the first kind, for others may name it."""
     tables: dict[str, Any] = {}
     with reading.gather():
@@ -150,11 +176,11 @@ def _workloads(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
             continue
         workloads[name] = {"kind": KINDS[0], "count": 1}
         with reading.gather():
-            workloads[name] = _workload(reading, f"workload.{cut(name)}", name, parameters)
+            workloads[name] = _workload(reading, f"workload.{cut(name)}", name, parameters, base)
     return workloads
 
 
-def _workload(reading: Reading, key: str, name: str, parameters: Any) -> dict[str, Any]:
+def _workload(reading: Reading, key: str, name: str, parameters: Any, base: Path) -> dict[str, Any]:
     """The keys of one workload, its kind among them."""
     table = reading.table(key, parameters, hint="write [workload.commits] or [workload.tpcb] tables, one a workload")
     kind = table.setdefault("kind", name)
@@ -162,12 +188,12 @@ def _workload(reading: Reading, key: str, name: str, parameters: Any) -> dict[st
         raise reading.bad(not_among(f"{key}: workload", cut(str(kind)), KINDS))
     table = _workload_keys(reading, key, str(kind), table)
     _extent_overlay(table)
-    return table
+    return BY_KIND[str(kind)].completed(table, base)
 
 
 def _workload_keys(reading: Reading, key: str, kind: str, table: dict[str, Any]) -> dict[str, Any]:
     """Leave out the keys that this kind of workload does not have, and say which ones do."""
-    own = tuple(BY_KIND[kind].model_fields)
+    own = tuple(keys_of(kind))
     for name in table:
         if name not in own and (others := kinds_with(name)):
             has = f"{name} is a key of {', '.join(others)}, and this workload is {kind}"
@@ -301,6 +327,72 @@ def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
     return servers
 
 
+def _builds(reading: Reading, written: dict[str, Any], servers: Collection[str]) -> dict[str, Any]:
+    """The builds at paths, by name, those that are sound."""
+    builds: dict[str, Any] = {}
+    with reading.gather():
+        for name, given in reading.table("engines", written.get("engines", {})).items():
+            with reading.gather():
+                key = f"engines.{cut(name)}"
+                if not reading.check_name(key, name, BUILD):
+                    continue
+                if name in servers:
+                    raise reading.bad(f"{key}: servers.{name} has this name too", "name one of them otherwise")
+                if build := _build(reading, key, given):
+                    builds[name] = build
+    return builds
+
+
+def _build(reading: Reading, key: str, given: Any) -> dict[str, Any] | None:
+    """One build; None where what it lacks seems to stand under a key that is not known."""
+    table = reading.known_keys(key, reading.table(key, given), keys_in(BuildForm))
+    for name in ("family", "path"):
+        value = table.get(name)
+        if name not in table and f"{key}.{name}" in reading.meant:
+            return None
+        if not isinstance(value, str) or not value:
+            found = f"has no {name}" if name not in table else f"{name}: found {shown(value)}, must be a text"
+            raise reading.bad(f"{key}: {found}", 'write family = "postgresql" and path = "/opt/pg-master", for example')
+    if table["family"] not in PRODUCTS:
+        raise reading.bad(not_among(f"{key}: family", cut(table["family"]), PRODUCTS))
+    if table.get("mode", MODES[0]) not in MODES:
+        raise reading.bad(f"{key}.mode: found {shown(table['mode'])}, must be {' or '.join(MODES)}")
+    return table
+
+
+def _take_kept(reading: Reading, plain: dict[str, Any]) -> None:
+    """Builds that ``acidtest engines add`` keeps, and that the file names, are taken as if it had their tables."""
+    for level in plain["factors"].get("engine", []):
+        name = str(level["set"].get("engine", ""))
+        if name in plain["servers"] or name in plain["engines"] or BUILD.complaint(name):
+            continue
+        with reading.gather():
+            if (there := kept.find(name)) is not None:
+                plain["engines"][name] = {"family": there.family, "path": there.path, "mode": there.mode or None}
+
+
+INSPECTED = "inspect"
+
+
+def server_of(url: str, shown_as: str) -> ServerSpec:
+    """A server by its URL alone, as ``acidtest inspect`` is given it. Its password may also stand in
+    ``$ACIDTEST_PASSWORD_INSPECT``. Errors call it ``shown_as``. Raises BadInput."""
+    key = f"servers.{INSPECTED}"
+    authority, *behind = re.split("[/?#]", url.partition("://")[2], maxsplit=1)
+    if "@" not in authority and any("@" in part for part in behind):
+        # The part that would be complained of may be of a password.
+        raise BadInput(f"{shown_as}: its user or password holds a / or ? or #", "write it as %2F, %3F or %23")
+    try:
+        made = _server(Reading(shown_as, Problems()), key, INSPECTED, {"url": url})
+    except BadInput as error:
+        message = error.message.replace(f"{key}.url: ", "")
+        if " is no URL: " in message:  # with the part that is wrong, which may be of a password
+            message = f"{shown_as}: cannot be read as a URL"
+        raise BadInput(message, error.remedy) from None
+    assert made is not None  # there is a url
+    return ServerSpec.model_validate(made)
+
+
 def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any] | None:
     """A connection URL, taken apart. Its password may also stand in ``$ACIDTEST_PASSWORD_NAME``.
 
@@ -320,8 +412,12 @@ def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any]
     family = families.of_word(url.scheme)
     if family is None or family.server_port is None:
         raise reading.bad(not_among(f"{key}.url: scheme", url.scheme, SERVERS), form)
-    database = unquote(url.path.strip("/"))
-    host = _host_of(f"{reading.where}: {key}.url", url)
+    database = _database(family, url)
+    at = f"{reading.where}: {key}.url"
+    known = (*encryption.PARAMETERS.get(family.name, ()), *wire.PARAMETERS.get(family.name, ()))
+    parameters = _parameters(at, url, (*(("host",) if family.server_sockets else ()), *known))
+    # As libpq has it: a socket cannot stand where a host does.
+    host = parameters.get("host", url.hostname or "")
     for part, what in ((host, "host"), (url.username, "user"), (database, "database")):
         if not part:
             raise reading.bad(f"{key}.url: names no {what}", form)
@@ -338,33 +434,35 @@ def _server(reading: Reading, key: str, name: str, given: Any) -> dict[str, Any]
         "user": unquote(url.username or ""),
         "password": SecretStr(password) if password is not None else None,
         "database": database,
+        "tls": encryption.asked(at, family.name, parameters, host),
+        "wire": wire.asked(at, family.name, parameters),
         "schema_name": None if isinstance(schema, str) and SCHEMA.complaint(schema) else schema,
     }
 
 
-WITHOUT_TLS = {"sslmode": ("disable", "allow", "prefer"), "ssl-mode": ("disabled", "preferred")}
+def _database(family: Family, url: SplitResult) -> str:
+    """The database of a connection URL. Firebird's is an alias or a path. A path is absolute, for nobody knows to which
+    folder of the server another belongs; one of Windows begins with its drive."""
+    if family.name != FIREBIRD.name:
+        return unquote(url.path.strip("/"))
+    path = unquote(url.path).lstrip("/")
+    of_windows = path[1:2] == ":"
+    return f"/{path}" if "/" in path and not of_windows else path
 
 
-def _host_of(where: str, url: SplitResult) -> str:
-    """The host, or the socket, of a connection URL. Raises BadInput for what else the URL asks for."""
+def _parameters(where: str, url: SplitResult, known: Collection[str]) -> dict[str, str]:
+    """What stands behind the ``?`` of a connection URL. Raises BadInput for what is not among ``known``."""
     parameters = parse_qs(url.query, keep_blank_values=True)
     for name, values in parameters.items():
         if len(values) > 1:
             raise BadInput(f"{where}: {name} stands there twice", "leave one out")
-        if name in WITHOUT_TLS:
-            if values[0].lower() not in WITHOUT_TLS[name]:
-                raise BadInput(
-                    f"{where}: {name}={values[0]}: acidtest connects without TLS",
-                    f"write {name}={WITHOUT_TLS[name][0]} where the server takes that, or leave it out",
-                )
-        elif name != "host":
+        if name not in known:
             raise BadInput(f"{where}: {name}: is no parameter that acidtest follows", "leave it out")
     if url.fragment:
         raise BadInput(
             f"{where}: #{url.fragment}: has no meaning in a connection URL", "write # as %23, or leave it out"
         )
-    # As libpq has it: a socket cannot stand where a host does.
-    return parameters.get("host", [url.hostname or ""])[0]
+    return {name: values[0] for name, values in parameters.items()}
 
 
 class _Named(NamedTuple):
@@ -396,7 +494,9 @@ def _levels(reading: Reading, factor: str, levels: Any, named: _Named) -> list[d
 
 def _level(reading: Reading, factor: str, at: str, level: Any, named: _Named) -> dict[str, Any]:
     """One level, with its name and what it sets."""
-    known = factor in ALWAYS_FACTORS or factor in PARAMETERS or "." in factor
+    known = (
+        factor in ALWAYS_FACTORS or factor in PARAMETERS or "." in factor or factor in OF_TABLES or bool(fixed(factor))
+    )
     if isinstance(level, dict):
         level = reading.known_keys(at, level, keys_in(LevelForm))
         if not isinstance(level.get("name"), str) or not level["name"]:
@@ -442,6 +542,12 @@ def _unknown_factor(reading: Reading, factor: str) -> BadInput:
 
 def _settable(reading: Reading, at: str, target: str, named: _Named) -> None:
     owner, _, setting = target.partition(".")
+    if not setting and (instead := fixed(target)):
+        raise reading.bad(f"{at}: {target} cannot be set by a factor", instead)
+    if not setting and target in OF_TABLES:
+        raise reading.bad(f"{at}: {target} is a table, and a level sets one entry of it", f'write "{target}.NAME"')
+    if setting and owner in OF_TABLES:
+        return  # whether a workload has the entry is for the plan to say
     if setting and owner == "place":
         if setting not in PLACE_KEYS:
             raise reading.bad(not_among(f"{at}: place", cut(setting), PLACE_KEYS))

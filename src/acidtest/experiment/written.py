@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -14,9 +14,11 @@ from acidtest.keys import Form, Unset
 class TopForm(Model):
     """Beside the keys of ``Experiment``: factors of one level, and what ``--quick`` lays over the file."""
 
-    engine: Annotated[str, Form("or the name of a table of [servers]"), Unset("none: it must be a factor then")] = (
-        Field(description="Every cell runs this engine.")
-    )
+    engine: Annotated[
+        str,
+        Form("or the name of a build that was added, or of a table of [engines] or [servers]"),
+        Unset("none: it must be a factor then"),
+    ] = Field(description="Every cell runs this engine.")
     durability: Annotated[str, Unset("none: it must be a factor then")] = Field(
         description="Every commit is this durable when the engine acknowledges it."
     )
@@ -34,7 +36,7 @@ class LevelForm(Level):
 class ServerForm(Model):
     """``[servers.NAME]``, which becomes a ``ServerSpec``."""
 
-    url: Annotated[str, Form('"postgresql://USER@HOST:PORT/DATABASE" or "mysql://…"')] = Field(
+    url: Annotated[str, Form('"postgresql://USER@HOST:PORT/DATABASE", "mysql://…" or "firebird://…"')] = Field(
         description="acidtest connects to the server by this URL; its password may stand in ACIDTEST_PASSWORD_NAME."
     )
     schema_name: Annotated[
@@ -45,6 +47,18 @@ class ServerForm(Model):
         default=None,
         alias="schema",
         description="On PostgreSQL tables go into this schema, which is made, marked and removed.",
+    )
+
+
+class BuildForm(Model):
+    """``[engines.NAME]``, which becomes a ``BuildSpec``."""
+
+    family: str = Field(description="The build is one of this product.")
+    path: Annotated[str, Form('"/opt/pg-master", which begins at the working directory')] = Field(
+        description="The build lies there, as a prefix, a build tree, an unpacked archive, or SQLite's shared library."
+    )
+    mode: Annotated[Literal["embedded", "server"] | None, Unset("server, of a build that has one")] = Field(
+        default=None, description="A Firebird runs embedded in the rig, or as a server."
     )
 
 

@@ -40,6 +40,34 @@ def read(path: Path) -> Elf:
         return parse(Window(file))
 
 
+def missing_bytes(path: Path) -> int:
+    """How many bytes are missing at the end of a file, by what its own headers say lies in it. Raises NotElf."""
+    with path.open("rb", buffering=0) as file:
+        raw = Window(file)
+        try:
+            return max(0, _end(raw) - len(raw))
+        except (struct.error, IndexError, OverflowError) as error:
+            raise NotElf(f"cut off or broken: {error}") from None
+
+
+def _end(raw: Raw) -> int:
+    """Behind its last segment, and behind the table of its sections, which linkers put last."""
+    order = "<" if raw[5] == 1 else ">"
+    if raw[4] == 2:
+        phoff, shoff = unpack(order + "QQ", raw, 32)
+        size, count, section_size, sections = unpack(order + "HHHH", raw, 54)
+        layout, offset_at, length_at = order + "IIQQQQ", 2, 5
+    else:
+        phoff, shoff = unpack(order + "II", raw, 28)
+        size, count, section_size, sections = unpack(order + "HHHH", raw, 42)
+        layout, offset_at, length_at = order + "IIIII", 1, 4
+    ends = [shoff + sections * section_size if shoff else 0]
+    for number in range(min(count, SEGMENTS_MAX)):
+        header = unpack(layout, raw, phoff + number * size)
+        ends.append(header[offset_at] + header[length_at])
+    return int(max(ends))
+
+
 def parse(raw: Raw) -> Elf:
     """Read the headers of ``raw``. Raises NotElf."""
     try:

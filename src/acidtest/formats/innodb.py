@@ -1,7 +1,8 @@
 """The pages of an InnoDB tablespace of one table (``.ibd``), read from the file itself of a server that has shut down.
 
 Offsets are those of ``fil0fil.h``, ``fsp0fsp.h`` and ``page0page.h`` in MySQL's and MariaDB's ``storage/innobase``; for
-what is read here they are the same from MySQL 5.5 to MariaDB 11.
+what is read here they are the same from MySQL 5.5 to 9.7 and MariaDB 11, but for the pages of long columns. A table of
+MySQL 8.0 and later has a dictionary of its own in its file, a tree that is none of the table's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INDEX, INSTANT = 17855, 18  # FIL_PAGE_INDEX; MariaDB's root of a table that got columns without a rebuild
-LONG = (10, 11, 12)  # FIL_PAGE_TYPE_BLOB, ZBLOB, ZBLOB2
+# FIL_PAGE_SDI: the first tree of each file of MySQL 8.0 and later, where 18 is FIL_PAGE_SDI_BLOB, a part of that tree.
+DICTIONARY = 17853
+# FIL_PAGE_TYPE_BLOB, ZBLOB, ZBLOB2; of MySQL 8.0 and later FIL_PAGE_TYPE_LOB_INDEX to FIL_PAGE_TYPE_ZLOB_FRAG_ENTRY.
+LONG = (10, 11, 12, *range(22, 30))
 EXTENT_STATE_FREE = 1
 DATA, DATA_OLD_FORMAT, TRAILER = 120, 125, 8  # where records begin: PAGE_NEW_SUPREMUM_END, PAGE_OLD_SUPREMUM_END
 DESCRIPTORS, DESCRIPTOR_STATE, DESCRIPTOR_BITS = 150, 20, 24
@@ -57,6 +61,7 @@ def read(path: Path, page_bytes: int) -> Tablespace:
     """Read a whole tablespace. Raises Damaged and OSError."""
     levels: dict[int, dict[int, Level]] = {}
     long = number = 0
+    trees = {INDEX, INSTANT}
     descriptors = b""
     extent_pages = max(64, (1 << 20) // page_bytes)
     with path.open("rb") as file:
@@ -71,7 +76,9 @@ def read(path: Path, page_bytes: int) -> Tablespace:
                     (kind,) = struct.unpack_from(">H", chunk, start + 24)
                     if page_number != number:
                         raise Damaged(f"page {number} of {path.name} says that it is page {page_number}")
-                    if kind in (INDEX, INSTANT):
+                    if kind == DICTIONARY:
+                        trees = {INDEX}
+                    elif kind in trees:
                         _see(levels, memoryview(chunk)[start : start + page_bytes])
                     elif kind in LONG:
                         long += 1

@@ -9,7 +9,7 @@ is an error when the module is imported.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, AnyStr, Generic
 
 import re2
@@ -18,13 +18,19 @@ I = IGNORECASE = re.IGNORECASE  # noqa: E741 - as re calls it
 M = MULTILINE = re.MULTILINE
 S = DOTALL = re.DOTALL
 LETTERS = {IGNORECASE: "i", MULTILINE: "m", DOTALL: "s"}
-MEMORY_MAX = 1 << 20  # of one pattern's automata; where they need more it is slower, and linear all the same
+MEMORY_MAX = (
+    4 << 20
+)  # of one pattern's automata; where they need more it is slower by a hundred times, and linear all the same
+
+
+ANYWHERE, AT_BEGIN, AS_WHOLE = (getattr(re2._Anchor, name) for name in ("UNANCHORED", "ANCHOR_START", "ANCHOR_BOTH"))
+NO_SPAN = (-1, -1)
 
 
 class Pattern(Generic[AnyStr]):
     """As ``re.Pattern``. Halves of surrogate pairs, which names of files and JSON may hold, are read as "?"."""
 
-    __slots__ = ("_of", "pattern", "whole")
+    __slots__ = ("_bare", "_of", "pattern", "whole")
 
     def __init__(self, pattern: AnyStr, flags: int = 0) -> None:
         if flags & ~sum(LETTERS):
@@ -42,18 +48,29 @@ class Pattern(Generic[AnyStr]):
             self._of = re2.compile(self.whole, options)
         except re2.error as error:
             raise ValueError(f"{pattern!r}: RE2 does not take it: {error}") from None
+        # Most texts have no match, and most are ASCII: for both the module's own methods do much that is not needed.
+        self._bare = self._of._regexp.Match
 
     def search(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
-        found: re.Match[AnyStr] | None = _asked(self._of.search, text, begin)
-        return found
+        return self._asked(self._of.search, ANYWHERE, text, begin)
 
     def match(self, text: AnyStr, begin: int = 0) -> re.Match[AnyStr] | None:
-        found: re.Match[AnyStr] | None = _asked(self._of.match, text, begin)
-        return found
+        return self._asked(self._of.match, AT_BEGIN, text, begin)
 
     def fullmatch(self, text: AnyStr) -> re.Match[AnyStr] | None:
-        found: re.Match[AnyStr] | None = _asked(self._of.fullmatch, text)
-        return found
+        return self._asked(self._of.fullmatch, AS_WHOLE, text, 0)
+
+    def _asked(
+        self, ask: Callable[..., re.Match[AnyStr] | None], anchor: Any, text: AnyStr, begin: int
+    ) -> re.Match[AnyStr] | None:
+        if begin == 0:
+            raw = text if isinstance(text, bytes) else text.encode(errors="replace")
+            spans = self._bare(anchor, raw, 0, len(raw))
+            if spans[0] == NO_SPAN:
+                return None
+            if len(raw) == len(text):  # so that a place among its bytes is one among its characters
+                return re2._Match(self._of, text, 0, len(text), spans)  # type: ignore[no-any-return]
+        return _asked(ask, text, begin) if begin else _asked(ask, text)  # type: ignore[no-any-return]
 
     def finditer(self, text: AnyStr) -> Iterator[re.Match[AnyStr]]:
         found: Iterator[re.Match[AnyStr]] = self._of.finditer(_encodable(text))
@@ -84,6 +101,19 @@ class Set:
     def within(self, text: str) -> frozenset[int]:
         """The numbers of those that ``search`` finds, from 0, in the order in which they were given."""
         return frozenset(_asked(self._set.Match, text) or ())
+
+
+def lines_with(pattern: Pattern[str], lines: Sequence[str]) -> frozenset[int]:
+    """The numbers, from 0, of the lines in which the pattern is found, which must match no end of a line: it is looked
+    for once in all of them together, and not in each."""
+    text = "\n".join(lines)
+    found: set[int] = set()
+    number = counted = 0
+    for match in pattern.finditer(text):
+        number += text.count("\n", counted, match.start())
+        counted = match.start()
+        found.add(number)
+    return frozenset(found)
 
 
 def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as re calls it

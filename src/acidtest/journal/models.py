@@ -10,12 +10,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from acidtest.filesystems import IN_MEMORY
-from acidtest.journal.protocol import Checked, Loaded, ObservedCalls, RunResult
+from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, RunResult
 
 FORMAT = 1
 
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
+RATE, CLOSED_LOOP = "rate_per_s", "closed loop"  # the factor that a search varies, and its level without a rate
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
 
 
@@ -64,12 +65,28 @@ class SettingInForce(Record):
         return f"{self.in_force or self.asked} (not verifiable)"
 
 
+class BuildFacts(Record):
+    """An installation of the user's own, as its files were when the cell ran."""
+
+    file: str  # the program or library that is the engine
+    sha256: str  # of that file
+    options: list[str]  # how it was built, as it tells it itself
+    series: str  # the id of the engine that acidtest took it for: "postgresql-18"
+
+
 class EngineFacts(Record):
     id: str  # "firebird-5.0", "sqlite"
     version: str  # as the engine reports it: "5.0.4.1812"
     architecture: str  # "x86-64"
     source: str  # where it came from: "PyPI firebird-embedded 5.0.4.4", "built into acidtest-rig"
     mode: str  # "embedded", "SuperServer", ...
+    # None of an engine that acidtest brings, or of the system's; left out there, as version 0.1 wrote it.
+    build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
+
+    @property
+    def known_as(self) -> str:
+        """The id that tells its family: its own, or of a build, which the user has named, that of the series it is."""
+        return self.build.series if self.build else self.id
 
 
 class Machine(Record):
@@ -276,6 +293,27 @@ class DatabaseSize(Record):
     statistics_said: str = ""  # why there are none
 
 
+class DeviceSample(Record):
+    """What the device did between two looks, about a second apart; as in :class:`DeviceWork`."""
+
+    at_s: float  # from the beginning of the measurement
+    length_s: float
+    reads: int
+    read_bytes: int
+    writes: int
+    write_bytes: int
+    flushes: int | None
+    flush_s: float | None
+    busy_s: float
+
+
+class LogLine(Record):
+    """One entry of the engine's own log that bears a time, written while its work was measured."""
+
+    at_s: float  # from the beginning of the measurement, as exact as the log's own time, which may be whole seconds
+    text: str  # its first line, at most 200 characters
+
+
 class DeviceWork(Record):
     """What the block device beneath the database did during the measurement, by /proc/diskstats.
 
@@ -293,6 +331,76 @@ class DeviceWork(Record):
     flushes: int | None  # None where they are not counted: before Linux 5.5, of an array
     flush_s: float | None
     busy_s: float  # in which at least one request was under way
+    samples: list[DeviceSample] = []  # over the measurement; none in journals of older versions
+
+
+class EngineCounter(Record):
+    """What one of the engine's own counters rose by."""
+
+    name: str  # "page_reads"
+    unit: str  # of what it counts: "pages"
+    sessions: int | None  # by the sessions of the terminals together; None where the engine does not tell it
+    database: int | None  # in the whole database: also by the engine's own threads, and by others who use it
+
+
+class EngineCounts(Record):
+    """What the engine itself counted during the measurement: the difference of two readings.
+
+    The last is taken when all terminals have ended. The first is taken before the first transaction, or, after a
+    warm-up, in that one's last moments, so that no reading falls into the measurement.
+    """
+
+    source: str  # "MON$IO_STATS, MON$RECORD_STATS"
+    not_counted: str | None  # why there are no figures; ``counters`` is empty then
+    from_s: float  # when the first reading was done, from the start of the measurement; negative: in the warm-up
+    first_reading_s: float  # what it took
+    last_reading_s: float
+    committed: int  # transactions between the readings
+    uncertain: int  # of those, under way at the first reading, or ended during it: they may be counted in part
+    counters: list[EngineCounter]
+
+
+class TracedStatement(Record):
+    """One statement of the terminals' sessions, or one kind of act on transactions, by the engine's own trace."""
+
+    kind: str  # "" of a statement; "commit", "rollback", "start of a transaction"
+    text: str  # of a statement, as the engine logs it: cut off where it is long; "" otherwise
+    count: int
+    failed: int  # of those
+    ms: int  # together; of each the engine tells whole milliseconds, rounded down
+    ms_max: int
+    reads: int  # pages
+    writes: int
+    fetches: int
+    marks: int
+    rows: int  # fetched
+    record_seq_reads: int
+    record_idx_reads: int
+    record_updates: int
+    record_inserts: int
+    record_deletes: int
+    record_backouts: int
+    record_purges: int
+    record_expunges: int
+
+
+class TracedStatements(Record):
+    """What a trace session of the engine told of the terminals' sessions, warm-up included."""
+
+    source: str  # "Firebird's trace API"
+    not_traced: str | None  # why there is nothing; ``statements`` is empty then
+    records: int  # events that were read and understood
+    not_understood: int
+    left_out: int  # events of statements beyond the first 500 that differ
+    suspended: int  # times that the trace's log was full: what ran meanwhile is missing
+    commits: int  # of the terminals' sessions that were seen
+    committed: int  # that the engine acknowledged; more than were seen: the rest was lost
+    statements: list[TracedStatement]  # that which took longest first
+
+    @property
+    def lost(self) -> bool:
+        """Whether something is missing, so that every figure is a lower bound."""
+        return bool(self.suspended or self.not_understood or self.left_out) or self.commits < self.committed
 
 
 Verdict = Literal["survived", "lost", "unknown"]
@@ -398,11 +506,18 @@ class Recording(Record):
     # Of a database that grows from size to size. In the file it has the name of before.
     database_size: DatabaseSize | None = Field(default=None, alias="grown")
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
+    # None of an engine that is not asked for its counters, and in older journals.
+    engine_counts: EngineCounts | None = None
     result: RunResult | None  # None when failed before the run ended
     cut: Cut | None = None  # of a power cut
     calls: ObservedCalls | None = None  # None where nobody watched
+    # None where nobody watched, of an engine that does not trace statements, and in older journals.
+    traced_statements: TracedStatements | None = None
+    maintenance: Maintenance | None = None  # None of a workload that submits transactions
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
+    # What the log says of the time of the measurement, routine included. None in journals of older versions.
+    log_lines: list[LogLine] = []
 
 
 class Header(Record):

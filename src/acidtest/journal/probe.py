@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from acidtest.errors import BadInput
-from acidtest.files import fsync_path
+from acidtest.journal import document
 from acidtest.journal.models import Machine, Record
 from acidtest.journal.protocol import FlushMethod, Probed, ProbeStep
 
@@ -72,24 +68,9 @@ class ProbeRecording(Record):
 
 def write(directory: Path, recording: ProbeRecording) -> Path:
     """Write ``recording`` into the existing ``directory``; it is on the drive when this returns. Raises OSError."""
-    path = directory / NAME
-    new = path.with_suffix(".new")
-    with new.open("w", encoding="utf-8") as file:
-        file.write(recording.model_dump_json(by_alias=True))
-        file.flush()
-        os.fsync(file.fileno())
-    new.rename(path)
-    fsync_path(directory)
-    return path
+    return document.write(directory / NAME, recording)
 
 
 def read(path: Path) -> ProbeRecording:
     """Read the file ``path``. Raises BadInput when it is missing, or is no recording of a probe that we can read."""
-    try:
-        return ProbeRecording.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{path}: not a probe that this acidtest can read ({where}: {first['msg']})") from None
+    return document.read(path, ProbeRecording, "a probe")

@@ -6,7 +6,7 @@ A test feeds the rig's own samples of every type through these models, field by 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 
@@ -26,6 +26,21 @@ class Target(Message):
     """Where the rig opens its sessions. Each engine's package has its kind of it, which ``engine`` tells."""
 
     engine: str
+
+
+class Identity(Message):
+    """By which a server may know us: PEM files, named by their paths. The key has no passphrase."""
+
+    certificate: str
+    key: str
+
+
+class Tls(Message):
+    """That a session with a server is encrypted. With ``ca``, the path of a PEM file, the server's certificate must be
+    signed by one of those and be made out to the host's name; without it whoever answers is taken for the server."""
+
+    ca: str | None
+    identity: Identity | None
 
 
 class WorkloadMessage(Message):
@@ -66,6 +81,36 @@ class Count(Message):
 Extent = Annotated[Duration | Count, Field(discriminator="kind")]
 
 
+class TerminalClassMessage(Message):
+    """Terminals that are alike; without a pacing of their own they have the run's, with an empty mix the workload's."""
+
+    name: str
+    terminals: int
+    pacing: Pacing | None
+    mix: dict[str, float]
+    parameters: dict[str, Any]
+
+
+class Leg(Message):
+    """How a stage begins and ends for one class: arrivals a second, or terminals at work."""
+
+    from_: float = Field(alias="from")
+    to: float
+
+
+class StageMessage(Message):
+    seconds: float
+    legs: list[Leg]
+
+
+class Sleepers(Message):
+    sessions: int
+    in_transaction: bool
+
+
+Connect = Literal["once", "per_transaction"]
+
+
 class LoadPhase(Message):
     phase: Literal["load"] = "load"
     sessions: int = 1
@@ -87,6 +132,10 @@ class RunPhase(Message):
     extent: Extent
     retries: int
     acknowledge_to: str | None = None
+    classes: list[TerminalClassMessage] = []
+    stages: list[StageMessage] = []
+    sleepers: Sleepers | None = None
+    connect: Connect = "once"
 
 
 class SurveyPhase(Message):
@@ -122,6 +171,18 @@ class Observe(Message):
     directory: str
 
 
+class Counting(Message):
+    """How the engine is asked, on a session beside the terminals', for what it counts itself.
+
+    ``session`` answers the number by which the engine tells the session that asks from the others; ``counted`` answers
+    rows: such a number, or NULL for the whole database, and then the counters, in the order of ``names``.
+    """
+
+    session: str
+    counted: str
+    names: list[str]
+
+
 class Job(Message):
     protocol: int = PROTOCOL
     seed: int
@@ -130,6 +191,7 @@ class Job(Message):
     inspect: list[Inspection]
     phases: list[Phase]
     observe: Observe | None = None
+    count: Counting | None = None
 
 
 class DirectoryTarget(Message):
@@ -166,7 +228,36 @@ class ProbeJob(Message):
     steps: list[ProbeStep]
 
 
+class PagesJob(Message):
+    """A Firebird database whose pages are read from its file."""
+
+    protocol: int = PROTOCOL
+    path: str
+
+
 # ------------------------------------------------------------------------------------------------ rig -> lab
+
+
+class DescribedKind(Message):
+    """One kind of transaction of a workload of the user's own."""
+
+    name: str
+    weight: float
+    writes: bool
+
+
+class Description(Message):
+    """What the rig finds when it reads a workload of the user's own, before anything is run: ``acidtest-rig describe``.
+
+    Rows and their bytes are by table. With an error the workload cannot run; each names its file and line.
+    """
+
+    kinds: tuple[DescribedKind, ...]
+    conditions: tuple[str, ...]
+    loaded_rows: tuple[tuple[str, int], ...]
+    row_bytes: tuple[tuple[str, int], ...]
+    warnings: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
 class Setting(Message):
@@ -205,6 +296,7 @@ class ArrivalCounts(Message):
     late: int
     unfinished: int
     unfinished_wait_ms_max: float
+    lateness: Histogram | None = None  # None in a journal written before it was counted
 
 
 class Histogram(Message):
@@ -253,6 +345,51 @@ class Cpu(Message):
     clock_read_ns: float
 
 
+class Tally(Message):
+    """What a part of a run came to; the parts add up to the whole."""
+
+    counts: Counts
+    arrivals: ArrivalCounts | None
+    latency: Histogram
+    service: Histogram
+    kinds: list[Kind]
+
+
+class ClassResult(Message):
+    name: str
+    terminals: int
+    tally: Tally
+
+
+class StageResult(Message):
+    """A transaction belongs to the stage in which it was due (open loop) or ended (closed loop).
+
+    ``from_`` and ``to`` are arrivals a second or terminals at work, as planned.
+    """
+
+    at_s: float
+    length_s: float
+    from_: float = Field(alias="from")
+    to: float
+    tally: Tally
+
+
+class SleepersSeen(Message):
+    """Sleeping sessions: how many were opened, how many still answered after the measurement."""
+
+    sessions: int
+    in_transaction: bool
+    awake_at_end: int
+    lost: str | None
+
+
+class Connections(Message):
+    """Sessions that were opened for single transactions, and how many of those were asked for their settings."""
+
+    opened: int
+    inspected: int
+
+
 class RunResult(Message):
     """What one run phase measured; see ``rig/protocol`` for each field."""
 
@@ -270,6 +407,11 @@ class RunResult(Message):
     series: list[Second]
     cpu: Cpu
     error_samples: list[ErrorSample]
+    # Of journals written before there were any: none.
+    classes: list[ClassResult] = []
+    stages: list[StageResult] = []
+    sleepers: SleepersSeen | None = None
+    connections: Connections | None = None
 
     @property
     def new_order_per_min(self) -> float | None:
@@ -475,6 +617,142 @@ class Observed(ObservedCalls):
     event: Literal["observed"] = "observed"
 
 
+class Begins(Message):
+    """Right before the terminals of a run begin whose job asks for the engine's counters."""
+
+    event: Literal["begins"] = "begins"
+    numbers: list[int]  # by which the engine tells their sessions
+    began_us: int  # since 1970, by the system's clock
+
+
+class CountedBy(Message):
+    """What one counter rose by; see ``CountedBy`` of ``protocol.rs``."""
+
+    name: str
+    sessions: int | None
+    database: int | None
+
+
+class Counted(Message):
+    """What the engine itself counted from shortly before a measurement to its end; see ``protocol.rs``."""
+
+    event: Literal["counted"] = "counted"
+    not_counted: str | None
+    from_s: float
+    first_reading_s: float
+    last_reading_s: float
+    committed: int
+    uncertain: int
+    counters: list[CountedBy]
+
+
+class OperationDone(Message):
+    """One operation of an administrator; see ``OperationDone`` of ``protocol.rs`` for each field."""
+
+    seconds: float
+    flush_s: float | None
+    database_bytes: int
+    backup_bytes: int | None
+    workers: int | None
+
+
+class Garbage(Message):
+    """What old transactions have left in a database."""
+
+    versions: int
+    oldest: int
+    oldest_active: int
+    oldest_snapshot: int
+    next: int
+
+
+class Maintenance(Message):
+    """What was done to a database as an administrator does, and what that has changed."""
+
+    operations: list[OperationDone]
+    before: Garbage | None
+    after: Garbage | None
+
+
+class Maintained(Maintenance):
+    event: Literal["maintained"] = "maintained"
+
+
+class PagesOfIndex(Message):
+    id: int
+    name: str
+    is_unique: bool
+    depth: int
+    leaf_buckets: int
+    nodes: int
+    node_bytes: int
+    prefix_bytes: int
+    data_bytes: int
+    duplicates: int
+    duplicates_max: int
+    clustering: int
+
+
+class PagesOfTable(Message):
+    id: int
+    name: str
+    pointer_pages: int
+    slots: int
+    data_pages: int
+    primary_pages: int
+    swept_pages: int
+    empty_pages: int
+    full_pages: int
+    big_record_pages: int
+    used_bytes: int
+    records: int
+    deleted: int
+    record_bytes: int
+    versions: int
+    version_bytes: int
+    versions_max: int
+    fragments: int
+    fragment_bytes: int
+    fragments_max: int
+    blobs: int
+    blob_bytes: int
+    blob_pages: int
+    blob_room_bytes: int
+    indexes: list[PagesOfIndex]
+
+
+class Pages(Message):
+    """What the pages of a Firebird database say; see ``lib.rs``."""
+
+    event: Literal["pages"] = "pages"
+    page_bytes: int
+    ods_major: int
+    ods_minor: int
+    page_buffers: int
+    forced_writes: bool
+    reserves_space: bool
+    sql_dialect: int
+    read_only: bool
+    encrypted: bool
+    is_shut_down: bool
+    backup_locked: bool
+    sweep_interval: int | None
+    generation: int
+    oldest: int
+    oldest_active: int
+    oldest_snapshot: int
+    next: int
+    oldest_state: Literal["active", "in_limbo", "rolled_back", "committed"] | None
+    in_limbo: int
+    rolled_back: int
+    active: int
+    states_of: int
+    pages: int
+    free_pages: int
+    tables: list[PagesOfTable]
+    damaged: str | None
+
+
 class Failed(Message):
     event: Literal["failed"] = "failed"
     doing: str
@@ -493,10 +771,14 @@ Event = Annotated[
     | Checked
     | Result
     | Observed
+    | Begins
+    | Counted
+    | Maintained
     | Probed
     | Refused
     | Surveyed
     | Answered
+    | Pages
     | Failed
     | Done,
     Field(discriminator="event"),
@@ -510,10 +792,14 @@ EVENT: TypeAdapter[
     | Checked
     | Result
     | Observed
+    | Begins
+    | Counted
+    | Maintained
     | Probed
     | Refused
     | Surveyed
     | Answered
+    | Pages
     | Failed
     | Done
 ] = TypeAdapter(Event)

@@ -15,6 +15,8 @@ NAME = "journal.jsonl"
 CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
 TORN = "cut off while it was written"
 CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
+SEARCH = "search.jsonl"  # of searches for the highest rate, likewise
+NAMES = (NAME, CUTS, SEARCH)
 
 
 def read(path: Path) -> Journal:

@@ -11,12 +11,12 @@ from typing import Any
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.files import fsync_path
 from acidtest.journal.models import Header, Journal, Recording
-from acidtest.journal.reader import CUTS, NAME, read, split_torn
+from acidtest.journal.reader import NAME, NAMES, read, split_torn
 
 
 def _alike(one: Header, other: Header) -> bool:
     """Whether a run and the power cuts of one experiment made these: how often and which workload may differ."""
-    apart = ("title", "question", "repetitions", "factors", "workload")
+    apart = ("title", "question", "repetitions", "factors", "workload", "search")
 
     def common(header: Header) -> dict[str, Any]:
         factors = {name: levels for name, levels in header.experiment.get("factors", {}).items() if name != "workload"}
@@ -31,8 +31,31 @@ def _alike(one: Header, other: Header) -> bool:
     )
 
 
+def _changed_files(one: Header, other: Header) -> list[str]:
+    """The user's files in which alone two experiments differ; none where they differ in more."""
+    changed: list[str] = []
+
+    def without(header: Header) -> dict[str, Any]:
+        tables = header.experiment.get("workload", {}).items()
+        bare = {name: {key: value for key, value in of.items() if key != "files"} for name, of in tables}
+        shaping = {key: value for key, value in header.experiment.items() if key not in ("title", "question", "waive")}
+        return {**shaping, "workload": bare}
+
+    if without(one) != without(other):
+        return []
+    for name, table in one.experiment.get("workload", {}).items():
+        before, now = table.get("files", {}), other.experiment["workload"][name].get("files", {})
+        changed += [f"{name}: {file}" for file in {**before, **now} if before.get(file) != now.get(file)]
+    return changed
+
+
 def _refuse_another(journal: Journal, header: Header, directory: Path) -> None:
     if journal.header.digest != header.digest:
+        if changed := _changed_files(journal.header, header):
+            raise BadInput(
+                f"{directory}: holds the results of this experiment with other files: {', '.join(changed)}",
+                "give another --out, or put the files back as they were",
+            )
         raise BadInput(
             f"{directory}: holds the results of another experiment "
             f'("{journal.header.experiment.get("name")}", or an earlier text of this one, or its --quick size)',
@@ -95,7 +118,7 @@ class JournalWriter:
             fsync_path(self.path.parent)
         journal = read(self.path)
         _refuse_another(journal, header, self.path.parent)
-        for other in {NAME, CUTS} - {self.path.name}:
+        for other in sorted({*NAMES} - {self.path.name}):
             beside = self.path.with_name(other)
             if beside.exists() and not _alike(read(beside).header, header):
                 raise BadInput(f"{beside}: is of another experiment, or another size of it", "give another --out")

@@ -6,14 +6,16 @@ that it brings along: the kernel accounts for the request that contains them.
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.files import kernel_text
 from acidtest.filesystems import listed
-from acidtest.journal.models import DeviceWork
+from acidtest.journal.models import DeviceSample, DeviceWork
 from acidtest.place.facts import device_number, mount_of, mounts_now
 
 SECTOR = 512  # of the counters, whatever the device's own
@@ -110,6 +112,15 @@ def between(device: str, before: Counters, after: Counters) -> DeviceWork:
         flush_s=flush_s,
         busy_s=seconds(before.busy_ms, after.busy_ms),
     )
+
+
+def samples(device: str, read: Sequence[tuple[float, Counters]]) -> list[DeviceSample]:
+    """What ``device`` did between each reading of its counters and the next; ``read`` has each with its time in s."""
+    found = []
+    for (at_s, before), (until_s, after) in itertools.pairwise(read):
+        work = between(device, before, after).model_dump(include=set(DeviceSample.model_fields))
+        found.append(DeviceSample(at_s=at_s, length_s=until_s - at_s, **work))
+    return found
 
 
 def _text(path: Path) -> str:

@@ -136,7 +136,7 @@ def make(
     made = {name: cell for name, one in crossed.combinations.items() if (cell := maker.make(name, one)) is not None}
     if problems is None:
         found.check()
-    seeds = {number: _seed(experiment.seed, number) for number in range(1, experiment.repetitions + 1)}
+    seeds = {number: seed_of(experiment.seed, number) for number in range(1, experiment.repetitions + 1)}
     cells: list[Cell] = []
     total = len(made) * experiment.repetitions
     for name, repetition in _ordered(experiment, list(made)):
@@ -303,7 +303,6 @@ class _Cells:
         self._experiment, self._where, self._problems = experiment, where, problems
         self._places: dict[Hashable, PlaceSpec | None] = {}
         self._workloads: dict[Hashable, WorkloadSpec | None] = {}
-        self._dumped = {name: spec.model_dump() for name, spec in experiment.workload.items()}
 
     def make(self, name: str, combination: _Combination) -> Cell | None:
         """Its first repetition; None where one of its levels cannot be: the problems have it."""
@@ -340,24 +339,30 @@ class _Cells:
         key = tuple(asked.items())
         if key not in self._places:
             kind = asked.get("kind", DEFAULT_PLACE.kind)
-            self._places[key] = self._varied(DEFAULT_PLACE, DEFAULTS, asked, "place.", f"place {kind}")
+            self._places[key] = self._varied(DEFAULT_PLACE, _place_with, asked, "place.", f"place {kind}")
         return self._places[key]
 
     def _workload(self, shape: Shape, values: Values) -> WorkloadSpec | None:
         name, parameters = shape.workload_name, shape.parameters(values)
-        key = (name, *parameters.items())
+        key = (name, *((parameter, type(value), value) for parameter, value in parameters.items()))  # true equals 1
         if key not in self._workloads:
-            self._workloads[key] = self._varied(shape.workload, self._dumped[name], parameters, "", f"workload {name}")
+            vary = shape.workload.varied
+            self._workloads[key] = self._varied(shape.workload, vary, parameters, "", f"workload {name}")
         return self._workloads[key]
 
     def _varied(
-        self, spec: Spec, dumped: Mapping[str, object], levels: Mapping[str, object], prefix: str, name: str
+        self,
+        spec: Spec,
+        vary: Callable[[Mapping[str, object]], Spec],
+        levels: Mapping[str, object],
+        prefix: str,
+        name: str,
     ) -> Spec | None:
-        """``spec``, whose fields are ``dumped``, with what ``levels`` set; None where that cannot be."""
+        """``spec`` with what ``levels`` set, as ``vary`` makes it; None where that cannot be."""
         if not levels:
             return spec
         try:
-            return type(spec).model_validate({**dumped, **levels}, strict=True)
+            return vary(levels)
         except ValidationError as error:
             for one in error.errors():
                 key = ".".join(map(str, one["loc"]))
@@ -376,6 +381,11 @@ class _Cells:
         return target
 
 
-def _seed(seed: int, repetition: int) -> int:
+def _place_with(levels: Mapping[str, object]) -> PlaceSpec:
+    return PlaceSpec.model_validate({**DEFAULTS, **levels}, strict=True)
+
+
+def seed_of(seed: int, repetition: int) -> int:
+    """The seed of that repetition, 1-based, of an experiment with that seed."""
     digest = hashlib.sha256(f"{seed}:{repetition}".encode()).digest()
     return int.from_bytes(digest[:6], "big")  # 48 bits: exact in JSON

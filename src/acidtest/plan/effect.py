@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from acidtest.errors import BadInput, Problems
+from acidtest.errors import BadInput, Problems, nearest
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY
 from acidtest.plan.cells import Plan
 from acidtest.plan.reach import Path
-from acidtest.workload import kinds_with
+from acidtest.workload import NEEDS as OF_WORKLOADS
+from acidtest.workload import OF_TABLES, kinds_with
 
 IN_GUESTS = {
     "memory_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
@@ -36,22 +37,32 @@ class Condition:
     unmet: Why
 
 
+NOT_IN_CUTS = Why("without effect where power is cut", "acidtest run {where}, or leave it out")
 # Of keys that every workload has.
 DRIVING: Mapping[str, Condition] = {
     "threads": Condition(
-        "an engine that is a server",
+        'an engine that is a server, and connect = "once"',
         Why(
-            "without effect: an embedded engine has a thread for each terminal",
+            'without effect: an embedded engine has a thread for each terminal, and so has connect = "per_transaction"',
             "leave it out, or name an engine that is a server",
         ),
     ),
+    **{key: Condition("acidtest run", NOT_IN_CUTS) for key in ("stages", "classes", "sleeping_sessions", "connect")},
+    "sleeping_in_transaction": Condition(
+        "sleeping_sessions, and acidtest run",
+        Why("without effect: no session sleeps", "add sleeping_sessions to the workload's table, or leave it out"),
+    ),
+    "think_ms": Condition(
+        "no classes that all have a rate or a think time of their own",
+        Why("without effect: each class has a rate or a think time of its own", "leave it out"),
+    ),
     "arrivals": Condition(
-        "rate_per_s",
+        "rate_per_s, or acidtest search",
         Why("without effect: arrivals are of an open loop", "add rate_per_s to the workload's table, or leave it out"),
     ),
     "observe": Condition(
         "acidtest run, and an engine that acidtest starts on this machine",
-        Why("without effect where power is cut", "acidtest run {where}, or leave it out"),
+        NOT_IN_CUTS,
     ),
     "duration_s": Condition(
         'place.disk_failure other than "crash-states"',
@@ -152,6 +163,8 @@ def _why(plan: Plan, path: Path, where: str) -> Why:
             return Why(f'no cell has the level "{level}", so nothing can be read against it', "name another level")
         case ("servers", name):
             return Why("no level of engine names it", f'add "{name}" to engine, or leave the server out')
+        case ("engines", name):
+            return Why("no level of engine names it", f'add "{name}" to engine, or leave the table out')
         case ("workload", name):
             return Why("no level of factors.workload names it", f'add "{name}" there, or leave the table out')
         case ("growth", _):
@@ -166,6 +179,8 @@ def _why(plan: Plan, path: Path, where: str) -> Why:
             owner, _, key = target.partition(".")
             if owner == "place":
                 return _place_why(plan, key, where)
+            if owner in OF_TABLES:
+                return _entry_why(plan, owner, key)
             if key:
                 return _family_why(plan, owner)
             return _driving_why(plan, "", target, where)
@@ -218,6 +233,17 @@ def _family_why(plan: Plan, family: str) -> Why:
     )
 
 
+def _entry_why(plan: Plan, table: str, name: str) -> Why:
+    """Of an entry of a workload's table that a level sets."""
+    having = list(dict.fromkeys(one for cell in plan.cells for one in cell.workload.names_of(table)))
+    if name in having:
+        return EXCLUDED
+    singular = table.removesuffix("s")
+    near = nearest(name, having)
+    meant = f' (did you mean "{near}"?)' if near else f": they have {_listed(having)}" if having else ""
+    return Why(f"without effect: no workload here has a {singular} of this name{meant}", "mend it, or leave it out")
+
+
 def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:
     """Of a key of a workload of this kind, or of any."""
     having = kinds_with(key)
@@ -226,8 +252,13 @@ def _driving_why(plan: Plan, kind: str, key: str, where: str) -> Why:
             f"without effect: {key} is a key of {_listed(having)}, and the workload here is {_listed(plan.kinds)}",
             f"add a table [workload.{having[0]}], or leave it out",
         )
-    unmet = DRIVING[key].unmet if key in DRIVING else EXCLUDED
-    return Why(unmet.reason, unmet.remedy.format(where=where))
+    if key in DRIVING:
+        unmet = DRIVING[key].unmet
+        return Why(unmet.reason, unmet.remedy.format(where=where))
+    for one in having:
+        if needs := OF_WORKLOADS.get(one, {}).get(key):
+            return Why(f"without effect: this needs {needs}", "change that, or leave it out")
+    return EXCLUDED
 
 
 def _listed(names: Iterable[str], last: str = "and") -> str:

@@ -9,14 +9,26 @@ from functools import cached_property
 from acidtest import families
 from acidtest.experiment import Experiment, Level, PlaceSpec, Scalar
 from acidtest.experiment.places import DECIDING, OF_CUTS, OF_MEMORY, keys_of, without_cuts
-from acidtest.workload import WorkloadSpec
+from acidtest.workload import DECIDING as OF_WORKLOADS
+from acidtest.workload import OF_TABLES, WorkloadSpec
 
 ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 EXTENTS = ("duration_s", "count")  # a workload has one of them, also where a factor sets it
 CRASH_STATES = "crash-states"
+# Keys of a workload that act in some cells and in others not; there they are as if they were not given.
+NOT_ALWAYS = ("threads", "observe", "stages", "classes", "sleeping_sessions", "sleeping_in_transaction", "connect")
 DEFAULTS = {key: field.default for key, field in PlaceSpec.model_fields.items()}
 # Of the place, where whether a key acts depends on the value and not only on its being set.
-DECIDING_TARGETS = frozenset(f"place.{key}" for key in DECIDING) | {"engine", "workload"}
+DECIDING_TARGETS = (
+    frozenset(f"place.{key}" for key in DECIDING)
+    | OF_WORKLOADS
+    | {
+        "engine",
+        "workload",
+        "connect",
+        "sleeping_sessions",
+    }
+)
 Values = Sequence[Mapping[str, Scalar]]  # what the chosen level of each factor sets, in the order of the factors
 Path = tuple[str, ...]  # of a key: ("place", "mount"), ("workload", "tpcb", "scale"), ("factors", "drive", "honest")
 
@@ -25,7 +37,8 @@ def family_of(experiment: Experiment, engine: str) -> str:
     """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
     if engine in experiment.servers:
         return experiment.servers[engine].family
-    family = families.of_engine(engine)
+    build = experiment.engines.get(engine)
+    family = families.of_engine(build.family if build else engine)
     return family.name if family else engine.partition("-")[0]
 
 
@@ -106,9 +119,9 @@ class Shape:
         owner, _, setting = target.partition(".")
         if owner == "place":
             return setting in self.place_keys and (setting != "disk_faults" or self.cut or _acts_without_cuts(value))
-        if setting:
+        if setting and owner not in OF_TABLES:
             return owner == self.family
-        return target in ALWAYS or (target in type(self.workload).model_fields and self._drives(target))
+        return target in ALWAYS or (self.workload.takes(target) and self._drives(target))
 
     def carries(self, path: Path) -> bool:
         """Whether the key that is fixed at this path acts here."""
@@ -122,7 +135,7 @@ class Shape:
                 return family == self.family and f"{family}.{key}" not in self.sets
             case ("workload", name, key):
                 return name == self.workload_name and self._drives(key) and (key not in self.sets or key in EXTENTS)
-            case ("servers", name):
+            case ("servers" | "engines", name):
                 return name == self.engine
             case ("growth", _):
                 return not self.cut
@@ -132,16 +145,25 @@ class Shape:
         """Whether a workload's key acts here, that the workload has."""
         match key:
             case "threads":
-                return not self.embedded
+                return not self.embedded and self.sets.get("connect", self.workload.connect) == "once"
             case "arrivals":
-                return self.sets.get("rate_per_s", self.workload.rate_per_s) is not None
-            case "observe":
+                classes = self.workload.classes
+                rate = self.sets.get("rate_per_s", self.workload.rate_per_s)
+                searched = self.crossing.experiment.search is not None
+                return searched or rate is not None or any(one.rate_per_s and not one.arrivals for one in classes)
+            case "think_ms":
+                classes = self.workload.classes
+                return not classes or any(one.rate_per_s is None and one.think_ms is None for one in classes)
+            case "sleeping_in_transaction":
+                return not self.cut and bool(self.sets.get("sleeping_sessions", self.workload.sleeping_sessions))
+            case "observe" | "stages" | "classes" | "sleeping_sessions" | "connect":
                 return not self.cut
             case "duration_s":
                 # Crash states are those of a load of so many commits.
                 failure = self.sets.get("place.disk_failure", self.crossing.experiment.place.disk_failure)
                 return not (self.cut and failure == CRASH_STATES)
-        return True
+        needs = self.workload.NEEDS.get(key)
+        return needs is None or self.sets.get(needs.key, getattr(self.workload, needs.key)) in needs.values
 
     def shows(self, values: Values) -> tuple[bool, ...]:
         """Of each factor whether its level is shown; "–" is, where it sets something and none of it reaches."""
@@ -157,18 +179,17 @@ class Shape:
 
     @cached_property
     def _of_workload(self) -> list[tuple[str, int]]:
-        fields = type(self.workload).model_fields
         return [
             (target, at)
             for target, at in self.sources.items()
-            if target not in ALWAYS and target in fields and self._drives(target)
+            if target not in ALWAYS and self.workload.takes(target) and self._drives(target)
         ]
 
     @cached_property
     def _idle(self) -> dict[str, object]:
         """What is fixed of the workload and does not act here, at its default."""
         fields = type(self.workload).model_fields
-        idle = (key for key in ("threads", "observe") if not self._drives(key))
+        idle = (key for key in (*NOT_ALWAYS, *self.workload.NEEDS) if not self._drives(key))
         return {key: fields[key].default for key in idle if getattr(self.workload, key) != fields[key].default}
 
     @cached_property
@@ -223,7 +244,7 @@ class Shape:
             values[self.sources["durability"]]["durability"],
             self.workload_name,
             frozenset(
-                (key, value) for key, value in self.parameters(values).items() if value != getattr(self.workload, key)
+                (key, value) for key, value in self.parameters(values).items() if value != self.workload.parameter(key)
             ),
             frozenset(
                 (key, value) for key, value in self.settings(values).items() if value != self._fixed_settings.get(key)

@@ -187,6 +187,8 @@ def _conditions(evidence: CutEvidence) -> Answer:
         # That there are not as many rows as acknowledged commits says no more than that some are missing.
         damage = tuple(broken(one) for one in amiss if not counts_commits(one.name))
         return Answer("lost", tuple(map(broken, amiss)), damage=damage)
+    if not checked and not evidence.conditions and not evidence.is_numbered:
+        return Answer("unknown", ("the workload has no conditions: nothing shows whether its rows are whole",))
     missing = [name for name in evidence.conditions if name not in {one.name for one in checked}]
     return Answer("unknown", tuple(f"{name} was not checked" for name in missing)) if missing else SURVIVED
 

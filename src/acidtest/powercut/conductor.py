@@ -18,6 +18,7 @@ from acidtest.conductor.failing import refuse_to_go_on, why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.rig import DiskFull
+from acidtest.conductor.search import refuse_search
 from acidtest.conductor.template import Template, template_bytes
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
@@ -71,6 +72,7 @@ def cut_power(
     With ``seed`` all of them are made, held or not. ``command`` is what asked for it, for who reads the journal. Raises
     what ``conduct`` raises; a cut that cannot be made is a recording with status ``failed``.
     """
+    refuse_search(plan, where)
     cuts = replace(plan, cells=tuple(chosen(plan, only=only, seed=seed)))
     # A journal takes cuts of the same experiment with other repetitions; but not of its runs.
     alone = plan.experiment.model_copy(update={"repetitions": 1}).digest()

@@ -111,6 +111,11 @@ def read(file: Path) -> KeptState:
     fields = _fields(file)
     try:
         experiment = Experiment.recorded(fields["experiment"])
+        if any(spec.needs_description for spec in experiment.workload.values()):
+            raise BadInput(
+                f"{file}: is the state of a disk under a workload of your own, whose files it does not hold",
+                "run acidtest powercut with --seed as its report says: the same cut is made again",
+            )
         state = fields["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in state["torn"])
         name = fields["cell"].partition("-seed-")[0]

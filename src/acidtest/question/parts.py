@@ -178,5 +178,6 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
             Line("terminals", terminals, "Clients at once."),
             *measured(seconds),
         ),
-        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md.",
+        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md; "
+        "SQL of your own: docs/YOUR-WORKLOAD.md.",
     )

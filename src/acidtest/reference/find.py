@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from acidtest.reference.key import Key, Table
 from acidtest.reference.tables import keys, tables
-from acidtest.workload import KINDS
+from acidtest.workload import KINDS, OF_TABLES
 
 QUICK = "quick"  # whose keys are those of the whole file
 # Tables whose keys are factors: what stands behind them may be named without.
@@ -29,11 +29,13 @@ def find(asked: str) -> Found:
 
     It may be a key alone ("memory_mb"), with its table ("place.memory_mb", "workload.tpcc.warehouses"), as a factor
     ("firebird.page_size", "factors.terminals"), in the small size ("quick.repetitions"), below a name of the user's
-    ("workload.mine.scale"), or a table ("[place]", "tpcc"). Of keys of one name in several tables all are found.
+    ("workload.mine.scale", "workload.scale"), with an entry of it ("variables.scale"), or a table ("[place]", "tpcc").
+    Of keys of one name in several tables all are found.
     """
     parts = _parts(asked)
     if parts[:1] == [QUICK] and len(parts) > 1:
         parts = parts[1:]
+    parts = next((parts[: at + 1] for at, part in enumerate(parts) if part in OF_TABLES), parts)
     if parts[:1] and parts[0] in OF_FACTORS and parts not in (_parts(table.name) for table in tables()):
         of_factor = _matching(parts[1:])
         if of_factor != Found():
@@ -58,7 +60,10 @@ def _parts(asked: str) -> list[str]:
 def _matching(asked: list[str]) -> Found:
     if not asked:
         return Found()
+    of_any = tuple(key for key in keys() if asked[0] == "workload" and asked[1:] == [key.bare] and key.workloads)
     found = tuple(table for table in tables() if _is_table(table.path, asked))
+    if of_any:
+        return Found(of_any, found)
     # What a table says for the key that holds it need not be said twice.
     told = [key for key in keys() if _is_key(key.path, asked) and not any(t.says.startswith(key.says) for t in found)]
     return Found(tuple(told), found)
@@ -83,4 +88,5 @@ def _is_table(path: tuple[str, ...], asked: list[str]) -> bool:
         return False
     if path[-1].isupper():
         return asked[0] == path[0] and len(asked) <= len(path) and not (len(asked) > 1 and asked[1] in KINDS)
-    return list(path[-len(asked) :]) == asked
+    end = path[-len(asked) :]
+    return len(end) == len(asked) and all(one == other or one.isupper() for one, other in zip(end, asked, strict=True))

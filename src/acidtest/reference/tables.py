@@ -17,17 +17,28 @@ from pydantic.fields import FieldInfo
 from acidtest.engine import DURABILITY_LEVELS, Engine, SettingSpec, catalogue
 from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.errors import BadInput
-from acidtest.experiment import Experiment, GrowthSpec, PlaceSpec
+from acidtest.experiment import Experiment, GrowthSpec, PlaceSpec, SearchSpec
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY, RAW
 from acidtest.experiment.reader import ALWAYS_FACTORS
-from acidtest.experiment.written import LevelForm, ServerForm, TopForm
-from acidtest.families import FAMILIES
+from acidtest.experiment.written import BuildForm, LevelForm, ServerForm, TopForm
+from acidtest.families import FAMILIES, PRODUCTS
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Scalar
 from acidtest.keys import FIRST_VERSION, Form, Since, Unit, Unset
 from acidtest.plan.effect import DRIVING as DRIVING_NEEDS
 from acidtest.reference.key import Allowed, Key, Table, plain
-from acidtest.workload import BY_KIND, DRIVING, KINDS, PARAMETERS, GrowingWorkload, WorkloadSpec
+from acidtest.workload import (
+    BY_KIND,
+    DRIVING,
+    KINDS,
+    OF_TABLES,
+    PARAMETERS,
+    GrowingWorkload,
+    Stage,
+    TerminalClass,
+    WorkloadSpec,
+    keys_of,
+)
 
 NAME = "NAME"  # in a path: whatever the user calls it
 Meta = typing.TypeVar("Meta")
@@ -40,11 +51,15 @@ def tables() -> tuple[Table, ...]:
         _top(),
         _levels(),
         _driving(),
+        _stages(),
+        _classes(),
         *map(_workload, KINDS),
         *map(_settings, FAMILIES),
         _place(),
         _growth(),
+        _search(),
         _servers(),
+        _builds(),
     )
 
 
@@ -86,26 +101,49 @@ def _driving() -> Table:
     for name in DRIVING:
         needs = (DRIVING_NEEDS[name].needs,) if name in DRIVING_NEEDS else ()
         unset = _extents() if name == "count" else ""
-        made.append(_key(("workload", NAME, name), fields[name], needs=needs, unset=unset, factor=name))
+        made.append(
+            _key(
+                ("workload", NAME, name),
+                fields[name],
+                needs=needs,
+                unset=unset,
+                factor=name if name in PARAMETERS else "",
+            )
+        )
     says = "Every workload has these keys; duration_s or count must be among them."
     return Table(("workload", NAME), says, tuple(made), ("WORKLOADS.md",))
+
+
+def _stages() -> Table:
+    made = [_key(("workload", NAME, "stages", name), field) for name, field in Stage.model_fields.items()]
+    return Table(("workload", NAME, "stages"), _first_line(Stage), tuple(made), ("LOAD.md",))
+
+
+def _classes() -> Table:
+    made = [_key(("workload", NAME, "classes", name), field) for name, field in TerminalClass.model_fields.items()]
+    for kind, spec in BY_KIND.items():
+        own = typing.get_args(spec.model_fields["classes"].annotation)[0]
+        more = [name for name in own.model_fields if name not in TerminalClass.model_fields]
+        made += [_key(("workload", NAME, "classes", name), own.model_fields[name], workloads=(kind,)) for name in more]
+    return Table(("workload", NAME, "classes"), "Terminals that are alike.", tuple(made), ("LOAD.md",))
 
 
 def _workload(kind: str) -> Table:
     spec = BY_KIND[kind]
     made = []
-    for name in (name for name in spec.model_fields if name in PARAMETERS and name not in DRIVING):
+    own = {name: field for name, field in keys_of(kind).items() if name != "kind" and name not in DRIVING}
+    for name, field in own.items():
         needs = [f"an engine with stored procedures (not {', '.join(_without_procedures())})"]
         grown = ""
         if not _asks_for_procedures(spec, name):
             needs = []
+        needs += [str(spec.NEEDS[name])] if name in spec.NEEDS else []
         if issubclass(spec, GrowingWorkload):
             needs += ["no [growth], whose sizes say how many"] if name == spec.UNIT_OF_SIZE else []
             grown = f"{plain(spec.GROWN_DEFAULTS[name])} with [growth]" if name in spec.GROWN_DEFAULTS else ""
         path = ("workload", kind, name)
-        made.append(
-            _key(path, spec.model_fields[name], workloads=(kind,), needs=tuple(needs), unset=grown, factor=name)
-        )
+        factor = name if name in PARAMETERS else f"{name}.NAME" if name in OF_TABLES else ""
+        made.append(_key(path, field, workloads=(kind,), needs=tuple(needs), unset=grown, factor=factor))
     return Table(("workload", kind), _first_line(spec), tuple(made), (f"WORKLOADS.md#{kind}",))
 
 
@@ -135,9 +173,24 @@ def _growth() -> Table:
     return Table(("growth",), _said(Experiment, "growth"), tuple(made), ("GROWTH.md",))
 
 
+def _search() -> Table:
+    made = [_key(("search", name), field) for name, field in _written(SearchSpec).items()]
+    return Table(("search",), _said(Experiment, "search"), tuple(made), ("SEARCH.md",))
+
+
 def _servers() -> Table:
     made = [_key(("servers", NAME, name), field) for name, field in _written(ServerForm).items()]
     return Table(("servers", NAME), _said(Experiment, "servers"), tuple(made), ("ENGINES.md",))
+
+
+def _builds() -> Table:
+    allowed = {"family": Allowed(tuple(PRODUCTS))}
+    needs = {"mode": ('family = "firebird"',)}
+    made = [
+        _key(("engines", NAME, name), field, allowed=allowed.get(name), needs=needs.get(name, ()))
+        for name, field in _written(BuildForm).items()
+    ]
+    return Table(("engines", NAME), _said(Experiment, "engines"), tuple(made), ("ENGINES.md",))
 
 
 def _settings(family: str) -> Table:
@@ -257,7 +310,7 @@ def _type(annotation: Any) -> str:
     match typing.get_origin(kind):
         case typing.Literal:
             return _type_of(typing.get_args(kind))
-        case origin if origin is list:
+        case origin if origin in (list, Sequence):
             of = typing.get_args(kind)[0]
             return "list of texts" if of is str else "list of tables"
         case origin if origin is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)):

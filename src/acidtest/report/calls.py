@@ -13,6 +13,7 @@ from acidtest.analysis.calls import FileUse, role, uses
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import ObservedCalls, ObservedLine, Spread, TypicalCommit
 from acidtest.report.numbers import number
+from acidtest.report.statements import print_statements
 from acidtest.words import counted
 
 TIED = {
@@ -41,7 +42,7 @@ def print_calls(recording: Recording, console: Console) -> None:
     )
     if calls.commits == 0:
         return
-    files = uses(calls, recording.engine.id if recording.engine else "")
+    files = uses(calls, recording.engine.known_as if recording.engine else "")
     console.print()
     console.print(_files([use for use in files if use.touched], calls.commits))
     _print_others([use for use in files if not use.touched], console)
@@ -49,6 +50,8 @@ def print_calls(recording: Recording, console: Console) -> None:
     _print_commit(calls, console)
     if calls.typical:
         _print_typical(calls.typical, console)
+    if recording.traced_statements:
+        print_statements(recording.traced_statements, console)
 
 
 def _grid(*columns: tuple[str, str]) -> Table:
@@ -173,7 +176,7 @@ def as_json(recording: Recording) -> dict[str, Any]:
     calls = recording.calls
     observed = calls.model_dump(mode="json") if calls else None
     for file in observed["files"] if observed else []:
-        file["role"] = role(recording.engine.id if recording.engine else "", file["path"])
+        file["role"] = role(recording.engine.known_as if recording.engine else "", file["path"])
     return {
         "cell": recording.cell,
         "levels": recording.levels,
@@ -182,6 +185,9 @@ def as_json(recording: Recording) -> dict[str, Any]:
         "engine": recording.engine.model_dump(mode="json") if recording.engine else None,
         "durability_means": recording.durability_means,
         "calls": observed,
+        "traced_statements": (
+            recording.traced_statements.model_dump(mode="json") if recording.traced_statements else None
+        ),
     }
 
 
@@ -190,5 +196,5 @@ def touched(recording: Recording) -> list[tuple[str, ...]]:
     calls = recording.calls
     if calls is None or not calls.commits:
         return []
-    files = uses(calls, recording.engine.id if recording.engine else "")
+    files = uses(calls, recording.engine.known_as if recording.engine else "")
     return [file_row(use, calls.commits) for use in files if use.touched]

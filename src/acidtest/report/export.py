@@ -198,6 +198,24 @@ KINDS = Group(
         ),
     ),
 )
+ENGINE_COUNTS = Group(
+    "Of each of the engine's own counters, where it was asked for them",
+    lambda recording: {one.name: one for one in recording.engine_counts.counters} if recording.engine_counts else {},
+    (
+        _of(f"engine_{NAME}", COUNT, "", f"{NAME} of the terminals' sessions, by the engine's own count", "sessions"),
+        _of(f"engine_{NAME}_database", COUNT, "", f"{NAME} in the whole database, by the engine's own count",
+            "database"),
+    ),
+)  # fmt: skip
+ENGINE_COUNTED = Group(
+    "Of a cell with such counters",
+    _one("engine_counts"),
+    (
+        _of("engine_committed", COUNT, "", "transactions over which the engine's counters were read", "committed"),
+        _of("engine_uncertain", COUNT, "", "of those, as many may be counted in part", "uncertain"),
+        _of("engine_not_counted", TEXT, "", "why the engine's counters are missing", "not_counted"),
+    ),
+)
 ARRIVALS = Group(
     "Of an open loop",
     _one("result.arrivals"),
@@ -278,7 +296,7 @@ SETTINGS = Group(
     lambda recording: {setting.name: setting.in_force for setting in recording.settings},
     (Column(f"setting_{NAME}", None, "", f"{NAME} in force, as the engine or the system answered it", lambda v: v),),
 )
-GROUPS = (LEVELS, CELL, RUN, KINDS, ARRIVALS, CUTS, FATES, STATES, LOADS, SETTINGS)
+GROUPS = (LEVELS, CELL, RUN, KINDS, ENGINE_COUNTED, ENGINE_COUNTS, ARRIVALS, CUTS, FATES, STATES, LOADS, SETTINGS)
 
 
 def columns(journal: Journal) -> list[Filled]:

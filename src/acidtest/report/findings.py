@@ -129,7 +129,8 @@ def _block(console: Console, of: Sequence[Finding], *, by: int) -> None:
             _indented(console, f"and {len(one.evidence) - most:,} more (--json has all)", by=by + 4, style="dim")
     if len(of) > FINDINGS_MAX:
         _indented(console, f"and {len(of) - FINDINGS_MAX:,} more of this rule (--json has all)", by=by + 2, style="dim")
-    _indented(console, first.rule.remedy, by=by + 2, first="→ ")
+    if first.rule.remedy:
+        _indented(console, first.rule.remedy, by=by + 2, first="→ ")
     _indented(console, sureness(first), by=by + 2, style="dim")
     _indented(console, f"Source: {first.rule.source}", by=by + 2, style="dim")
     console.print()
@@ -205,7 +206,8 @@ def print_rules(rules: Sequence[Rule[Any]], console: Console, *, json: bool) -> 
     for rule in rules:
         console.print(Text.assemble((rule.severity, STYLES[rule.severity]), "  ", (rule.name, "bold")))
         _indented(console, rule.says)
-        _indented(console, rule.remedy, first="→ ")
+        if rule.remedy:
+            _indented(console, rule.remedy, first="→ ")
         _indented(console, f"Source: {rule.source}", style="dim")
         console.print()
 

@@ -66,6 +66,7 @@ ENGINES = {
     "firebird-5.0": Look(ORANGE, "square"),
     "firebird-4.0": Look(RED, "square"),
     "firebird-3.0": Look(OLIVE, "square"),
+    "firebird-4.0-server": Look(PINK, "square"),
     "firebird-3.0-server": Look(PERIWINKLE, "square"),
     "postgresql-18": Look(PERIWINKLE, "triangle-up"),
     "postgresql-17": Look(GREEN, "triangle-up"),
@@ -74,9 +75,13 @@ ENGINES = {
     "postgresql-14": Look(OLIVE, "triangle-up"),
     "postgresql-13": Look(RED, "triangle-up"),
     "postgresql-12": Look(BLUE, "triangle-up"),
+    "mariadb-11.8": Look(GREEN, "diamond"),
     "mariadb-11.4": Look(VIOLET, "diamond"),
     "mariadb-10.11": Look(PINK, "diamond"),
     "mariadb-10.2": Look(OLIVE, "diamond"),
+    "mysql-9.7": Look(RED, "cross"),
+    "mysql-8.0": Look(OLIVE, "cross"),
+    "mysql-5.7": Look(VIOLET, "cross"),
     "mysql-5.5": Look(PINK, "cross"),
 }
 FIXED: Mapping[str, Mapping[str, Look]] = {ENGINE: ENGINES, DURABILITY: DURABILITIES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from acidtest.analysis.kinds import KindSummary
     from acidtest.analysis.summary import Interval, Summary
 
 
@@ -39,6 +40,12 @@ def mib(value: float | None) -> str:
 def summary_json(summary: Summary) -> dict[str, Any]:
     """For programs: nothing is rounded."""
     return {"n": summary.n, "median": summary.median, **bounds_json(summary.interval)}
+
+
+def kind_json(kind: KindSummary) -> dict[str, Any]:
+    """A kind of transactions for programs."""
+    counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
+    return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
 
 
 def bounds_json(bounds: Interval | None) -> dict[str, float | None]:

@@ -25,10 +25,14 @@ from acidtest.report import (
     calls,
     charts,
     commit_cost,
+    engine_work,
     growth_charts,
     growth_scale,
     growth_tables,
+    operations,
     risks,
+    shapes,
+    statements,
     statistics_tables,
 )
 from acidtest.report.looks import OUTLINES, Looks
@@ -52,8 +56,10 @@ def write_page(results: Results, path: Path) -> None:
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
-         calls=calls, risks=risks, growth_tables=growth_tables, growth_scale=growth_scale,
-         statistics_tables=statistics_tables, landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip
+         calls=calls, engine_work=engine_work, risks=risks, shapes=shapes,
+         growth_tables=growth_tables, growth_scale=growth_scale,
+         statements=statements, statistics_tables=statistics_tables, operations=operations,
+         landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip
 
 
 def fill(
@@ -233,6 +239,9 @@ def _answers(results: Results) -> list[str]:
                 f"{table.workload}: {sentence}" if several else sentence for sentence in conclusion(table.effects)
             ]
         measured = [line for line in table.lines if line.row.done]
+        if said := operations.answer(measured):
+            answers += said
+            continue
         scans = table.counted == "reads"  # to which durability is nothing
         durable = [line for line in measured if scans or line.levels["durability"] == "drive"]
         if not durable:

@@ -8,18 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import kinds, memory, reads, samples
+from acidtest.analysis import counters, kinds, maintenance, memory, parts, reads, samples, stalls
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
+from acidtest.analysis.counters import EngineWork
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.growth import recorded
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
+from acidtest.analysis.maintenance import Operations
 from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.parts import Part
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
+from acidtest.analysis.stalls import Stall
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.analysis.survival import survivals
 from acidtest.audit import judge, ours
@@ -28,9 +32,9 @@ from acidtest.audit.unchecked import Unchecked
 from acidtest.audit.unchecked.run import unchecked
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import pivot, risks
+from acidtest.report import pivot, risks, shapes
 from acidtest.report.growth import Growth, growth
-from acidtest.report.numbers import summary_json
+from acidtest.report.numbers import kind_json, summary_json
 from acidtest.words import counted
 from acidtest.workload import unit
 
@@ -56,14 +60,19 @@ class Line:
     kinds: tuple[KindSummary, ...]  # of transactions; none where there is but one
     new_order_per_min: float | None  # tpcc only; median of the repetitions
     reads: Reads | None  # scan only
+    operations: Operations | None  # maintenance only
     threads: int | None  # of the generator; the most that drove a repetition
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
     session_us: float | None  # and that of the session calls, the engine's where it is embedded
     memory: MemorySummary | None  # None where nothing was asked of it
+    engine_work: EngineWork | None  # as the engine itself counts it; None where it is not asked
     calls: CommitCalls | None  # None where nobody watched
     observed: Recording | None  # the first repetition that was watched
     notes: tuple[int, ...]  # numbers of Results.findings
+    terminal_classes: tuple[Part, ...] = ()  # of terminals; none where all are alike
+    stages: tuple[Part, ...] = ()  # none where the load does not change
+    stalls: tuple[Stall, ...] = ()  # of all repetitions
 
     @property
     def levels(self) -> Mapping[str, str]:
@@ -182,23 +191,30 @@ def _line_json(line: Line) -> dict[str, Any]:
         "latency_ms": {p.name: p.value_ms for p in line.percentiles},
         **line.counts,
         "classes": dict(line.classes),
-        "kinds": [_kind_json(kind) for kind in line.kinds],
+        "kinds": [kind_json(kind) for kind in line.kinds],
         "new_order_per_min": line.new_order_per_min,
         "reads": vars(line.reads) if line.reads else None,
+        "operations": _operations_json(line.operations) if line.operations else None,
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,
+        "engine_work": asdict(line.engine_work) if line.engine_work else None,
         "calls": asdict(line.calls) if line.calls else None,
         "findings": list(line.notes),
+        **shapes.as_json(line.row, line.terminal_classes, line.stages, line.stalls),
     }
 
 
-def _kind_json(kind: KindSummary) -> dict[str, Any]:
-    counted = ("name", "committed", "rolled_back", "conflicts", "given_up", "errors", "limit_ms", "limit_kept")
-    return {name: getattr(kind, name) for name in counted} | {"latency_ms_p90": kind.p90.value_ms}
+def _operations_json(operations: Operations) -> dict[str, Any]:
+    garbage = {name: getattr(operations, name) for name in ("before", "after")}
+    return {
+        **vars(operations),
+        "mb_per_s": operations.mb_per_s,
+        **{name: one.model_dump() if one else None for name, one in garbage.items()},
+    }
 
 
 def _cost_json(cost: CommitCost) -> dict[str, Any]:
@@ -385,6 +401,7 @@ def _line(
         kinds=kinds.of_row(row),
         new_order_per_min=kinds.new_order_per_min(row),
         reads=reads.of_row(row),
+        operations=maintenance.of_row(row),
         threads=max((result.threads for result in ran), default=0) or None,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived
@@ -392,7 +409,11 @@ def _line(
         generator_us=median([cpu.generator_us_per_transaction for cpu in clocked]),
         session_us=median([cpu.session_us_per_transaction for cpu in clocked]),
         memory=memory.of_row(row),
+        engine_work=counters.of_row(row),
         calls=calls_of(row),
         observed=next((recording for recording in row.done if recording.calls), None),
         notes=tuple(sorted({notes.number(finding) for finding in judge.of_row(row)})),
+        terminal_classes=parts.classes(row),
+        stages=parts.stages(row),
+        stalls=tuple(stall for recording in row.done for stall in stalls.of_recording(recording)),
     )

@@ -119,6 +119,8 @@ def _facts(journal: Journal) -> dict[str, str]:
         known |= {f"storage {k}": v for k, v in place.items()}
         if recording.engine:
             known[f"{recording.engine.id} version"] = recording.engine.version
+            if build := recording.engine.build:
+                known[f"{recording.engine.id} build"] = f"{build.file}, sha256 {build.sha256[:16]}"
             known |= {f"{recording.cell.rpartition('#')[0]} {s.name}": s.shown for s in recording.settings}
         for what, value in known.items():
             facts.setdefault(what, set()).add(str(value))

@@ -12,7 +12,7 @@ from rich.text import Text
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report import commit_cost, growth_tables
+from acidtest.report import commit_cost, engine_work, growth_tables, operations
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.growth import Growth
@@ -21,6 +21,7 @@ from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
 from acidtest.report.results import Line, Results, Table, not_run
 from acidtest.report.risks import print_risks
+from acidtest.report.shapes_terminal import print_shapes
 from acidtest.report.survival_table import STYLES as SURVIVAL_STYLES
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
@@ -70,12 +71,23 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
     if kinds := [(line, kind) for line in table.lines if line.kinds[1:] for kind in line.kinds]:
         console.print()
         _print_fitted(_kind_columns(kinds), kinds, console)
+    print_shapes(table, console)
     if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
         console.print()
         console.print(_counts(troubled))
     if held := [line for line in table.lines if line.memory]:
         console.print()
         _print_fitted(_memory_columns(), held, console)
+    _print_engine_work(table, console)
+
+
+def _print_engine_work(table: Table, console: Console) -> None:
+    if told := engine_work.told(table.lines):
+        console.print()
+        console.print(Text(engine_work.WHAT, style="bold"))
+        _print_fitted(engine_work.columns(table.lines), told, console)
+    for sentence in engine_work.not_counted(table.lines):
+        console.print(Text(f"Counters of the engine: {sentence}", style="yellow"))
 
 
 def _print_growth(results: Results, table: Table, growth: Growth, console: Console) -> None:
@@ -234,15 +246,18 @@ def _columns(results: Results, table: Table) -> list[_Column]:
     if table.counted == "reads":
         columns.append(_Column("MB/s", lambda line: number(line.reads.mb_per_s if line.reads else None)))
         columns.append(_Column("s a read", lambda line: number(line.reads.seconds if line.reads else None), drop=3))
+    operated = operations.columns(table.lines)
+    columns += operated
     if results.base:
         columns.append(_Column("base=100", lambda line: Text(percent(line.relative), style="bold")))
-    if any(line.seconds is not None for line in table.lines):
+    if any(line.seconds is not None for line in table.lines) and not operated:
         columns.append(_Column("run s", lambda line: number(line.seconds), drop=7))
-    columns += [
-        _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=4),
-        _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True), drop=2),
-        _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=6),
-    ]
+    if not operated:  # of operations there are few, and each stands there in seconds
+        columns += [
+            _Column("p50 ms", lambda line: number(line.percentiles[0].value_ms), drop=4),
+            _Column("p99 ms", lambda line: marked(line, line.percentiles[2].value_ms, True), drop=2),
+            _Column("max ms", lambda line: number(line.percentiles[-1].value_ms), drop=6),
+        ]
     if results.base:
         columns.append(_Column("against the base", _verdict, right=False, drop=1))
     return columns

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,16 +15,52 @@ from acidtest.journal.models import Warning
 from acidtest.journal.protocol import (
     ClosedLoop,
     Count,
+    Description,
     Duration,
+    Maintenance,
     OpenLoop,
     Pacing,
     RunPhase,
+    Sleepers,
     WorkloadMessage,
 )
-from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Unset
+from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Fixed, Form, Unset
+from acidtest.words import counted
+from acidtest.workload.shape import Stage, TerminalClass, implied, stage_messages
 
 ASSUMED_RATE_MAX_PER_S = 20_000  # of a run that is timed, for the room that its rows take: on the generous side
+NOT_WATCHED = "threads of the engine do the work, and their calls cannot be tied to a transaction"
 ROW_OVERHEAD_BYTES = 100  # beside the text of a row: its key, its header, its part of an index
+
+
+@dataclass(frozen=True)
+class Needs:
+    """A key of a workload acts only where another key of it has one of these values."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(f'{self.key} = "{value}"' for value in self.values)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What is to run a workload."""
+
+    family: str
+    release: tuple[int, ...]  # of the known series that it is run as: (5, 0)
+    private: bool  # made and started by acidtest, on this machine
+    raw: bool  # its database is a block device
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a workload cannot be run there."""
+
+    why: str  # the engine's name goes before it
+    key: str = ""  # of the workload, that asks for it; "" where it is the workload itself
+    remedy: str = "choose another workload"
 
 
 class WorkloadSpec(BaseModel, ABC):
@@ -39,10 +78,13 @@ class WorkloadSpec(BaseModel, ABC):
     UNIT_OF_SIZE: ClassVar[str] = ""  # the field of which its database has so many; "" where it has one size
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
+    NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
-    # What a drive must keep at each commit: each of its transactions changes rows, or each of these kinds of them.
+    CAN_BE_WATCHED: ClassVar[bool] = True  # the engine's calls can be tied to its transactions
+    # As ``always_writes`` and ``writing_kinds`` answer.
     ALWAYS_WRITES: ClassVar[bool] = False
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ()
+    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ()  # as results name them; none where there is but one
     # What every check of its database reports, by name, and what is wrong where it does not hold. Workloads that have
     # a name in common have its words in common.
     CONDITIONS: ClassVar[Mapping[str, str]]
@@ -95,14 +137,126 @@ class WorkloadSpec(BaseModel, ABC):
         description="A transaction that the engine refuses for another one's sake is tried again this often.",
     )
     observe: bool = Field(default=False, description="The engine's system calls are watched, which costs time.")
+    # What came after version 0.1 is left out where it is not asked for: a journal of that version can be resumed.
+    stages: Annotated[
+        Sequence[Stage],
+        Form("[{ seconds = 30, rate_per_s = 100 }, { seconds = 60, rate_per_s = 100, to = 1000 }]"),
+        Unset("the load does not change"),
+        Fixed("make it two workloads, each a table with stages"),
+    ] = Field(
+        default=(),
+        exclude_if=lambda stages: not stages,
+        description="The measurement has these parts, each with its rate or its number of terminals.",
+    )
+    classes: Annotated[
+        Sequence[TerminalClass],
+        Form('[[workload.NAME.classes]] name = "caller", terminals = 1'),
+        Unset("all terminals are alike"),
+        Fixed("make it two workloads, each a table with classes"),
+    ] = Field(
+        default=(),
+        exclude_if=lambda classes: not classes,
+        description="The terminals are of these classes, at work at the same time, each with results of its own.",
+    )
+    sleeping_sessions: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        exclude_if=lambda many: not many,
+        description="This many sessions beside the terminals' are open during the run and do nothing.",
+    )
+    sleeping_in_transaction: bool = Field(
+        default=False,
+        exclude_if=lambda held: not held,
+        description="Each of them has a transaction open, for which the engine must keep old versions of rows.",
+    )
+    connect: Literal["once", "per_transaction"] = Field(
+        default="once",
+        exclude_if=lambda connect: connect == "once",
+        description="A terminal keeps one session, or opens one for each transaction and closes it afterwards.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_what_is_implied(cls, given: Any) -> Any:
+        """Stages and classes say how long, how many and how fast: what is given beside them must not differ."""
+        if not isinstance(given, Mapping):
+            return given
+        found = implied(given)
+        who = {"duration_s": "stages take", "rate_per_s": "stages have a mean rate of", "terminals": "there are"}
+        for key, value in found.items():
+            if given.get(key, value) is not None and given.get(key, value) != value:
+                raise ValueError(f"{key}: {who[key]} {value:g} in stages and classes: leave {key} out")
+        if "count" in given and given["count"] is not None and "duration_s" in found:
+            raise ValueError("count: stages say how long the measurement takes: leave count out")
+        return {**given, **found}
 
     @model_validator(mode="after")
     def _one_extent(self) -> Self:
         if (self.duration_s is None) == (self.count is None):
             raise ValueError('give either "duration_s" or "count"')
+        if self.observe and not self.CAN_BE_WATCHED:
+            raise ValueError(f'"observe" must be false: {NOT_WATCHED}')
         if self.rate_per_s is not None and self.think_ms:
             raise ValueError('"think_ms" belongs to a closed loop and "rate_per_s" to an open one: give one of them')
         return self
+
+    @model_validator(mode="after")
+    def _stages_and_classes_fit(self) -> Self:
+        if len({one.is_open for one in self.stages}) > 1:
+            raise ValueError("stages: some have rate_per_s and some have terminals: give all of them the same")
+        if self.stages and not any(one.begins or one.ends for one in self.stages):
+            raise ValueError("stages: none has anything to do: give one a rate or terminals above 0")
+        if twice := next((n for n, many in Counter(one.name for one in self.classes).items() if many > 1), None):
+            raise ValueError(f'classes: two are called "{twice}": give one another name')
+        for one in self.classes:
+            if unknown := next((kind for kind in one.mix if kind not in self.mixed_kinds()), None):
+                kinds = ", ".join(self.mixed_kinds()) or "none: its transactions are not mixed by weight"
+                raise ValueError(
+                    f'classes: mix of "{one.name}": {unknown} is no kind of this workload; its kinds: {kinds}'
+                )
+        if self.classes and self.rate_per_s is not None:
+            raise ValueError("rate_per_s: each class has its own: write rate_per_s into the classes")
+        if self.stages and self.classes and any((c.rate_per_s is None) == self.stages[0].is_open for c in self.classes):
+            wanted = "rate_per_s in each class" if self.stages[0].is_open else "no rate_per_s in any class"
+            raise ValueError(f"stages: what they say is shared out over the classes, which needs {wanted}")
+        if (most := max((max(one.begins, one.ends) for one in self.stages), default=0)) > self.terminals and (
+            not self.stages[0].is_open
+        ):
+            raise ValueError(
+                f"stages: up to {most:g} are at work, and the classes have {counted(self.terminals, 'terminal')}"
+            )
+        return self
+
+    def mixed_kinds(self) -> tuple[str, ...]:
+        """The kinds of transactions that a class of terminals may weigh, by name."""
+        return ()
+
+    # ---------------------------------------------------------------------------------------- its keys
+
+    @classmethod
+    def completed(cls, table: Mapping[str, Any], base: Path) -> dict[str, Any]:
+        """The keys of ``table``, which an experiment in the directory ``base`` has, with what files of the user's say.
+
+        Raises BadInput for what is wrong with those.
+        """
+        return dict(table)
+
+    def takes(self, key: str) -> bool:
+        """Whether a level may set ``key`` of it: a field, or an entry of one that is a table: "weights.buy"."""
+        return key in type(self).model_fields
+
+    def parameter(self, key: str) -> object:
+        """What such a key is at."""
+        return getattr(self, key)
+
+    def names_of(self, key: str) -> tuple[str, ...]:
+        """The entries that the table ``key`` may have."""
+        return ()
+
+    def varied(self, levels: Mapping[str, object]) -> Self:
+        """The same with what ``levels`` set, by key as in ``takes``. Raises ValidationError."""
+        return type(self).model_validate({**self.model_dump(), **levels}, strict=True)
 
     # ---------------------------------------------------------------------------------------- in the rig's words
 
@@ -124,11 +278,17 @@ class WorkloadSpec(BaseModel, ABC):
             warmup_s=self.warmup_s,
             extent=Count(transactions=self.count) if self.count else Duration(seconds=self.duration_s or 0),
             retries=self.retries,
+            classes=[one.message(self.arrivals) for one in self.classes],
+            stages=stage_messages(self.stages, self.classes),
+            sleepers=Sleepers(sessions=self.sleeping_sessions, in_transaction=self.sleeping_in_transaction)
+            if self.sleeping_sessions
+            else None,
+            connect=self.connect,
         )
 
     # ---------------------------------------------------------------------------------------- its database
 
-    def database(self) -> str:
+    def loaded_text(self) -> str:
         """The same text for workloads that start from the same loaded database."""
         return self.message().model_dump_json(exclude=set(self.NOT_LOADED))
 
@@ -167,12 +327,45 @@ class WorkloadSpec(BaseModel, ABC):
 
     # ---------------------------------------------------------------------------------------- what it needs and shows
 
+    def refused(self, on: Runner) -> Refused | None:
+        """Why it cannot be run there, beside procedures; None where it can."""
+        return None
+
+    @property
+    def needs_description(self) -> bool:
+        """Whether the rig must first say what is in it: before that, sizes, times and conditions are not known."""
+        return False
+
+    def with_description(self, description: Description) -> Self:
+        """The same, of one that needs it, with what the rig says."""
+        raise AssertionError(f"{self.kind} needs no description")
+
+    def may_write(self) -> bool:
+        """Whether some of its transactions change rows, so that what a commit costs is a part of its rate."""
+        return self.UNIT == "commits"
+
+    def always_writes(self) -> bool:
+        """Whether a drive must keep something at each commit: each transaction changes rows."""
+        return self.ALWAYS_WRITES
+
+    def writing_kinds(self) -> tuple[str, ...]:
+        """Else the kinds of its transactions of which each one changes rows."""
+        return self.WRITING_KINDS
+
+    def transaction_kinds(self) -> tuple[str, ...]:
+        """Its kinds of transactions, as results name them; none where there is but one."""
+        return self.TRANSACTION_KINDS
+
     def needs_procedures(self) -> bool:
         """Whether an engine without stored procedures cannot run it."""
         return False
 
     def warnings(self, engine: str, *, has_procedures: bool) -> list[Warning]:
         """What a reader of its results on this engine must know."""
+        return []
+
+    def doubts(self, done: Maintenance | None) -> list[Warning]:
+        """What a reader must know of an administrator's operations that were done."""
         return []
 
     def conditions(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ class IudWorkload(WorkloadMessage):
 class Iud(WorkloadSpec):
     """Four kinds of transactions in turn, each on all of a terminal's rows."""
 
+    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ("insert", "select", "update", "delete")
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ("insert", "update", "delete")
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import WorkloadMessage
+from acidtest.keys import Fixed, Form, Unset
 from acidtest.workload.base import WorkloadSpec
+from acidtest.workload.shape import TerminalClass
+
+LINES_MAX = 6
 
 
 class OrdersWorkload(WorkloadMessage):
@@ -17,12 +21,25 @@ class OrdersWorkload(WorkloadMessage):
     products: int
     orders_per_call: int
     repeatable: bool
+    lines: int = LINES_MAX
+
+
+class OrdersClass(TerminalClass):
+    """Terminals that call the procedure alike."""
+
+    orders_per_call: Annotated[int | None, Unset("the workload's")] = Field(
+        default=None, ge=1, le=10_000, description="One call of a terminal of the class writes this many orders."
+    )
+    lines: Annotated[int | None, Unset("the workload's")] = Field(
+        default=None, ge=1, le=LINES_MAX, description="An order of the class has 1 to this many lines."
+    )
 
 
 class Orders(WorkloadSpec):
     """One call, which writes many orders, is one transaction."""
 
     LOAD_S: ClassVar[float] = 2.0
+    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"orders_per_call", "lines"})
     ALWAYS_WRITES: ClassVar[bool] = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
@@ -43,13 +60,35 @@ class Orders(WorkloadSpec):
     orders_per_call: int = Field(
         default=100, ge=1, le=10_000, description="One call, which is one transaction, writes this many orders."
     )
+    lines: int = Field(
+        default=LINES_MAX,
+        ge=1,
+        le=LINES_MAX,
+        exclude_if=lambda lines: lines == LINES_MAX,  # version 0.1 had no other
+        description="An order has 1 to this many lines, each of a random product.",
+    )
+    classes: Annotated[
+        Sequence[OrdersClass],
+        Form('[[workload.orders.classes]] name = "caller", orders_per_call = 100'),
+        Unset("all terminals are alike"),
+        Fixed("make it two workloads, each a table with classes"),
+    ] = Field(
+        default=(),
+        exclude_if=lambda classes: not classes,
+        description="The terminals are of these classes, at work at the same time, each with results of its own.",
+    )
     repeatable: bool = Field(
         default=False,
         description="Products are drawn from a seed, the same in every run, and not by the engine's rand().",
     )
 
     def message(self) -> OrdersWorkload:
-        return OrdersWorkload(products=self.products, orders_per_call=self.orders_per_call, repeatable=self.repeatable)
+        return OrdersWorkload(
+            products=self.products,
+            orders_per_call=self.orders_per_call,
+            repeatable=self.repeatable,
+            lines=self.lines,
+        )
 
     def loaded_bytes(self) -> int:
         return self.products * 400

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_origin
 
 from pydantic import Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from acidtest.journal.protocol import Condition
-from acidtest.words import agreeing
-from acidtest.workload import commits, iud, numbered, oltp, orders, scan, tpcb, tpcc
-from acidtest.workload.base import GrowingWorkload, WorkloadSpec
+from acidtest.keys import Fixed, Kept
+from acidtest.words import agreeing, harmless
+from acidtest.workload import commits, iud, maintenance, numbered, oltp, orders, scan, sql, tpcb, tpcc
+from acidtest.workload.base import GrowingWorkload, Needs, WorkloadSpec
 
 # One line a workload, in the order in which they are offered.
 WORKLOADS: tuple[type[WorkloadSpec], ...] = (
@@ -22,13 +24,41 @@ WORKLOADS: tuple[type[WorkloadSpec], ...] = (
     scan.Scan,
     oltp.Oltp,
     numbered.Numbered,
+    maintenance.Maintenance,
+    sql.Sql,
 )
+NAME_MAX = 200  # characters of a condition's name that are shown
 BY_KIND: Mapping[str, type[WorkloadSpec]] = {spec.model_fields["kind"].default: spec for spec in WORKLOADS}
 KINDS = tuple(BY_KIND)
 
-# The keys of all of them: a factor may carry the name of any.
-PARAMETERS = tuple(dict.fromkeys(name for spec in WORKLOADS for name in spec.model_fields if name != "kind"))
+
+def keys_of(kind: str) -> dict[str, FieldInfo]:
+    """The keys that a table of this kind may have."""
+    return {
+        name: field for name, field in BY_KIND[kind].model_fields.items() if not (field.exclude or _has(field, Kept))
+    }
+
+
+def _has(field: FieldInfo, mark: type[Fixed | Kept]) -> bool:
+    return any(isinstance(one, mark) for one in field.metadata)
+
+
+def _is_table(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) is dict
+
+
+# The keys of all of them that hold one value: a factor may carry the name of any. And those that are tables, of which
+# it may carry the name of an entry: "variables.scale".
+_SETTABLE = {
+    name: field for kind in KINDS for name, field in keys_of(kind).items() if name != "kind" and not _has(field, Fixed)
+}
+PARAMETERS = tuple(name for name, field in _SETTABLE.items() if not _is_table(field))
+OF_TABLES = tuple(name for name, field in _SETTABLE.items() if _is_table(field))
 DRIVING = tuple(name for name in WorkloadSpec.model_fields if name != "kind")  # those that every workload has
+
+# Keys that do not always act, by workload, and the keys that decide it.
+NEEDS: Mapping[str, Mapping[str, Needs]] = {kind: spec.NEEDS for kind, spec in BY_KIND.items() if spec.NEEDS}
+DECIDING = frozenset(needs.key for of in NEEDS.values() for needs in of.values())
 
 if TYPE_CHECKING:
     AnyWorkload = WorkloadSpec
@@ -36,9 +66,15 @@ else:
     AnyWorkload = Annotated[Union[WORKLOADS], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
+def fixed(key: str) -> str:
+    """What to do where a factor is to set ``key``, of one that none may set; "" of any other."""
+    marks = (one for kind in KINDS if key in keys_of(kind) for one in keys_of(kind)[key].metadata)
+    return next((one.instead for one in marks if isinstance(one, Fixed)), "")
+
+
 def kinds_with(key: str) -> tuple[str, ...]:
     """The workloads that have this key."""
-    return tuple(kind for kind, spec in BY_KIND.items() if key in spec.model_fields)
+    return tuple(kind for kind in KINDS if key in keys_of(kind))
 
 
 def growing() -> tuple[str, ...]:
@@ -65,7 +101,12 @@ def broken(condition: Condition) -> str:
     """What is wrong where a condition does not hold: in words, with what the rig found, and the condition's name."""
     words = next((spec.CONDITIONS[condition.name] for spec in WORKLOADS if condition.name in spec.CONDITIONS), None)
     found = agreeing(condition.detail)
-    return f"{words}: {found} ({condition.name})" if words else f"{condition.name} does not hold: {found}"
+    if words:
+        return f"{words}: {found} ({condition.name})"
+    # The user's own are sentences.
+    name = harmless(condition.name, NAME_MAX)
+    named = f'"{name}"' if " " in name else name
+    return f"{named} does not hold: {found}"
 
 
 def counts_commits(condition: str) -> bool:

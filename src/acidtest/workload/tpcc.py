@@ -35,6 +35,7 @@ class Tpcc(GrowingWorkload):
     LOAD_S: ClassVar[float] = 8.0
     # Terminals that stay at home never see most of what was added.
     GROWN_DEFAULTS: ClassVar[Mapping[str, Any]] = {"roaming": True}
+    TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment", "order_status", "delivery", "stock_level")
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ("new_order", "payment")  # a delivery may find nothing to deliver
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
@@ -77,6 +78,9 @@ class Tpcc(GrowingWorkload):
             keying=self.keying,
             roaming=self.roaming,
         )
+
+    def mixed_kinds(self) -> tuple[str, ...]:
+        return ("new_order", "payment", "order_status", "delivery", "stock_level")
 
     def loaded_bytes(self) -> int:
         return self.warehouses * self.warehouse_percent * 1_600_000

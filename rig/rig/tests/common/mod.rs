@@ -84,7 +84,8 @@ pub fn tpcb(scale: u32) -> Value {
 }
 
 pub fn orders(products: u32, orders_per_call: u32) -> Value {
-    json!({"name": "orders", "products": products, "orders_per_call": orders_per_call, "repeatable": true})
+    json!({"name": "orders", "products": products, "orders_per_call": orders_per_call, "repeatable": true,
+           "lines": 6})
 }
 
 pub fn oltp(tables: u32, table_rows: u32) -> Value {

@@ -1,7 +1,6 @@
 //! A bulk load by `execute block`: Firebird has no insert of many rows, but a block of many inserts is one call.
 
-use super::{open, parameter, said, Firebird};
-use rsfbclient_core::{FirebirdClientSqlOps, SqlType};
+use super::Firebird;
 use transaction::{Bulk, Class, Outcome, Session as _, SessionError, Statement, Value};
 
 /// Rows of a block. More of them make an embedded engine slower again; a server is worth the larger block, which saves
@@ -12,6 +11,9 @@ const ROWS_REMOTE: usize = 50;
 /// What Firebird 3.0 takes for a block's parameters, and the client for its text: 64 KiB each, less what frames them.
 const BLOCK_BYTES: usize = 65_000;
 
+/// More than this does not wait for a block to be full: blobs may be long.
+const WAITING_BYTES: u64 = 1 << 20;
+
 /// Fills a table in one transaction, which waits for others like any of the session's.
 pub struct Blocks<'a> {
     session: &'a mut Firebird,
@@ -20,7 +22,9 @@ pub struct Blocks<'a> {
     many: Statement,
     /// How many values `many` takes.
     full: usize,
-    waiting: Vec<SqlType>,
+    waiting: Vec<Value>,
+    /// The bytes of what waits.
+    bytes: u64,
     rows: u64,
 }
 
@@ -39,16 +43,22 @@ impl<'a> Blocks<'a> {
         let many = session.prepare(&block(table, columns, rows))?;
         session.begin()?;
         let full = rows * columns.len();
-        Ok(Blocks { session, columns: columns.len(), one, many, full, waiting: Vec::with_capacity(full), rows: 0 })
+        Ok(Blocks {
+            session,
+            columns: columns.len(),
+            one,
+            many,
+            full,
+            waiting: Vec::with_capacity(full),
+            bytes: 0,
+            rows: 0,
+        })
     }
 
     /// The engine counts the inserts of a block as it does those of a single statement.
     fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
-        let Firebird { client, database, transaction, statements, .. } = &mut *self.session;
-        let handle = &mut statements[statement.0].handle;
-        let values = self.waiting.drain(..values).collect();
-        let taken = client.execute(database, open(transaction)?, handle, values).map_err(said)?;
-        self.rows += taken as u64;
+        self.rows += self.session.run(statement, &self.waiting[..values], &mut |_| {})?;
+        self.bytes -= self.waiting.drain(..values).map(|value| value.bytes()).sum::<u64>();
         Ok(())
     }
 }
@@ -59,11 +69,16 @@ impl Bulk for Blocks<'_> {
             let message = format!("{} values for {} columns", values.len(), self.columns);
             return Err(SessionError { class: Class::Other, message });
         }
-        self.waiting.extend(values.iter().map(parameter));
+        let bytes = values.iter().map(Value::bytes).sum();
+        self.waiting.extend_from_slice(values);
+        self.bytes += bytes;
         if self.waiting.len() == self.full {
             self.run(self.many, self.full)?;
         }
-        Ok(values.iter().map(Value::bytes).sum())
+        while self.bytes > WAITING_BYTES && !self.waiting.is_empty() {
+            self.run(self.one, self.columns)?;
+        }
+        Ok(bytes)
     }
 
     fn finish(mut self: Box<Self>) -> Outcome<u64> {

@@ -1,42 +1,53 @@
 //! Firebird through a client library loaded at run time; embedded when the target names no remote.
 //!
-//! The low-level half of `rsfbclient` is used as it is: one attachment a session, statements prepared once and kept
-//! across transactions, one transaction at a time.
+//! One attachment a session, statements prepared once and kept across transactions, one transaction at a time. Attachments
+//! and transactions are those of the low-level half of `rsfbclient`; statements and blobs are ours, over the same handles:
+//! its own know neither exact decimals nor every type, and ask for each value's memory anew.
 
+mod blob;
 mod bulk;
+mod column;
+mod descriptor;
+mod library;
+mod maintenance;
+mod services;
+mod statement;
 
 use crate::registry::Engine;
+use blob::Place;
+use library::Library;
 use rsfbclient_core::{
-    charset::UTF_8, Column, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, FreeStmtOp,
-    SqlType, StmtType, TrDataAccessMode, TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion,
-    TransactionConfiguration,
+    charset::UTF_8, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode,
+    TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
 use serde::{Deserialize, Serialize};
+use statement::Prepared;
 use std::task::Poll;
-use transaction::{Bulk, Class, Dialect, Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value};
+use transaction::{
+    as_many_as_parts, failed, joined, not_alone, Bulk, Class, Dialect, Maintenance, Outcome, Procedures, Request,
+    Session, SessionError, Sink, Statement, Value,
+};
 
 type Client = NativeFbClient<DynLoad>;
 type Handle = <Client as FirebirdClientDbOps>::DbHandle;
 type Transaction = <Client as FirebirdClientSqlOps>::TrHandle;
 
-/// A statement as it was prepared.
-struct Prepared {
-    sql: String,
-    kind: StmtType,
-    handle: <Client as FirebirdClientSqlOps>::StmtHandle,
-    /// It writes one row or fails: there is no need to ask how many, which takes a round trip more of its own.
-    one_row: bool,
-}
-
 pub struct Firebird {
     client: Client,
+    library: Library,
     database: Handle,
     transaction: Option<Transaction>,
     statements: Vec<Prepared>,
     kind: TransactionConfiguration,
     remote: bool,
+    /// What is asked in the transaction that [`Session::hold`] has begun.
+    held: Option<Statement>,
+    /// By which others are opened as this one was.
+    target: Target,
 }
+
+const LOOK: &str = "select 1 from rdb$database";
 
 static DIALECT: Dialect = Dialect {
     name: "firebird",
@@ -57,7 +68,7 @@ static DIALECT: Dialect = Dialect {
     recount: Some("set statistics index {index}"),
 };
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Full path of the client library to load (`libfbclient.so.2`); the embedded engine comes with it.
@@ -71,14 +82,64 @@ pub struct Target {
     lock_resolution: LockResolution,
     /// Seconds a `wait` transaction waits; `null` waits until the engine breaks a deadlock.
     lock_timeout_s: Option<u32>,
+    /// Statements run on every new session, before anything else, each in a transaction of its own.
+    setup: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Remote {
     host: String,
     port: u16,
     password: String,
+}
+
+impl Remote {
+    /// The host as it stands before a port: an IPv6 address needs brackets there.
+    fn named(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        }
+    }
+}
+
+impl Target {
+    /// A name and a password have one byte for their length in what the client library is told.
+    fn fits(&self) -> Outcome<()> {
+        let password = self.remote.as_ref().map_or("", |remote| &remote.password);
+        match [("user", self.user.as_str()), ("password", password)].into_iter().find(|(_, text)| text.len() > 255) {
+            Some((what, _)) => Err(failed(
+                Class::Connection,
+                format!("the {what} has more than 255 bytes, which Firebird does not take"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Why there is no session on a server, in one plain line; the client library's own words where nothing is plainer.
+    fn explained(&self, said: String) -> String {
+        let Some(remote) = &self.remote else { return said };
+        let at = format!("{}:{}", remote.named(), remote.port);
+        let (user, database) = (&self.user, &self.database);
+        let says = |words: &str| said.contains(words);
+        if says("user name and password are not defined") {
+            format!("{at}: the server does not let {user} in: there is no such user, or the password is wrong")
+        } else if says("Failed to locate host machine") {
+            format!("{at}: no host of this name is known")
+        } else if says("Failed to establish a connection") {
+            format!("{at}: no Firebird server answers there")
+        } else if says("Incompatible wire encryption levels") {
+            format!("{at}: one side demands that the wire is encrypted, and the other refuses it (WireCrypt)")
+        } else if says("connection rejected by remote interface") {
+            format!("{at}: what answers there is no Firebird server, or older than Firebird's client libraries know")
+        } else if says("No such file or directory") || says("cannot find the file") || says("cannot find the path") {
+            format!("{at}: the server has no database or alias \"{database}\"")
+        } else {
+            format!("{at}: {said}")
+        }
+    }
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -104,17 +165,20 @@ impl Engine for Firebird {
     type Target = Target;
 
     fn open(target: &Target) -> Outcome<Firebird> {
-        let Target { library, database, user, remote, isolation, lock_resolution, lock_timeout_s } = target;
-        let load = DynLoad { charset: UTF_8, lib_path: library.clone() };
+        let Target { library: path, database, user, remote, isolation, lock_resolution, lock_timeout_s, setup } =
+            target;
+        target.fits()?;
+        let load = DynLoad { charset: UTF_8, lib_path: path.clone() };
         let mut client = load
             .try_to_client()
-            .map_err(|error| SessionError { class: Class::Connection, message: format!("{library}: {error}") })?;
+            .map_err(|error| SessionError { class: Class::Connection, message: format!("{path}: {error}") })?;
+        let library = Library::load(path)?;
         let attachment = NativeFbAttachmentConfig {
             db_name: database.clone(),
             user: user.clone(),
             role_name: None,
             remote: remote.as_ref().map(|remote| RemoteConfig {
-                host: remote.host.clone(),
+                host: remote.named(),
                 port: remote.port,
                 pass: remote.password.clone(),
             }),
@@ -130,11 +194,17 @@ impl Engine for Firebird {
                 LockResolution::NoWait => TrLockResolution::NoWait,
             },
         };
-        let database = client
-            .attach_database(&attachment, SqlDialect::D3, false)
-            .map_err(|error| SessionError { class: Class::Connection, message: said(error).message })?;
+        let database = client.attach_database(&attachment, SqlDialect::D3, false).map_err(|error| SessionError {
+            class: Class::Connection,
+            message: target.explained(said(error).message),
+        })?;
         let remote = remote.is_some();
-        Ok(Firebird { client, database, transaction: None, statements: Vec::new(), kind, remote })
+        let (transaction, statements, held, target) = (None, Vec::new(), None, target.clone());
+        let mut session = Firebird { client, library, database, transaction, statements, kind, remote, held, target };
+        for sql in setup {
+            session.batch(sql)?;
+        }
+        Ok(session)
     }
 
     fn samples() -> Vec<Target> {
@@ -146,6 +216,7 @@ impl Engine for Firebird {
             isolation,
             lock_resolution,
             lock_timeout_s,
+            setup: vec!["create table t (a integer)".into()],
         };
         let remote = Remote { host: "localhost".into(), port: 3050, password: "masterkey".into() };
         vec![
@@ -178,27 +249,15 @@ impl Firebird {
     }
 
     fn run(&mut self, statement: Statement, parameters: &[Value], row: Sink) -> Outcome<u64> {
-        let transaction = open(&mut self.transaction)?;
-        let Prepared { kind, handle, one_row, .. } = &mut self.statements[statement.0];
-        let parameters = parameters.iter().map(parameter).collect();
-        if *one_row {
-            self.client.execute2(&mut self.database, transaction, handle, parameters).map_err(said)?;
-            return Ok(1);
-        }
-        let changed = self.client.execute(&mut self.database, transaction, handle, parameters).map_err(said)?;
-        if *kind != StmtType::Select && *kind != StmtType::SelectForUpd {
-            return Ok(changed as u64);
-        }
-        let fetched = loop {
-            match self.client.fetch(&mut self.database, transaction, handle) {
-                Ok(Some(columns)) => row(&columns.into_iter().map(value).collect::<Vec<_>>()),
-                Ok(None) => break Ok(0),
-                Err(error) => break Err(said(error)),
-            }
-        };
-        // The cursor is closed in any case, or the statement could not run again.
-        let closed = self.client.free_statement(handle, FreeStmtOp::Close).map_err(said);
-        fetched.and_then(|none| closed.map(|()| none))
+        let Firebird { library, database, transaction, statements, .. } = self;
+        let mut place = Place { library, database, transaction: open(transaction)? };
+        statements[statement.0].run(&mut place, parameters, row)
+    }
+
+    /// Prepares inside the open transaction.
+    fn prepared(&mut self, sql: &str) -> Outcome<Prepared> {
+        let Firebird { library, database, transaction, .. } = self;
+        Prepared::new(&mut Place { library, database, transaction: open(transaction)? }, sql)
     }
 
     /// Runs `work` in a transaction of its own, committed when it succeeds.
@@ -219,9 +278,21 @@ impl Session for Firebird {
         &DIALECT
     }
 
+    /// Of a server also whether we know its catalogue: 2.5 lacks columns that we ask for, 2.0 does not tell its version.
     fn engine_version(&mut self) -> Outcome<String> {
-        let rows = self.rows("select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database")?;
-        Ok(rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default())
+        match self.rows("select rdb$get_context('SYSTEM', 'ENGINE_VERSION') from rdb$database") {
+            Ok(rows) => {
+                let version = rows.into_iter().flatten().next().and_then(Value::into_text).unwrap_or_default();
+                match is_known(&version) {
+                    false if self.remote => Err(failed(Class::Connection, too_old(&format!("is Firebird {version}")))),
+                    _ => Ok(version),
+                }
+            }
+            Err(error) if self.remote && error.message.contains("ENGINE_VERSION") => {
+                Err(failed(Class::Connection, too_old("does not tell its version")))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
@@ -229,16 +300,21 @@ impl Session for Firebird {
             return Ok(Statement(known));
         }
         // A statement is prepared inside a transaction but outlives it.
-        self.apart(|session| {
-            let transaction = open(&mut session.transaction)?;
-            let (kind, handle) = session
-                .client
-                .prepare_statement(&mut session.database, transaction, SqlDialect::D3, sql)
-                .map_err(said)?;
-            let prepared = Prepared { sql: sql.to_string(), kind, handle, one_row: inserts_one_row(sql) };
-            session.statements.push(prepared);
-            Ok(Statement(session.statements.len() - 1))
-        })
+        let prepared =
+            if self.transaction.is_some() { self.prepared(sql) } else { self.apart(|session| session.prepared(sql)) };
+        self.statements.push(prepared?);
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement> {
+        let sql = joined(parts, |_| "?".to_string());
+        let statement = self.prepare(&sql)?;
+        as_many_as_parts(self.statements[statement.0].parameters(), parts, &sql)?;
+        Ok(statement)
+    }
+
+    fn columns(&mut self, statement: Statement) -> Vec<String> {
+        self.statements[statement.0].columns().map(str::to_string).collect()
     }
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
@@ -246,14 +322,39 @@ impl Session for Firebird {
             Request::Begin | Request::BeginReading => self.begin().map(|()| 0),
             Request::Commit => self.commit().map(|()| 0),
             Request::Rollback => self.rollback().map(|()| 0),
-            Request::Run(statement, parameters) | Request::One(statement, parameters) => {
-                self.run(statement, parameters, row)
-            }
+            Request::Run(statement, parameters)
+            | Request::Later(statement, parameters)
+            | Request::One(statement, parameters) => self.run(statement, parameters, row),
+            Request::Alone(..) if self.transaction.is_some() => Err(not_alone()),
+            Request::Alone(statement, parameters) => self.apart(|session| session.run(statement, parameters, row)),
         })
+    }
+
+    fn hold(&mut self) -> Outcome<()> {
+        self.kind.isolation = TrIsolationLevel::Concurrency;
+        self.held = Some(self.prepare(LOOK)?);
+        self.begin()?;
+        self.look()
+    }
+
+    fn look(&mut self) -> Outcome<()> {
+        match self.held {
+            Some(statement) => self.run(statement, &[], &mut |_| {}).map(|_| ()),
+            None => self.rows(LOOK).map(|_| ()),
+        }
     }
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
         self.apart(|session| {
+            if sql.len() > usize::from(u16::MAX) {
+                // The client library is told a length of 16 bits otherwise.
+                let mut prepared = session.prepared(sql)?;
+                let Firebird { library, database, transaction, .. } = session;
+                let mut place = Place { library, database, transaction: open(transaction)? };
+                let ran = prepared.run(&mut place, &[], &mut |_| {});
+                prepared.close(&session.library);
+                return ran.map(|_| ());
+            }
             let transaction = open(&mut session.transaction)?;
             session.client.exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql).map_err(said)
         })
@@ -264,8 +365,8 @@ impl Session for Firebird {
         let statement = self.prepare(sql)?;
         let mut rows = Vec::new();
         let ran = self.apart(|session| session.run(statement, &[], &mut |row| rows.push(row.to_vec())));
-        for mut prepared in self.statements.drain(known..) {
-            self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).map_err(said)?;
+        for prepared in self.statements.drain(known..) {
+            prepared.close(&self.library);
         }
         ran.map(|_| rows)
     }
@@ -282,14 +383,18 @@ impl Session for Firebird {
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
         Ok(Box::new(bulk::Blocks::begin(self, table, columns)?))
     }
+
+    fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {
+        Some(self)
+    }
 }
 
 impl Drop for Firebird {
     fn drop(&mut self) {
         // Nobody is left to hear of an error here; what matters, the commits, was acknowledged before.
         self.rollback().ok();
-        for mut prepared in self.statements.drain(..) {
-            self.client.free_statement(&mut prepared.handle, FreeStmtOp::Drop).ok();
+        for prepared in self.statements.drain(..) {
+            prepared.close(&self.library);
         }
         self.client.detach_database(&mut self.database).ok();
     }
@@ -301,34 +406,13 @@ fn open(transaction: &mut Option<Transaction>) -> Outcome<&mut Transaction> {
         .ok_or_else(|| SessionError { class: Class::Other, message: "no transaction is open".to_string() })
 }
 
-/// Told from the text: to Firebird `insert ... select` is of the same kind.
-fn inserts_one_row(sql: &str) -> bool {
-    let words: Vec<_> = sql.split_whitespace().map(str::to_lowercase).collect();
-    words.starts_with(&["insert".to_string(), "into".to_string()])
-        && words.iter().all(|word| !word.contains("select") && !word.contains("returning"))
+/// Whether it is one of 3.0 or later: "5.0.4".
+fn is_known(version: &str) -> bool {
+    version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major >= 3)
 }
 
-fn parameter(value: &Value) -> SqlType {
-    match value {
-        Value::Null => SqlType::Null,
-        Value::Int(n) => SqlType::Integer(*n),
-        Value::Real(x) => SqlType::Floating(*x),
-        Value::Text(s) => SqlType::Text(s.clone()),
-    }
-}
-
-fn value(column: Column) -> Value {
-    match column.value {
-        SqlType::Null => Value::Null,
-        SqlType::Integer(n) => Value::Int(n),
-        // SUM over BIGINT is INT128 from Firebird 4 on.
-        SqlType::Int128(n) => i64::try_from(n).map_or_else(|_| Value::Text(n.to_string()), Value::Int),
-        SqlType::Floating(x) => Value::Real(x),
-        SqlType::Text(s) => Value::Text(s),
-        SqlType::Boolean(b) => Value::Text(b.to_string()),
-        SqlType::Timestamp(at) => Value::Text(at.to_string()),
-        SqlType::Binary(bytes) => Value::Text(String::from_utf8_lossy(&bytes).into_owned()),
-    }
+fn too_old(what: &str) -> String {
+    format!("the server {what}: acidtest knows Firebird 3.0 and later")
 }
 
 fn said(error: FbError) -> SessionError {
@@ -372,18 +456,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_insert_of_values_writes_one_row() {
-        for (sql, one) in [
-            ("insert into t (a, b) values (?, ?)", true),
-            ("INSERT\n  INTO t VALUES (?)", true),
-            ("insert into t (a) select a from u", false),
-            ("insert into t (a) (select a from u)", false),
-            ("insert into t (a) values (?) returning a", false),
-            ("update or insert into t (a) values (?)", false),
-            ("update t set a = ?", false),
+    fn why_there_is_no_session_is_one_plain_line() {
+        let mut target = Firebird::samples().pop().unwrap();
+        for (said, plain) in [
+            (
+                "Your user name and password are not defined. Ask your database administrator to set up a Firebird login.",
+                "localhost:3050: the server does not let SYSDBA in: there is no such user, or the password is wrong",
+            ),
+            (
+                "Unable to complete network request to host \"x\". -Failed to locate host machine. -The specified name was \
+                 not found in the hosts file or Domain Name Services.",
+                "localhost:3050: no host of this name is known",
+            ),
+            (
+                "Unable to complete network request to host \"x\". -Failed to establish a connection.",
+                "localhost:3050: no Firebird server answers there",
+            ),
+            (
+                "Incompatible wire encryption levels requested on client and server",
+                "localhost:3050: one side demands that the wire is encrypted, and the other refuses it (WireCrypt)",
+            ),
+            (
+                "I/O error during \"open\" operation for file \"x\" -Error while trying to open file -No such file or \
+                 directory",
+                "localhost:3050: the server has no database or alias \"/data/x.fdb\"",
+            ),
+            (
+                "connection rejected by remote interface",
+                "localhost:3050: what answers there is no Firebird server, or older than Firebird's client libraries know",
+            ),
+            ("database /data/x.fdb shutdown", "localhost:3050: database /data/x.fdb shutdown"),
         ] {
-            assert_eq!(inserts_one_row(sql), one, "{sql}");
+            assert_eq!(target.explained(said.to_string()), plain);
         }
+        target.remote.as_mut().unwrap().host = "::1".into();
+        assert_eq!(target.explained("x".into()), "[::1]:3050: x");
+        target.remote = None;
+        assert_eq!(target.explained("x".into()), "x");
+    }
+
+    #[test]
+    fn versions_are_known_from_3_0_on() {
+        for (version, known) in
+            [("3.0.14", true), ("5.0.4", true), ("10.1", true), ("2.5.9", false), ("2.1.7", false), ("", false)]
+        {
+            assert_eq!(is_known(version), known, "{version}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_refused_and_not_told() {
+        let mut target = Firebird::samples().pop().unwrap();
+        assert!(target.fits().is_ok());
+        target.remote.as_mut().unwrap().password = "x".repeat(256);
+        let message = target.fits().unwrap_err().message;
+        assert_eq!(message, "the password has more than 255 bytes, which Firebird does not take");
+        target.user = "x".repeat(256);
+        assert!(target.fits().unwrap_err().message.starts_with("the user has more"));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use super::{put_query, Mysql};
 use transaction::{failed, garbled, wait, Bulk, Class, Outcome, Request, Session as _, SessionError, Statement, Value};
-use wire_mysql::{put_field, refusal, Answer};
+use wire_mysql::{put_field, put_hexadecimal, refusal, Answer, Form, HEAD};
 
 /// The file goes in packets of this size: MySQL 5.5 takes a megabyte at most.
 const PACKET: usize = 128 * 1024;
+/// What is longer is sent in parts.
+const LONG: usize = 512 * 1024;
 
 /// What a server says that admits no local file, after its error number: MySQL up to 5.7, MySQL 8, MariaDB.
 const NOT_ADMITTED: [&str; 3] = ["(error 1148)", "(error 3948)", "(error 4166)"];
@@ -13,10 +15,8 @@ const NOT_ADMITTED: [&str; 3] = ["(error 1148)", "(error 3948)", "(error 4166)"]
 /// Fills a table from a file of ours, in a transaction of its own. Where the server admits none, it is inserts of many
 /// rows, in one transaction.
 pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
-    // Such are the rules of the file when nothing is said of them, but for the character set.
-    let sql =
-        format!("load data local infile 'rows' into table {table} character set utf8mb4 ({})", columns.join(", "));
-    put_query(&mut session.wire, &sql)?;
+    let forms = session.forms(&format!("select {} from {table} limit 0", columns.join(", ")))?;
+    put_query(&mut session.wire, &file_sql(table, columns, &forms))?;
     let answered = session.wire.converse(|content| match content.first() {
         // The name of the file that it asks for.
         Some(0xfb) => Ok(Some(Ok(()))),
@@ -26,7 +26,7 @@ pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outco
     match answered {
         Ok(()) => {
             let packet = session.wire.packets.open_packet();
-            Ok(Box::new(Infile { session, columns: columns.len(), packet, ended: false }))
+            Ok(Box::new(Infile { session, forms, packet, ended: false }))
         }
         Err(error) if NOT_ADMITTED.iter().any(|ending| error.message.ends_with(ending)) => {
             Ok(Box::new(Inserts::begin(session, table, columns)?))
@@ -35,9 +35,29 @@ pub fn begin<'a>(session: &'a mut Mysql, table: &str, columns: &[&str]) -> Outco
     }
 }
 
+/// The statement that asks for a file. Such are the rules of a file when nothing is said of them, but for its characters. Bytes
+/// are no characters, and bits would be taken for those that the digits are made of.
+fn file_sql(table: &str, columns: &[&str], forms: &[Form]) -> String {
+    let (mut fields, mut set) = (Vec::new(), Vec::new());
+    for (number, (name, form)) in columns.iter().zip(forms).enumerate() {
+        let read = match form {
+            Form::Letters => {
+                fields.push(name.to_string());
+                continue;
+            }
+            Form::Bytes => format!("unhex(@x{number})"),
+            Form::Bits => format!("cast(@x{number} as unsigned)"),
+        };
+        fields.push(format!("@x{number}"));
+        set.push(format!("{name} = {read}"));
+    }
+    let set = if set.is_empty() { String::new() } else { format!(" set {}", set.join(", ")) };
+    format!("load data local infile 'rows' into table {table} character set utf8mb4 ({}){set}", fields.join(", "))
+}
+
 struct Infile<'a> {
     session: &'a mut Mysql,
-    columns: usize,
+    forms: Vec<Form>,
     /// Where in the wire's `out` the next packet begins.
     packet: usize,
     ended: bool,
@@ -45,10 +65,39 @@ struct Infile<'a> {
 
 impl Infile<'_> {
     fn send(&mut self) -> Outcome<()> {
+        let packets = &mut self.session.wire.packets;
+        let start = self.packet + HEAD;
+        if packets.out.len() - start > LONG {
+            // A row may be longer than any packet.
+            let rows = packets.out.split_off(start);
+            let mut parts = rows.chunks(PACKET);
+            packets.out.extend(parts.next().unwrap_or_default());
+            for part in parts {
+                packets.close_packet(self.packet)?;
+                self.packet = packets.open_packet();
+                packets.out.extend(part);
+            }
+        }
         self.session.wire.packets.close_packet(self.packet)?;
         self.session.wire.send()?;
         self.packet = self.session.wire.packets.open_packet();
         Ok(())
+    }
+
+    /// Ends the file; answers how many rows were taken.
+    fn complete(&mut self) -> Outcome<u64> {
+        let answer = self.end()?;
+        if answer.warnings > 0 {
+            // Of a local file the server takes every row, cut to fit or left out, and only warns: it cannot stop us.
+            let warnings = self.session.rows("show warnings limit 1")?;
+            let warning_text =
+                warnings.into_iter().flatten().filter_map(Value::into_text).collect::<Vec<_>>().join(" ");
+            return Err(failed(
+                Class::Other,
+                format!("{} rows were not taken as they are: {warning_text}", answer.warnings),
+            ));
+        }
+        Ok(answer.changed)
     }
 
     /// Ends the file, which an empty packet does, and takes in what came of it.
@@ -69,14 +118,17 @@ impl Infile<'_> {
 
 impl Bulk for Infile<'_> {
     fn row(&mut self, values: &[Value]) -> Outcome<u64> {
-        as_many(self.columns, values)?;
+        as_many(self.forms.len(), values)?;
         let out = &mut self.session.wire.packets.out;
         let mut bytes = 0;
         for (position, value) in values.iter().enumerate() {
             if position > 0 {
                 out.push(b'\t');
             }
-            put_field(out, value);
+            match self.forms[position] {
+                Form::Bytes => put_hexadecimal(out, value),
+                Form::Letters | Form::Bits => put_field(out, value),
+            }
             bytes += value.bytes();
         }
         out.push(b'\n');
@@ -87,18 +139,7 @@ impl Bulk for Infile<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Outcome<u64> {
-        let answer = self.end()?;
-        if answer.warnings > 0 {
-            // Of a local file the server takes every row, cut to fit or left out, and only warns: it cannot stop us.
-            let warnings = self.session.rows("show warnings limit 1")?;
-            let warning_text =
-                warnings.into_iter().flatten().filter_map(Value::into_text).collect::<Vec<_>>().join(" ");
-            return Err(failed(
-                Class::Other,
-                format!("{} rows were not taken as they are: {warning_text}", answer.warnings),
-            ));
-        }
-        Ok(answer.changed)
+        self.complete()
     }
 }
 
@@ -120,6 +161,8 @@ struct Inserts<'a> {
     one: Statement,
     many: Statement,
     waiting: Vec<Value>,
+    /// The bytes of what waits.
+    bytes: u64,
     rows: u64,
 }
 
@@ -131,13 +174,13 @@ impl<'a> Inserts<'a> {
         let (one, many) = (session.prepare(&sql(1))?, session.prepare(&sql(ROWS))?);
         wait(session, Request::Begin, &mut |_| {})?;
         let waiting = Vec::with_capacity(ROWS * columns.len());
-        Ok(Inserts { session, columns: columns.len(), one, many, waiting, rows: 0 })
+        Ok(Inserts { session, columns: columns.len(), one, many, waiting, bytes: 0, rows: 0 })
     }
 
     fn run(&mut self, statement: Statement, values: usize) -> Outcome<()> {
         let request = Request::Run(statement, &self.waiting[..values]);
         self.rows += wait(self.session, request, &mut |_| {})?;
-        self.waiting.drain(..values);
+        self.bytes -= self.waiting.drain(..values).map(|value| value.bytes()).sum::<u64>();
         Ok(())
     }
 }
@@ -145,11 +188,17 @@ impl<'a> Inserts<'a> {
 impl Bulk for Inserts<'_> {
     fn row(&mut self, values: &[Value]) -> Outcome<u64> {
         as_many(self.columns, values)?;
+        let bytes = values.iter().map(Value::bytes).sum();
         self.waiting.extend_from_slice(values);
+        self.bytes += bytes;
         if self.waiting.len() == ROWS * self.columns {
             self.run(self.many, self.waiting.len())?;
         }
-        Ok(values.iter().map(Value::bytes).sum())
+        // Many long rows would be more than the server takes at once.
+        while self.bytes > LONG as u64 && !self.waiting.is_empty() {
+            self.run(self.one, self.columns)?;
+        }
+        Ok(bytes)
     }
 
     fn finish(mut self: Box<Self>) -> Outcome<u64> {

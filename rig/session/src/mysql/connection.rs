@@ -2,15 +2,16 @@
 //! measured path.
 
 use crate::socket::Socket;
+use crate::tls::Tls;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
-use transaction::{readable, Outcome, SessionError};
+use transaction::{Outcome, SessionError};
 use wire_mysql::Packets;
 
 pub struct Wire {
     socket: Socket,
-    /// Nobody can listen in: the socket does not leave this machine.
+    /// Nobody can listen in: the socket does not leave this machine, or it is encrypted.
     pub private: bool,
     pub packets: Packets,
     /// Why nothing can be asked any more.
@@ -27,6 +28,19 @@ impl Wire {
 
     pub fn over(socket: Socket, private: bool) -> Wire {
         Wire { socket, private, packets: Packets::default(), lost: None }
+    }
+
+    /// Goes over to TLS, which the server at `host` has agreed to.
+    pub fn encrypt(&mut self, tls: &Tls, host: &str) -> Outcome<()> {
+        self.send()?;
+        self.socket.encrypt(tls, host)?;
+        self.private = true;
+        Ok(())
+    }
+
+    /// See [`Socket::opened`].
+    pub fn opened(&mut self) {
+        self.socket.opened();
     }
 
     pub fn descriptor(&self) -> BorrowedFd<'_> {
@@ -65,7 +79,7 @@ impl Wire {
         loop {
             match self.answers(&mut each) {
                 Poll::Ready(outcome) => return outcome,
-                Poll::Pending => readable(self.descriptor()),
+                Poll::Pending => self.socket.wait()?,
             }
         }
     }

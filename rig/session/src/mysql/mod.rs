@@ -10,14 +10,19 @@ mod login;
 mod tests;
 
 use crate::registry::Engine;
+use crate::tls::Tls;
 use connection::Wire;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    failed, garbled, Bulk, Class, Dialect, Outcome, Procedures, Request, Session, Sink, Statement, Value,
+    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome, Procedures, Request, Session,
+    Sink, Statement, Value,
 };
-use wire_mysql::{as_many, command, put_parameters, refusal, Answer, Column, Manner, Reader, IN_TRANSACTION};
+use wire_mysql::{
+    as_many, column_name, command, only_private, put_parameters, refusal, too_long, Answer, Column, Form, Manner,
+    Reader, AUTOCOMMIT, IN_TRANSACTION,
+};
 
 pub struct Mysql {
     wire: Wire,
@@ -28,6 +33,10 @@ pub struct Mysql {
     answer: Answer,
     /// A transaction is open, as the server last said.
     open: bool,
+    /// What is asked outside a transaction is committed, as the server last said.
+    autocommit: bool,
+    /// The longest packet that the server takes; asked for before the first that it might not.
+    packet_max: Option<usize>,
 }
 
 struct Prepared {
@@ -38,6 +47,7 @@ struct Prepared {
     /// Types of the parameters as last sent.
     sent: Vec<u8>,
     columns: Vec<Column>,
+    names: Vec<String>,
     row: Vec<Value>,
 }
 
@@ -45,6 +55,9 @@ struct Prepared {
 const BEGIN: Statement = Statement(0);
 const COMMIT: Statement = Statement(1);
 const ROLLBACK: Statement = Statement(2);
+
+/// Every server takes a packet of this length, unless its `max_allowed_packet` was made smaller than any version's own.
+const PACKET_MIN: usize = 1 << 20;
 
 /// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
 const UNSUPPORTED_PS: u16 = 1295;
@@ -89,6 +102,11 @@ pub struct Target {
     database: String,
     /// Statements run on every new session, before anything else (`SET ...`).
     setup: Vec<String>,
+    /// None: nothing is encrypted.
+    tls: Option<Tls>,
+    /// The path of the server's Unix socket beside `host`. Where the server wants to see the password there first, it is
+    /// shown; the session itself goes to `host` all the same.
+    socket: Option<String>,
 }
 
 impl Engine for Mysql {
@@ -96,8 +114,17 @@ impl Engine for Mysql {
     const DIALECT: &'static Dialect = &DIALECT;
     type Target = Target;
 
-    fn open(Target { host, port, user, password, database, setup }: &Target) -> Outcome<Mysql> {
-        Mysql::over(Wire::connect(host, *port)?, database, user, password.as_deref(), setup)
+    fn open(Target { host, port, user, password, database, setup, tls, socket }: &Target) -> Outcome<Mysql> {
+        let log_in = |wire: &mut Wire, tls| login::log_in(wire, database, user, password.as_deref(), tls);
+        let tls = tls.as_ref().map(|tls| (tls, host.as_str()));
+        let mut wire = Wire::connect(host, *port)?;
+        let mut manner = log_in(&mut wire, tls)?;
+        if let (None, Some(socket)) = (manner, socket) {
+            log_in(&mut Wire::connect(socket, 0)?, None)?;
+            wire = Wire::connect(host, *port)?;
+            manner = log_in(&mut wire, tls)?;
+        }
+        Mysql::over(wire, manner.ok_or_else(only_private)?, setup)
     }
 
     fn samples() -> Vec<Target> {
@@ -108,15 +135,19 @@ impl Engine for Mysql {
             password: None,
             database: "acidtest".into(),
             setup: vec!["set session sql_mode = ''".into()],
+            tls: Some(Tls::sample()),
+            socket: Some("/run/mysqld/mysqld.sock".into()),
         }]
     }
 }
 
 impl Mysql {
-    fn over(mut wire: Wire, database: &str, user: &str, password: Option<&str>, setup: &[String]) -> Outcome<Mysql> {
-        let manner = login::log_in(&mut wire, database, user, password)?;
+    /// Over a connection that is logged in.
+    fn over(wire: Wire, manner: Manner, setup: &[String]) -> Outcome<Mysql> {
         let (asked, answer) = (BEGIN, Answer::to(false));
-        let mut session = Mysql { wire, manner, statements: Vec::new(), asked, answer, open: false };
+        let statements = Vec::new();
+        let mut session =
+            Mysql { wire, manner, statements, asked, answer, open: false, autocommit: true, packet_max: None };
         session.batch(SETUP)?;
         for sql in setup {
             session.batch(sql)?;
@@ -134,31 +165,74 @@ impl Mysql {
         self.asked = statement;
         self.answer = Answer::to(prepared.handle.is_some());
         let Some(handle) = prepared.handle else { return put_query(&mut self.wire, &prepared.sql) };
-        self.wire.packets.command(|out| {
-            out.push(command::STMT_EXECUTE);
-            out.extend(handle.to_le_bytes());
-            // No cursor; once.
-            out.extend([0, 1, 0, 0, 0]);
-            put_parameters(out, parameters, &mut prepared.sent);
-        })
+        let put = put_execution(&mut self.wire, handle, parameters, &mut prepared.sent);
+        let length = self.wire.packets.out.len();
+        if put.is_ok() && length <= PACKET_MIN {
+            return Ok(());
+        }
+        // It is written anew, or not at all: the server has not heard of the types in it.
+        self.wire.packets.out.clear();
+        prepared.sent.clear();
+        put.and_then(|()| self.fits(length))?;
+        put_execution(&mut self.wire, handle, parameters, &mut self.statements[statement.0].sent)
     }
 
-    /// Runs a statement as text to its end; rows go to `row`. Answers what came of it.
-    fn query(&mut self, sql: &str, row: Sink) -> Outcome<Answer> {
+    /// Refuses what is longer than the server takes, which would answer it by closing the connection.
+    fn fits(&mut self, length: usize) -> Outcome<()> {
+        let most = match self.packet_max {
+            Some(most) => most,
+            None => {
+                let rows = self.rows("select @@max_allowed_packet")?;
+                let most = rows.first().and_then(|row| row.first()).and_then(Value::as_i64).ok_or_else(garbled)?;
+                *self.packet_max.insert(usize::try_from(most).unwrap_or(usize::MAX))
+            }
+        };
+        if length > most {
+            return Err(too_long(length, most));
+        }
+        Ok(())
+    }
+
+    /// Runs a statement as text to its end; rows go to `row`. Answers what came of it, and the columns of its last rows.
+    fn query(&mut self, sql: &str, row: Sink) -> Outcome<(Answer, Vec<Column>)> {
         put_query(&mut self.wire, sql)?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         let mut answer = Answer::to(false);
         let manner = self.manner;
         self.wire.converse(|content| answer.take(content, manner, &mut columns, &mut values, row))??;
         self.open = answer.status & IN_TRANSACTION != 0;
-        Ok(answer)
+        self.autocommit = answer.status & AUTOCOMMIT != 0;
+        Ok((answer, columns))
     }
+
+    /// How the columns of a query are written into a file.
+    fn forms(&mut self, sql: &str) -> Outcome<Vec<Form>> {
+        let (_, columns) = self.query(sql, &mut |_| {})?;
+        Ok(columns.into_iter().map(Column::form).collect())
+    }
+}
+
+#[cfg(test)]
+pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<()> {
+    let tls = tls.map(|tls| (tls, "localhost"));
+    login::log_in(&mut Wire::over(socket, false), "bench", "me", Some("secret"), tls).map(|_| ())
 }
 
 fn put_query(wire: &mut Wire, sql: &str) -> Outcome<()> {
     wire.packets.command(|out| {
         out.push(command::QUERY);
         out.extend(sql.as_bytes());
+    })
+}
+
+/// Writes a statement's execution; `sent` are the types of its parameters as last sent.
+fn put_execution(wire: &mut Wire, handle: u32, parameters: &[Value], sent: &mut Vec<u8>) -> Outcome<()> {
+    wire.packets.command(|out| {
+        out.push(command::STMT_EXECUTE);
+        out.extend(handle.to_le_bytes());
+        // No cursor; once.
+        out.extend([0, 1, 0, 0, 0]);
+        put_parameters(out, parameters, sent);
     })
 }
 
@@ -189,6 +263,7 @@ impl Session for Mysql {
             parameters: 0,
             sent: Vec::new(),
             columns: Vec::new(),
+            names: Vec::new(),
             row: Vec::new(),
         };
         let deprecate_eof = self.manner.deprecate_eof;
@@ -217,12 +292,25 @@ impl Session for Mysql {
                 *rest -= 1;
                 if deprecate_eof || *rest > 0 {
                     prepared.columns.push(Column::read(content)?);
+                    prepared.names.push(column_name(content)?);
                 }
             }
             Ok(((*parameters, *rest) == (0, 0)).then_some(Ok(())))
         })??;
         self.statements.push(prepared);
         Ok(Statement(self.statements.len() - 1))
+    }
+
+    fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement> {
+        let sql = joined(parts, |_| "?".to_string());
+        let statement = self.prepare(&sql)?;
+        as_many_as_parts(self.statements[statement.0].parameters, parts, &sql)?;
+        Ok(statement)
+    }
+
+    /// Those of what a procedure answers are told when it runs, and not here.
+    fn columns(&mut self, statement: Statement) -> Vec<String> {
+        self.statements[statement.0].names.clone()
     }
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
@@ -233,7 +321,16 @@ impl Session for Mysql {
             Request::Commit => return Poll::Ready(Err(failed(Class::Other, "no transaction is open".to_string()))),
             Request::Rollback if self.open => (ROLLBACK, &[][..]),
             Request::Rollback => return Poll::Ready(Ok(0)),
-            Request::Run(statement, parameters) | Request::One(statement, parameters) => (statement, parameters),
+            Request::Alone(..) if self.open => return Poll::Ready(Err(not_alone())),
+            Request::Alone(..) if !self.autocommit => {
+                let message = "autocommit is off, so that a statement alone commits nothing: leave it on".to_string();
+                return Poll::Ready(Err(failed(Class::Other, message)));
+            }
+            // It is committed when the server answers it.
+            Request::Alone(statement, parameters)
+            | Request::Run(statement, parameters)
+            | Request::Later(statement, parameters)
+            | Request::One(statement, parameters) => (statement, parameters),
         };
         match self.ask(statement, parameters).and_then(|()| self.wire.send()) {
             Ok(false) => Poll::Pending,
@@ -243,12 +340,13 @@ impl Session for Mysql {
     }
 
     fn resume(&mut self, row: Sink) -> Poll<Outcome<u64>> {
-        let Mysql { wire, manner, statements, asked, answer, open } = self;
+        let Mysql { wire, manner, statements, asked, answer, open, autocommit, .. } = self;
         let Prepared { columns, row: values, .. } = &mut statements[asked.0];
         match wire.answers(|content| answer.take(content, *manner, columns, values, row)) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(ended) => Poll::Ready(ended.and_then(|refused| refused).map(|()| {
                 *open = answer.status & IN_TRANSACTION != 0;
+                *autocommit = answer.status & AUTOCOMMIT != 0;
                 answer.changed
             })),
         }
@@ -256,6 +354,13 @@ impl Session for Mysql {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.wire.descriptor())
+    }
+
+    /// At other levels than this one the server passes over `with consistent snapshot`.
+    fn hold(&mut self) -> Outcome<()> {
+        self.batch("set transaction isolation level repeatable read")?;
+        self.batch("start transaction with consistent snapshot")?;
+        self.look()
     }
 
     fn batch(&mut self, sql: &str) -> Outcome<()> {
@@ -266,6 +371,12 @@ impl Session for Mysql {
         let mut rows = Vec::new();
         self.query(sql, &mut |row| rows.push(row.to_vec()))?;
         Ok(rows)
+    }
+
+    /// As a table: a MySQL that has other formats, which are those from 8.0.32 on, may take another one of itself. Others,
+    /// and MariaDB, pass over what is for these.
+    fn plan(&mut self, query: &str) -> Outcome<Vec<Vec<Value>>> {
+        self.rows(&format!("explain /*!80032 format = traditional */ {query}"))
     }
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {

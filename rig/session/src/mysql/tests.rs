@@ -105,8 +105,9 @@ fn opening(capabilities: u64) -> Vec<u8> {
 fn session(capabilities: u64) -> (Mysql, UnixStream) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&opening(capabilities)).unwrap();
-    let session =
-        Mysql::over(Wire::over(Socket::over(ours).unwrap(), true), "bench", "me", Some("secret"), &[]).unwrap();
+    let mut wire = Wire::over(Socket::over(ours).unwrap(), true);
+    let manner = login::log_in(&mut wire, "bench", "me", Some("secret"), None).unwrap().unwrap();
+    let session = Mysql::over(wire, manner, &[]).unwrap();
     asked(&mut server);
     (session, server)
 }
@@ -344,6 +345,7 @@ fn error_numbers_become_classes() {
 fn what_does_not_fit_into_the_socket_is_sent_all_the_same() {
     let (mut session, mut server) = session(0);
     let statement = prepare(&mut session, &mut server);
+    session.packet_max = Some(16 << 20);
     let long = "x".repeat(8 << 20);
     let reader = thread::spawn(move || {
         let mut head = [0; 4];
@@ -361,19 +363,70 @@ fn what_does_not_fit_into_the_socket_is_sent_all_the_same() {
     let longer = [Text("x".repeat(17 << 20)), Int(1)];
     let error = wait(&mut session, Request::Run(statement, &longer), &mut |_| {}).unwrap_err();
     assert_eq!(error.class, Class::Other);
+    assert!(error.message.contains("max_allowed_packet"), "{}", error.message);
+}
+
+#[test]
+fn what_the_server_finds_too_long_is_not_sent() {
+    let (mut session, mut server) = session(0);
+    let statement = prepare(&mut session, &mut server);
+    let contents = [vec![1], column(LONGLONG), end(false, AUTOCOMMIT), b"\x072000000".to_vec(), end(false, AUTOCOMMIT)];
+    server.write_all(&packets(1, &contents)).unwrap();
+    let error = wait(&mut session, Request::Run(statement, &[Bytes(vec![7; 3_000_000]), Int(1)]), &mut |_| {});
+    let message = error.unwrap_err().message;
+    assert!(message.contains(" and the server takes at most 2000000 at once (max_allowed_packet"), "{message}");
+    assert_eq!(asked(&mut server), packet(0, b"\x03select @@max_allowed_packet"));
+
+    // The next is sent whole, its types with it, and nothing is asked again.
+    let next = [Bytes(vec![7, 0]), Int(1)];
+    exchange(&mut session, &mut server, Request::Run(statement, &next), &ok(1, AUTOCOMMIT, 0)).unwrap();
+    assert_eq!(asked(&mut server)[4 + 10..], [0, 1, 252, 0, 8, 0, 2, 7, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_statement_alone_is_one_round_trip_and_committed() {
+    let (mut session, mut server) = session(0);
+    let statement = prepare(&mut session, &mut server);
+    let values = [Int(1), Int(2)];
+    let alone = Request::Alone(statement, &values);
+    assert_eq!(exchange(&mut session, &mut server, alone, &ok(1, AUTOCOMMIT, 0)).unwrap(), 1);
+    let together = asked(&mut server);
+    exchange(&mut session, &mut server, Request::Run(statement, &values), &ok(1, AUTOCOMMIT, 0)).unwrap();
+    // The types are not said again.
+    assert_eq!(asked(&mut server)[15..].len() + 4, together[15..].len());
+
+    exchange(&mut session, &mut server, Request::Begin, &ok(0, AUTOCOMMIT | IN_TRANSACTION, 0)).unwrap();
+    let error = wait(&mut session, alone, &mut |_| {}).unwrap_err();
+    assert_eq!(error.message, "a transaction is open, and the statement was to be one of its own");
+    exchange(&mut session, &mut server, Request::Commit, &ok(0, 0, 0)).unwrap();
+    let error = wait(&mut session, alone, &mut |_| {}).unwrap_err();
+    assert!(error.message.starts_with("autocommit is off"), "{}", error.message);
+}
+
+#[test]
+fn what_looks_like_a_parameter_is_counted_by_the_server() {
+    let (mut session, mut server) = session(DEPRECATE_EOF);
+    server.write_all(&packets(1, &[prepared(7, 1, 1), column(LONGLONG), column(LONGLONG)])).unwrap();
+    let statement = session.prepare_parts(&["select '?' from t where a = ", ""]).unwrap();
+    assert_eq!(asked(&mut server), packet(0, b"\x16select '?' from t where a = ?"));
+    assert_eq!(session.columns(statement), ["c"]);
+    assert!(session.columns(COMMIT).is_empty());
+    server.write_all(&packets(1, &[prepared(8, 2, 0), column(LONGLONG), column(LONGLONG)])).unwrap();
+    let message = session.prepare_parts(&["do ? + ", ""]).unwrap_err().message;
+    assert!(message.starts_with("the engine finds 2 parameters in a statement that has 1"), "{message}");
 }
 
 // ------------------------------------------------------------------------------------------------------ logging in
 
 /// Logs in on a server that says `contents` after its greeting; answers what the session said and how it ended.
-fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcome<Manner>) {
+fn log_in(private: bool, plugin: &str, contents: &[Vec<u8>]) -> (Vec<u8>, Outcome<Option<Manner>>) {
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(DEPRECATE_EOF, plugin))).unwrap();
     // Each of its packets follows one of ours.
     let numbered = contents.iter().enumerate();
     numbered.for_each(|(position, content)| server.write_all(&packet(2 * position as u8 + 2, content)).unwrap());
     let mut wire = Wire::over(Socket::over(ours).unwrap(), private);
-    let ended = login::log_in(&mut wire, "bench", "me", Some("secret"));
+    let ended = login::log_in(&mut wire, "bench", "me", Some("secret"), None);
     (asked(&mut server), ended)
 }
 
@@ -382,7 +435,7 @@ fn the_server_may_ask_for_another_proof_of_the_password() {
     let mut switch = b"\xfemysql_native_password\0".to_vec();
     switch.extend(b"another salt of twenty\0");
     let (asked, ended) = log_in(false, "client_ed25519", &[switch, ok(0, AUTOCOMMIT, 0)]);
-    assert_eq!(ended.unwrap(), Manner { deprecate_eof: true, cache_metadata: false });
+    assert_eq!(ended.unwrap(), Some(Manner { deprecate_eof: true, cache_metadata: false }));
     // A packet of twenty bytes, the third of the conversation.
     assert_eq!(asked[asked.len() - 24..][..4], [20, 0, 0, 3]);
 
@@ -406,23 +459,31 @@ fn a_password_goes_in_clear_only_where_nobody_can_listen() {
     assert!(asked.ends_with(&packet(3, b"secret\0")));
 
     let (asked, ended) = log_in(false, plugin, &[vec![1, 4], ok(0, AUTOCOMMIT, 0)]);
-    assert!(ended.unwrap_err().message.contains("only over its Unix socket"));
+    assert_eq!(ended.unwrap(), None);
     assert!(!asked.windows(6).any(|bytes| bytes == b"secret"));
 
     // The server has seen the password before; its OK follows without a word of ours.
     let (ours, mut server) = UnixStream::pair().unwrap();
     server.write_all(&packet(0, &greeting(0, plugin))).unwrap();
     server.write_all(&packets(2, &[vec![1, 3], ok(0, AUTOCOMMIT, 0)])).unwrap();
-    login::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret")).unwrap();
+    login::log_in(&mut Wire::over(Socket::over(ours).unwrap(), false), "bench", "me", Some("secret"), None).unwrap();
 }
 
 // ------------------------------------------------------------------------------------------------------ bulk loads
 
 const FILE_ASKED_FOR: &[u8] = b"\xfbrows";
 
+/// What the server answers to the question for the table's columns.
+fn columns_told(columns: &[Vec<u8>]) -> Vec<u8> {
+    let eof = end(false, AUTOCOMMIT);
+    let contents = [&[vec![columns.len() as u8]][..], columns, &[eof.clone(), eof]].concat();
+    packets(1, &contents)
+}
+
 #[test]
 fn a_file_is_made_as_the_server_reads_it() {
     let (mut session, mut server) = session(0);
+    server.write_all(&columns_told(&[column(LONGLONG), column(STRING)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let mut bulk = session.bulk("t", &["a", "b"]).unwrap();
     assert!(asked(&mut server).ends_with(b"load data local infile 'rows' into table t character set utf8mb4 (a, b)"));
@@ -436,8 +497,39 @@ fn a_file_is_made_as_the_server_reads_it() {
 }
 
 #[test]
+fn bytes_and_bits_go_into_a_file_so_that_they_are_none_of_its_characters() {
+    let (mut session, mut server) = session(0);
+    let mut bytes = column(252);
+    let length = bytes.len();
+    bytes[length - 12] = 63; // the character set binary
+    server.write_all(&columns_told(&[column(LONGLONG), bytes, column(16)])).unwrap();
+    server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
+    let mut bulk = session.bulk("t", &["a", "b", "c"]).unwrap();
+    let sql = "character set utf8mb4 (a, @x1, @x2) set b = unhex(@x1), c = cast(@x2 as unsigned)";
+    assert!(asked(&mut server).ends_with(sql.as_bytes()));
+    let rows = format!("1\t00ff\t5\n2\t{}\t\\N\n3\t\\N\t6\n", "07".repeat(300_000));
+    let (long, last) = rows.as_bytes().split_at(rows.len() - "3\t\\N\t6\n".len());
+    // A row that is longer than a packet goes in several.
+    let mut contents: Vec<_> = long.chunks(128 * 1024).collect();
+    contents.extend([last, b""]);
+    let wanted = packets(2, &contents);
+    let (mut sent, last) = (vec![0; wanted.len()], packet(contents.len() as u8 + 2, &ok(3, AUTOCOMMIT, 0)));
+    let reader = thread::spawn(move || {
+        server.read_exact(&mut sent).unwrap();
+        server.write_all(&last).unwrap();
+        (sent, server)
+    });
+    bulk.row(&[Int(1), Bytes(vec![0, 255]), Int(5)]).unwrap();
+    bulk.row(&[Int(2), Bytes(vec![7; 300_000]), Null]).unwrap();
+    bulk.row(&[Int(3), Null, Int(6)]).unwrap();
+    assert_eq!(bulk.finish().unwrap(), 3);
+    assert!(reader.join().unwrap().0 == wanted);
+}
+
+#[test]
 fn rows_that_were_cut_to_fit_are_an_error() {
     let (mut session, mut server) = session(0);
+    server.write_all(&columns_told(&[column(LONGLONG)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let bulk = session.bulk("t", &["a"]).unwrap();
     server.write_all(&packet(3, &ok(2, AUTOCOMMIT, 1))).unwrap();
@@ -453,6 +545,7 @@ fn rows_that_were_cut_to_fit_are_an_error() {
 #[test]
 fn a_load_that_is_dropped_leaves_a_session_that_works() {
     let (mut session, mut server) = session(0);
+    server.write_all(&columns_told(&[column(LONGLONG)])).unwrap();
     server.write_all(&packet(1, FILE_ASKED_FOR)).unwrap();
     let mut bulk = session.bulk("t", &["a"]).unwrap();
     bulk.row(&[Int(1)]).unwrap();
@@ -470,6 +563,7 @@ fn rows_are_inserted_where_no_local_file_is_admitted() {
     };
     let inside = AUTOCOMMIT | IN_TRANSACTION;
     let answers = [
+        packets(1, &[vec![1], column(LONGLONG), end(true, AUTOCOMMIT)]),
         packet(1, &err(1148, "The used command is not allowed with this MySQL version")),
         parameters(1),
         parameters(100),

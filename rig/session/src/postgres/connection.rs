@@ -2,11 +2,12 @@
 //! measured path.
 
 use crate::socket::Socket;
+use crate::tls::Tls;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::task::{ready, Poll};
-use transaction::{garbled, readable, Class, Outcome, SessionError};
-use wire_postgres::{message, refusal, HEAD};
+use transaction::{failed, garbled, Class, Outcome, SessionError};
+use wire_postgres::{message, refusal, HEAD, TLS_REQUEST};
 
 pub struct Wire {
     socket: Socket,
@@ -36,7 +37,39 @@ impl Wire {
         } else {
             Socket::tcp(host, port)?
         };
-        Ok(Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false })
+        Ok(Wire::over(socket))
+    }
+
+    pub fn over(socket: Socket) -> Wire {
+        Wire { socket, out: Vec::with_capacity(4096), refused: None, lost: None, open: false }
+    }
+
+    /// Asks the server at `host` for TLS, before anything else is said, and goes over to it.
+    pub fn encrypt(&mut self, tls: &Tls, host: &str) -> Outcome<()> {
+        self.socket.send(&TLS_REQUEST);
+        match self.socket.next_byte()? {
+            b'S' => {
+                self.socket.read(1);
+                self.socket.encrypt(tls, host)
+            }
+            b'N' => Err(failed(Class::Connection, "TLS: the server has none".to_string())),
+            b'E' => self.converse(|_, _| Ok(())).and(Err(garbled())),
+            _ => Err(garbled()),
+        }
+    }
+
+    /// By what a password's proof is bound to the connection; none without TLS.
+    pub fn end_point(&self) -> Option<Vec<u8>> {
+        self.socket.end_point()
+    }
+
+    pub fn wait(&self) -> Outcome<()> {
+        self.socket.wait()
+    }
+
+    /// See [`Socket::opened`].
+    pub fn opened(&mut self) {
+        self.socket.opened();
     }
 
     pub fn descriptor(&self) -> BorrowedFd<'_> {
@@ -77,7 +110,7 @@ impl Wire {
         loop {
             match self.answers(&mut each) {
                 Poll::Ready(outcome) => return outcome,
-                Poll::Pending => readable(self.descriptor()),
+                Poll::Pending => self.wait()?,
             }
         }
     }

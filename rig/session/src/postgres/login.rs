@@ -2,13 +2,18 @@
 
 use super::connection::Wire;
 use std::task::Poll;
-use transaction::{readable, Outcome};
-use wire_postgres::{put_startup, Secrets};
+use transaction::Outcome;
+use wire_postgres::{put_startup, Binding, Secrets};
 
-/// Logs in by whatever way the server asks for: trust, a password in clear text, MD5 or SCRAM.
+/// Logs in by whatever way the server asks for: trust, a password in clear text, MD5 or SCRAM, bound to the connection
+/// where that is encrypted.
 pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str>) -> Outcome<()> {
     put_startup(&mut wire.out, database, user)?;
-    let mut secrets = Secrets::new(user, password);
+    let binding = match wire.end_point() {
+        Some(end_point) => Binding::To(end_point),
+        None => Binding::Unknown,
+    };
+    let mut secrets = Secrets::new(user, password, binding);
     loop {
         // The server falls silent after each challenge: that is the only way out before it is ready.
         let mut answer = None;
@@ -25,12 +30,15 @@ pub fn log_in(wire: &mut Wire, database: &str, user: &str, password: Option<&str
             match heard {
                 Poll::Ready(outcome) => break Some(outcome?),
                 Poll::Pending if challenged => break None,
-                Poll::Pending => readable(wire.descriptor()),
+                Poll::Pending => wire.wait()?,
             }
         };
         match (ended, answer) {
             (None, Some(answer)) => wire.out.extend(answer),
-            _ => return Ok(()),
+            _ => {
+                wire.opened();
+                return Ok(());
+            }
         }
     }
 }

@@ -8,23 +8,25 @@ mod copy;
 mod login;
 
 use crate::registry::Engine;
+use crate::tls::Tls;
 use connection::{Ended, Wire};
 use copy::Copy;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    failed, garbled, Bulk, Class, Dialect, Outcome, Procedures, Request, Session, SessionError, Sink, Statement, Value,
+    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome, Procedures, Request, Session,
+    SessionError, Sink, Statement, Value,
 };
-use wire_postgres::{affected, column_types, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
+use wire_postgres::{affected, columns, numbered, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
 pub struct Postgres {
     wire: Wire,
     /// Requests are queued where the protocol allows it, and sent with the next that needs its answer.
     pipeline: bool,
     statements: Vec<Prepared>,
-    /// The text of each.
-    texts: Vec<String>,
+    /// The text of each, and the names of its columns.
+    texts: Vec<(String, Vec<String>)>,
     /// Statements written since the last answer, in their order.
     asked: Vec<Asked>,
     /// How many of them were answered.
@@ -48,6 +50,9 @@ struct Asked {
 const BEGIN: Statement = Statement(0);
 const COMMIT: Statement = Statement(1);
 const ROLLBACK: Statement = Statement(2);
+
+/// So many statements travel together at most: both sides hold what is under way in memory.
+const TOGETHER_MAX: usize = 256;
 
 const SYNC: &[u8] = b"S\0\0\0\x04";
 const TERMINATE: &[u8] = b"X\0\0\0\x04";
@@ -86,6 +91,8 @@ pub struct Target {
     setup: Vec<String>,
     /// Statements that need not wait for each other's answers are sent together. Never for a comparison of engines.
     pipeline: bool,
+    /// None: nothing is encrypted. A Unix socket has none.
+    tls: Option<Tls>,
 }
 
 impl Engine for Postgres {
@@ -93,8 +100,11 @@ impl Engine for Postgres {
     const DIALECT: &'static Dialect = &DIALECT;
     type Target = Target;
 
-    fn open(Target { host, port, user, password, database, setup, pipeline }: &Target) -> Outcome<Postgres> {
+    fn open(Target { host, port, user, password, database, setup, pipeline, tls }: &Target) -> Outcome<Postgres> {
         let mut wire = Wire::connect(host, *port)?;
+        if let Some(tls) = tls {
+            wire.encrypt(tls, host)?;
+        }
         login::log_in(&mut wire, database, user, password.as_deref())?;
         let mut session = Postgres {
             wire,
@@ -127,8 +137,18 @@ impl Engine for Postgres {
             database: "acidtest".into(),
             setup: vec!["set synchronous_commit = off".into()],
             pipeline: true,
+            tls: Some(Tls::sample()),
         }]
     }
+}
+
+#[cfg(test)]
+pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<()> {
+    let mut wire = Wire::over(socket);
+    if let Some(tls) = tls {
+        wire.encrypt(tls, "localhost")?;
+    }
+    login::log_in(&mut wire, "bench", "me", Some("secret"))
 }
 
 impl Postgres {
@@ -137,13 +157,46 @@ impl Postgres {
         let prepared = &self.statements[statement.0];
         let (wanted, given) = (prepared.parameters.len(), parameters.len());
         if wanted != given {
-            return Err(failed(Class::Other, format!("{given} parameters for {wanted}: {}", self.texts[statement.0])));
+            return Err(failed(
+                Class::Other,
+                format!("{given} parameters for {wanted}: {}", self.texts[statement.0].0),
+            ));
         }
         if !prepared.put_integers(parameters, &mut self.wire.out) {
             prepared.put(parameters, &mut self.wire.out)?;
         }
         self.asked.push(Asked { statement, one });
         Ok(())
+    }
+
+    /// Prepares a statement whose parameters are `$1`, `$2`, …
+    fn prepare_numbered(&mut self, sql: String) -> Outcome<Statement> {
+        if let Some(known) = self.texts.iter().position(|(known, _)| *known == sql) {
+            return Ok(Statement(known));
+        }
+        if !self.asked.is_empty() {
+            // What is queued is answered first, or its answers would be taken for this one's.
+            self.wire.out.extend(SYNC);
+            self.wire.send()?;
+            while self.resume(&mut |_| {})?.is_pending() {
+                self.wire.wait()?;
+            }
+        }
+        let name = format!("s{}", self.statements.len());
+        put_prepare(&mut self.wire.out, &name, &sql)?;
+        let (mut parameters, mut described) = (Vec::new(), (Vec::new(), Vec::new()));
+        self.converse(|tag, body| {
+            match tag {
+                b't' => parameters = parameter_types(body)?,
+                b'T' => described = columns(body)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let (names, types) = described;
+        self.statements.push(Prepared::new(&name, parameters, types)?);
+        self.texts.push((sql, names));
+        Ok(Statement(self.statements.len() - 1))
     }
 
     /// Waits until the server is ready for the next request.
@@ -201,23 +254,18 @@ impl Session for Postgres {
     }
 
     fn prepare(&mut self, sql: &str) -> Outcome<Statement> {
-        if let Some(known) = self.texts.iter().position(|known| known == sql) {
-            return Ok(Statement(known));
-        }
-        let name = format!("s{}", self.statements.len());
-        put_prepare(&mut self.wire.out, &name, sql)?;
-        let (mut parameters, mut columns) = (Vec::new(), Vec::new());
-        self.converse(|tag, body| {
-            match tag {
-                b't' => parameters = parameter_types(body)?,
-                b'T' => columns = column_types(body)?,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        self.statements.push(Prepared::new(&name, parameters, columns)?);
-        self.texts.push(sql.to_string());
-        Ok(Statement(self.statements.len() - 1))
+        self.prepare_numbered(numbered(sql))
+    }
+
+    fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement> {
+        let sql = joined(parts, |number| format!("${number}"));
+        let statement = self.prepare_numbered(sql)?;
+        as_many_as_parts(self.statements[statement.0].parameters.len(), parts, &self.texts[statement.0].0)?;
+        Ok(statement)
+    }
+
+    fn columns(&mut self, statement: Statement) -> Vec<String> {
+        self.texts[statement.0].1.clone()
     }
 
     fn call(&mut self, request: Request, row: Sink) -> Poll<Outcome<u64>> {
@@ -229,7 +277,12 @@ impl Session for Postgres {
                 return Poll::Ready(self.wire.alive().map(|()| 0))
             }
             Request::Rollback => (ROLLBACK, nothing, false),
-            Request::Run(statement, parameters) => (statement, parameters, false),
+            Request::Alone(..) if self.wire.open || !self.asked.is_empty() => return Poll::Ready(Err(not_alone())),
+            // Sent at once with its own Sync, which ends its transaction: whoever asks hears that it is committed.
+            Request::Alone(statement, parameters) => (statement, parameters, false),
+            Request::Run(statement, parameters) | Request::Later(statement, parameters) => {
+                (statement, parameters, false)
+            }
             Request::One(statement, parameters) => (statement, parameters, true),
         };
         if statement == ROLLBACK && !self.asked.is_empty() {
@@ -238,7 +291,8 @@ impl Session for Postgres {
             self.to_pass += 1;
         }
         self.ask(statement, parameters, one)?;
-        if self.pipeline && (one || statement == BEGIN) {
+        let may_wait = self.pipeline && (one || statement == BEGIN) || matches!(request, Request::Later(..));
+        if may_wait && self.asked.len() < TOGETHER_MAX {
             return Poll::Ready(self.wire.alive().map(|()| 1));
         }
         self.wire.out.extend(SYNC);
@@ -292,6 +346,12 @@ impl Session for Postgres {
         Some(self.wire.descriptor())
     }
 
+    /// With its first query a transaction at this level takes the snapshot that it keeps (PostgreSQL's manual, 13.2.2).
+    fn hold(&mut self) -> Outcome<()> {
+        self.batch("begin isolation level repeatable read")?;
+        self.look()
+    }
+
     fn batch(&mut self, sql: &str) -> Outcome<()> {
         put_query(&mut self.wire.out, sql)?;
         self.converse(|_, _| Ok(()))
@@ -299,14 +359,14 @@ impl Session for Postgres {
 
     fn rows(&mut self, sql: &str) -> Outcome<Vec<Vec<Value>>> {
         put_query(&mut self.wire.out, sql)?;
-        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        let (mut types, mut rows) = (Vec::new(), Vec::new());
         self.converse(|tag, body| {
             match tag {
                 // The simple protocol answers everything as text.
-                b'T' => columns = vec![TEXT; column_types(body)?.len()],
+                b'T' => types = vec![TEXT; columns(body)?.1.len()],
                 b'D' => {
                     let mut values = Vec::new();
-                    read_row(body, &columns, &mut values)?;
+                    read_row(body, &types, &mut values)?;
                     rows.push(values);
                 }
                 _ => {}

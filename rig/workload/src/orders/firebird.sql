@@ -18,8 +18,7 @@ begin update inventory set quantity = quantity - new.quantity where product_id =
 xseed = mod(xseed * {multiplier}, {modulus}); {name} = {low} + mod(xseed, {high} - {low} + 1);
 
 -- name: create_orders
-create procedure create_orders (xthread integer, xseed bigint) as
-  declare variable xorders integer;
+create procedure create_orders (xthread integer, xseed bigint, xorders integer, xlines_max integer) as
   declare variable xorder bigint;
   declare variable xdays integer;
   declare variable xcustomer bigint;
@@ -40,7 +39,6 @@ begin
   select max(id) from product into :xproduct_max;
   select min(id) from customer into :xcustomer_min;
   select max(id) from customer into :xcustomer_max;
-  xorders = {orders};
   while (xorders > 0) do
   begin
     xorder = gen_id(ids, 1);

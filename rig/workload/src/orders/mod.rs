@@ -11,13 +11,13 @@
 use crate::registry::Kind;
 use crate::sql::{files, filled, File, Files, Values};
 use crate::{commit, condition, flaw_if_zero, number, FILLER};
-use protocol::Condition;
+use protocol::{Condition, TerminalClass};
 use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use transaction::{
     failed, Acknowledged, Attempt, Class, Client, Dialect, Drawn, LoadContext, Outcome, Rng, Script, Seat, Session,
-    Statement, Value, Workload,
+    Statement, Units, Value, Workload,
 };
 
 const CUSTOMERS: i64 = 1000;
@@ -41,17 +41,21 @@ pub struct Orders {
     orders_per_call: u32,
     /// The products of each call follow from its number, so that every engine is asked for the same ones.
     repeatable: bool,
+    /// An order has 1 to so many lines, at most 6.
+    lines: u32,
 }
 
 impl Kind for Orders {
     const NAME: &'static str = "orders";
 
     fn flaw(&self) -> Option<String> {
+        let wrong_lines = !(1..=LINES_MAX).contains(&i64::from(self.lines));
         flaw_if_zero("products and orders_per_call", self.products.min(self.orders_per_call))
+            .or_else(|| wrong_lines.then(|| format!("lines must be 1 to {LINES_MAX}")))
     }
 
     fn samples() -> Vec<Orders> {
-        vec![Orders { products: 1_000, orders_per_call: 100, repeatable: true }]
+        vec![Orders { products: 1_000, orders_per_call: 100, repeatable: true, lines: 6 }]
     }
 
     fn workload(self, _: u64) -> Box<dyn Workload> {
@@ -97,11 +101,10 @@ impl Orders {
             file.one(if self.repeatable { "draw_repeatable" } else { "draw" }, dialect, values)
         };
         let values: Values = &[
-            ("orders", &self.orders_per_call),
             ("tax_percent", &TAX_PERCENT),
             ("draw_days", &draw("xdays", &0, &DAYS_MAX)?),
             ("draw_customer", &draw("xcustomer", &"xcustomer_min", &"xcustomer_max")?),
-            ("draw_lines", &draw("xlines", &1, &LINES_MAX)?),
+            ("draw_lines", &draw("xlines", &1, &"xlines_max")?),
             ("draw_product", &draw("xproduct", &"xproduct_min", &"xproduct_max")?),
             ("draw_quantity", &draw("xquantity", &1, &QUANTITY_MAX)?),
         ];
@@ -109,7 +112,71 @@ impl Orders {
     }
 }
 
+impl Orders {
+    /// Of another process the calls alone are known, each of so many orders as the workload's own.
+    fn as_acknowledged(&self, orders: i64, acknowledged: &Acknowledged) -> Condition {
+        let name = "orders_match_acknowledged";
+        let per_call = self.orders_per_call();
+        let Acknowledged { committed, unknown, units, .. } = *acknowledged;
+        let alike = |units: &Units| {
+            (units.committed, units.unknown) == (committed * per_call as u64, unknown * per_call as u64)
+        };
+        match units.filter(|units| !alike(units)) {
+            None => {
+                let calls = (orders % per_call == 0).then_some(orders / per_call);
+                let found = format!("{orders} orders, {committed} calls of {per_call} acknowledged, {unknown} unknown");
+                condition(name, calls.is_some_and(|calls| acknowledged.agrees(calls)), found)
+            }
+            Some(units) => {
+                let (least, most) = (units.committed, units.committed + units.unknown);
+                let holds = u64::try_from(orders).is_ok_and(|orders| (least..=most).contains(&orders));
+                let found = format!(
+                    "{orders} orders, {least} in {committed} calls acknowledged, {} in {unknown} unknown",
+                    units.unknown
+                );
+                condition(name, holds, found)
+            }
+        }
+    }
+}
+
+/// What a call writes.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    orders: i64,
+    /// Of each order, at most.
+    lines: i64,
+}
+
+impl Orders {
+    /// What the calls of a class write; an error says what in the class cannot be followed.
+    fn of_class(&self, class: Option<&TerminalClass>) -> Result<Size, String> {
+        let mut size = Size { orders: self.orders_per_call(), lines: self.lines.into() };
+        let Some(class) = class else { return Ok(size) };
+        let wrong = |name: &str, what: &str| Err(format!("{name} of class {}: {what}", class.name));
+        if let Some(name) = class.mix.keys().next() {
+            return wrong(name, "the workload orders has one kind of transaction");
+        }
+        for (name, value) in &class.parameters {
+            let (own, most) = match name.as_str() {
+                "orders_per_call" => (&mut size.orders, i64::from(u32::MAX)),
+                "lines" => (&mut size.lines, LINES_MAX),
+                _ => return wrong(name, "a class of the workload orders has orders_per_call and lines alone"),
+            };
+            match value.as_i64().filter(|value| (1..=most).contains(value)) {
+                Some(value) => *own = value,
+                None => return wrong(name, "is out of range"),
+            }
+        }
+        Ok(size)
+    }
+}
+
 impl Workload for Orders {
+    fn class_flaw(&self, class: &TerminalClass) -> Option<String> {
+        self.of_class(Some(class)).err()
+    }
+
     fn load(&self, context: &LoadContext) -> Outcome<()> {
         let dialect = context.dialect();
         let file = of_engine(dialect)?;
@@ -159,15 +226,7 @@ impl Workload for Orders {
             conditions.push(condition(&name, rows == right, format!("{rows} rows, {right} wanted")));
         }
         let orders = number(session, "select count(*) from orders")?;
-        let calls = (orders % self.orders_per_call() == 0).then_some(orders / self.orders_per_call());
-        conditions.push(condition(
-            "orders_match_acknowledged",
-            calls.is_some_and(|calls| acknowledged.agrees(calls)),
-            format!(
-                "{orders} orders, {} calls of {} acknowledged, {} unknown",
-                acknowledged.committed, self.orders_per_call, acknowledged.unknown
-            ),
-        ));
+        conditions.push(self.as_acknowledged(orders, acknowledged));
         let whole = session.dialect().div;
         // Both sides of an equation in one column, summed for each key: no join, which not every engine does well without
         // an index, and neither side may have a key that the other has not.
@@ -228,15 +287,21 @@ impl Workload for Orders {
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
         let thread = Value::Int(seat.terminal as i64);
         let dialect = session.dialect();
+        let Size { orders, lines } = self.of_class(seat.class).map_err(|flaw| failed(Class::Other, flaw))?;
         if dialect.procedures.is_some() {
-            let call = session.prepare(&filled("{call} create_orders(?, ?)", dialect, &[])?)?;
-            return Ok(Box::new(Call { call, inputs: [thread, Value::Null] }));
+            let call = session.prepare(&filled("{call} create_orders(?, ?, ?, ?)", dialect, &[])?)?;
+            return Ok(Box::new(Call {
+                call,
+                orders,
+                inputs: [thread, Value::Null, Value::Int(orders), Value::Int(lines)],
+            }));
         }
         let file = of_engine(dialect)?;
         Ok(Box::new(Steps {
             thread,
             seed: 0,
-            orders: self.orders_per_call(),
+            orders,
+            lines_max: lines,
             ends: ["select min(id) from product", "select max(id) from product"]
                 .into_iter()
                 .chain(["select min(id) from customer", "select max(id) from customer"])
@@ -258,13 +323,14 @@ fn seed(rng: &mut Rng) -> i64 {
 
 struct Call {
     call: Statement,
-    inputs: [Value; 2],
+    orders: i64,
+    inputs: [Value; 4],
 }
 
 impl Script for Call {
     fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
         self.inputs[1] = Value::Int(seed(rng));
-        Some(Drawn::default())
+        Some(Drawn { units: self.orders as u64, ..Drawn::default() })
     }
 
     fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
@@ -281,6 +347,7 @@ struct Steps {
     thread: Value,
     seed: i64,
     orders: i64,
+    lines_max: i64,
     ends: Vec<Statement>,
     insert_order: Statement,
     insert_line: Statement,
@@ -291,7 +358,7 @@ struct Steps {
 impl Script for Steps {
     fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
         self.seed = seed(rng);
-        Some(Drawn::default())
+        Some(Drawn { units: self.orders as u64, ..Drawn::default() })
     }
 
     fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a> {
@@ -308,7 +375,7 @@ impl Script for Steps {
                 let customer = Value::Int(lehmer.draw(customer_min, customer_max));
                 let order =
                     Value::Int(one(client, self.insert_order, &[days.clone(), customer, self.thread.clone()]).await?);
-                let lines = lehmer.draw(1, LINES_MAX);
+                let lines = lehmer.draw(1, self.lines_max);
                 let mut net = 0;
                 for _ in 0..lines {
                     let product = Value::Int(lehmer.draw(product_min, product_max));

@@ -11,9 +11,9 @@ set {name} = round(rand() * ({high} - {low}) + {low});
 set xseed = mod(xseed * {multiplier}, {modulus}); set {name} = {low} + mod(xseed, {high} - {low} + 1);
 
 -- name: create_orders
-create procedure create_orders(xthread integer, xseed bigint)
+create procedure create_orders(xthread integer, xseed bigint, xorders integer, xlines_max integer)
 begin
-  declare xorders, xdays, xlines, xleft, xquantity integer;
+  declare xdays, xlines, xleft, xquantity integer;
   declare xorder, xcustomer, xproduct, xprice, xnet, xtax bigint;
   declare xproduct_min, xproduct_max, xcustomer_min, xcustomer_max bigint;
   declare xdate date;
@@ -21,7 +21,6 @@ begin
   select max(id) into xproduct_max from product;
   select min(id) into xcustomer_min from customer;
   select max(id) into xcustomer_max from customer;
-  set xorders = {orders};
   while xorders > 0 do
     {draw_days}
     set xdate = date_sub(current_date, interval xdays day);

@@ -15,7 +15,7 @@ create trigger orderline_ai after insert on orderline for each row execute proce
 xseed := mod(xseed * {multiplier}, {modulus}); {name} := {low} + mod(xseed, {high} - {low} + 1);
 
 -- name: create_orders
-create function create_orders(xthread integer, xseed bigint) returns void language plpgsql as $$
+create function create_orders(xthread integer, xseed bigint, xorders integer, xlines_max integer) returns void language plpgsql as $$
 declare
   xorder bigint;
   xdays integer;
@@ -36,7 +36,7 @@ begin
   select max(id) from product into xproduct_max;
   select min(id) from customer into xcustomer_min;
   select max(id) from customer into xcustomer_max;
-  for xorders in 1..{orders} loop
+  for xleft_orders in 1..xorders loop
     xorder := nextval('ids');
     {draw_days}
     xdate := current_date - xdays;

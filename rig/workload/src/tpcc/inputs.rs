@@ -1,10 +1,10 @@
 //! What a terminal asks for: inputs drawn as clauses 2.4.1 to 2.8.1 say.
 
 use super::random::{last_name, other, Constants, Deck};
-use super::{Scale, Tpcc, CENTS, DELIVERY, DISTRICTS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use super::{Scale, Tpcc, CENTS, DELIVERY, DISTRICTS, KINDS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use rand::RngExt as _;
 use std::time::Duration;
-use transaction::{Drawn, Rng, Seat};
+use transaction::{Drawn, Mix, Rng, Seat};
 
 /// No item has this number (clause 2.4.1.5).
 pub fn unused_item(scale: Scale) -> i64 {
@@ -51,7 +51,13 @@ pub enum Customer {
     Name(String),
 }
 
-/// A terminal's warehouse and district, and its deck.
+/// How a terminal chooses its next transaction's kind: from the benchmark's deck, or by the weights of its class.
+enum Choice {
+    Deck(Deck),
+    Mix(Mix),
+}
+
+/// A terminal's warehouse and district, and how it chooses.
 pub struct TerminalState {
     pub warehouse: i64,
     /// For stock-level; other transactions draw theirs.
@@ -61,7 +67,7 @@ pub struct TerminalState {
     constants: Constants,
     keying: bool,
     roaming: bool,
-    deck: Deck,
+    choice: Choice,
 }
 
 impl TerminalState {
@@ -78,12 +84,15 @@ impl TerminalState {
             constants,
             keying,
             roaming,
-            deck: Deck::new([10, 10, 1, 1, 1]),
+            choice: Mix::of(seat.class, &KINDS).map_or(Choice::Deck(Deck::new([10, 10, 1, 1, 1])), Choice::Mix),
         }
     }
 
     pub fn draw(&mut self, rng: &mut Rng) -> (Drawn, Inputs) {
-        let kind = self.deck.draw(rng);
+        let kind = match &mut self.choice {
+            Choice::Deck(deck) => deck.draw(rng),
+            Choice::Mix(mix) => mix.draw(rng),
+        };
         if self.roaming {
             (self.warehouse, self.district) = (rng.random_range(1..=self.warehouses), district(rng));
         }
@@ -170,7 +179,7 @@ mod tests {
     use rand::SeedableRng as _;
 
     fn terminal_state(terminal: u64, warehouses: i64, keying: bool) -> TerminalState {
-        let seat = Seat { run: 0, terminal, terminals: 100, worker: false };
+        let seat = Seat { run: 0, terminal, terminals: 100, worker: false, class: None };
         let parameters =
             Parameters { warehouses: warehouses as u32, percent: 100, procedures: false, keying, roaming: false };
         TerminalState::new(seat, &Tpcc::new(parameters, 9))
@@ -269,7 +278,8 @@ mod tests {
 
     #[test]
     fn terminals_that_roam_come_to_all_warehouses_alike() {
-        let (mut rng, seat) = (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false });
+        let (mut rng, seat) =
+            (Rng::seed_from_u64(3), Seat { run: 0, terminal: 1, terminals: 2, worker: false, class: None });
         let parameters = Parameters { warehouses: 40, percent: 10, procedures: false, keying: false, roaming: true };
         let mut terminal_state = TerminalState::new(seat, &Tpcc::new(parameters, 9));
         let mut seen = [[0u32; 10]; 40];

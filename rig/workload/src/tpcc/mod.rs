@@ -15,14 +15,14 @@ use crate::flaw_if_zero;
 use crate::registry::Kind;
 use inputs::TerminalState;
 use load::{Chunk, Rows};
-use protocol::Condition;
+use protocol::{Condition, TerminalClass};
 use queue::Queue;
 use random::{Constants, Texts};
 use schema::Table;
 use script::{Deliverer, Means, Terminal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use transaction::{Acknowledged, Growing, KindSpec, LoadContext, Outcome, Script, Seat, Session, Workload};
+use transaction::{Acknowledged, Growing, KindSpec, LoadContext, Mix, Outcome, Script, Seat, Session, Workload};
 
 /// Districts of a warehouse.
 const DISTRICTS: i64 = 10;
@@ -188,6 +188,13 @@ impl Workload for Tpcc {
         let mut conditions = conditions::check(session, self.warehouses, self.scale, acknowledged)?;
         conditions.push(self.queue.condition());
         Ok(conditions)
+    }
+
+    fn class_flaw(&self, class: &TerminalClass) -> Option<String> {
+        let unknown = class.parameters.keys().next();
+        let of_parameters =
+            unknown.map(|name| format!("{name} of class {}: a class of tpcc has a mix alone", class.name));
+        of_parameters.or_else(|| Mix::flaw(class, &KINDS))
     }
 
     fn kinds(&self) -> &'static [KindSpec] {

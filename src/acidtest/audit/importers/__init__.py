@@ -10,12 +10,19 @@ from functools import cache
 from pathlib import Path
 
 from acidtest.audit import declared
-from acidtest.audit.bench import Bench, Claim, Published, Routine, Sentence, Statement, TableRow
+from acidtest.audit.bench import Bench, Claim, Harness, Published, Routine, Sentence, Statement, TableRow
 from acidtest.audit.finding import Evidence
-from acidtest.audit.importers import configurations, declaration, engines, headings, left_over, tables
-from acidtest.audit.importers.file import Broken, Budget, File, Importer, Part, Spent
+from acidtest.audit.importers import configurations, declaration, engines, headings, left_over, named, tables, used
+from acidtest.audit.importers.file import WORDS_SPENT, Broken, Budget, File, Importer, Part, Spent, SpentProse
 from acidtest.audit.importers.walk import Walk
 from acidtest.errors import BadInput
+from acidtest.words import counted
+
+WORDS = "text"  # the kind of importers that look through the words of a file
+OUTPUT_BYTES = 1 << 16
+NOT_LOOKED_THROUGH = f"was not looked through for what it says: {WORDS_SPENT}"
+SPENT = "was not read to its end: the audit has read as much as it may"
+SEARCHED_BYTES = 2 << 20  # of a file that any importer looks through which does not know it by its beginning
 
 
 @cache
@@ -24,7 +31,8 @@ def importers() -> tuple[Importer, ...]:
     known = []
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):
         known += [one for one in vars(importlib.import_module(module.name)).values() if isinstance(one, Importer)]
-    return tuple(sorted({id(one): one for one in known}.values(), key=lambda one: one.last))
+    # A tool's output is known before its words are looked through.
+    return tuple(sorted({id(one): one for one in known}.values(), key=lambda one: (one.last, one.beside)))
 
 
 def read(root: Path) -> Bench:
@@ -47,18 +55,23 @@ def read(root: Path) -> Bench:
         except OSError as error:
             broken.append(Evidence(f"cannot be read: {error.strerror}", file.name))
         except Spent:
-            walk.passed.append(Evidence("was not read to its end: the audit has read as much as it may", file.name))
+            walk.passed.append(Evidence(SPENT, file.name))
         else:
-            if kind:
+            if kind and not left_over.only_words(file, kind, of_file):
                 understood.append((file.name, kind))
+            elif file.notes:
+                pass  # they say why
+            elif file.size > SEARCHED_BYTES:
+                walk.passed.append(Evidence(f"is of no kind that is read at this size: {file.size:,} bytes", file.name))
             else:
                 unread.append(file.name)
-            parts += [(file.name, part) for part in of_file]
+            parts += [(file.name, part) for part in _counted(file, of_file)]
         walk.passed += file.notes
     parts, included = configurations.follow(parts, files)
     understood += [(name, "configuration") for name in unread if name in included]
     unread = [name for name in unread if name not in included]
     not_understood = [one for one in not_understood if one.file not in included]
+    everything, parts = parts, used.left(parts)
     bench = Bench(
         sides=engines.sides(parts),
         published=[part for _, part in parts if isinstance(part, Published)],
@@ -67,6 +80,7 @@ def read(root: Path) -> Bench:
         claims=[part for _, part in parts if isinstance(part, Claim)],
         sentences=[part for _, part in parts if isinstance(part, Sentence)],
         rows=[part for _, part in parts if isinstance(part, TableRow)],
+        harnesses=[part for _, part in parts if isinstance(part, Harness)],
         read=understood,
         unread=unread,
         broken=[*broken, *walk.unreadable],
@@ -83,21 +97,39 @@ def read(root: Path) -> Bench:
         lambda names: engines.sides(
             [
                 (name, part)
-                for name, part in parts
+                for name, part in everything
                 if declared.is_of(name, names) or (declared.shared(part) and not declared.is_of(name, mine))
             ]
         ),
     )
 
 
+def _counted(file: File, parts: Sequence[Part]) -> Sequence[Part]:
+    """As many of the parts as the budget still has; that there were more is noted."""
+    most = max(file.budget.parts, 0)
+    file.budget.parts -= len(parts)
+    if len(parts) > most:
+        held = counted(len(parts), "result, setting or sentence", "results, settings and sentences")
+        file.left_out(f"holds more than an audit can judge: {held}, of which {most:,} count")
+    return parts[:most]
+
+
 def _import(file: File) -> tuple[str, Sequence[Part]]:
     """What the file is and holds: of the first kind that it can be, and of each that is looked for beside any."""
     kind = other = ""
     parts: list[Part] = []
+    _ = file.head  # which raises what concerns all importers
     for importer in importers():
-        if kind and not importer.beside:
+        if kind and (not importer.beside or (importer.kind == WORDS and _is_output(file))):
             continue
-        of_kind = importer.read(file)
+        try:
+            of_kind = file.once(importer.read)
+        except SpentProse:
+            file.left_out(NOT_LOOKED_THROUGH)
+            continue
+        except Spent:
+            file.left_out(SPENT)
+            continue
         if of_kind is None:
             continue
         parts += of_kind
@@ -108,14 +140,21 @@ def _import(file: File) -> tuple[str, Sequence[Part]]:
     return kind or other, _placed(file, parts)
 
 
+def _is_output(file: File) -> bool:
+    """Whether a file that a tool wrote is too long for anybody's words to stand in it."""
+    return file.size > OUTPUT_BYTES and not tables.PROSE.fullmatch(file.base)
+
+
 def _placed(file: File, parts: list[Part]) -> list[Part]:
-    """The parts, results of a text with the headings that they stand under: what tells one from another there."""
-    if not tables.PROSE.fullmatch(file.base) or not any(isinstance(one, Published) for one in parts):
+    """The parts, results with what names tell of them, and those of a text with the headings that they stand under:
+    what tells one from another there."""
+    if not any(isinstance(one, Published) for one in parts):
         return parts
-    above = headings.of_lines(file.lines)
-    return [
+    above = headings.of_lines(file.lines) if tables.PROSE.fullmatch(file.base) else []
+    placed = (
         replace(one, under=above[one.where.line - 1])
         if isinstance(one, Published) and one.where.line and one.where.line <= len(above)
         else one
         for one in parts
-    ]
+    )
+    return [named.filled(one) if isinstance(one, Published) and not one.planned else one for one in placed]

@@ -9,9 +9,9 @@ from acidtest import filesystems
 from acidtest.audit.bench import Statement, StatementKind
 from acidtest.audit.importers import importers, prose
 from acidtest.audit.importers.file import Broken, File, Importer
+from acidtest.audit.texts import WRITTEN
 from acidtest.formats import linear
 
-PROSE = linear.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
 BYTES_MAX = 4 << 20  # of prose
 LINE_MAX = 2_000
 NUMBER = r"(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
@@ -48,8 +48,9 @@ SAID: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
     (
         "spread",
         linear.compile(
-            r"±|\+/-|confidence|\bintervals? of\b|std\.? dev|standard deviation|quartile|error bars?"
-            r"|coefficient of variation|\bspread\b",
+            r"±(?: ?∞)?|\+/-|confidence|\bintervals? of\b|std\.? dev|standard deviation|quartile|error bars?"
+            r"|coefficient of variation|\b(?:the|an?|their|its|small|wide|large|little|run-to-run|with) spread\b"
+            r"|\bspread (?:of|between|is|was|in)\b|\bspread:",
             linear.I,
         ),
     ),
@@ -75,6 +76,17 @@ SAID: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
             linear.I,
         ),
     ),
+)
+# How far apart the answers within one run lie, as tools print it: no spread of runs.
+WITHIN_A_RUN = linear.compile(
+    r"Thread Stats|\+/-\s{0,3}Std|Req/Sec|\b(?:events|execution time) \(avg/stddev|"
+    r"\b(?:latenc(?:y|ies)|response times?|lat|rtt|ping)\b|\b(?:events|requests|queries) per (?:thread|client)\b",
+    linear.I,
+)
+OF_SEVERAL_RUNS = linear.compile(
+    rf"\b{RUNS}\b|\b(?:runs?|repetition|repeated|repeats?|replicates?|rounds?|samples?|n ?= ?\d|across|between|"
+    r"error bars?|confidence|variation|tps|qps|throughput|ops)\b|/s\b",
+    linear.I,
 )
 OF_MACHINES = frozenset(("drive", "file-system", "turns", "write-cache", "iops"))
 DISCLOSED = frozenset(("drive", "file-system", "turns", "iops"))
@@ -105,7 +117,9 @@ RELATIVE = linear.compile(
 BASE = linear.compile(
     r"\b(?:than|vs\.?|versus|over|against|compared|relative to|baseline|base|before)\b|"
     r"\bfrom\W{0,3}(?:about |some |roughly )?\d|\d ?[kKM]? ?(?:tps|tpm|nopm|qps|rps|iops|ms|µs|μs|us|ns)\b|"
-    r"\d ?[kKM]? ?\w{0,12}(?:/| per | a )s(?:ec(?:ond)?)?\b",
+    r"\d ?[kKM]? ?\w{0,12}(?:/| per | a )s(?:ec(?:ond)?)?\b|"
+    # What it costs in turn is told, so it is known of what: "faster for reads, but twice as slow for writes".
+    r"\bbut\b[^.;]{0,40}(?:faster|slower|higher|lower|more|less)\b|\b(?:can|may|might|could) be\b",
     linear.I,
 )
 # "Slower with encryption": than without.
@@ -121,7 +135,7 @@ COMPARED, RANGED = len(SAID), len(SAID) + 1  # in it
 
 
 def _read(file: File) -> Sequence[Statement] | None:
-    if not PROSE.fullmatch(file.base) or b"\0" in file.head or file.size > BYTES_MAX:
+    if not WRITTEN.fullmatch(file.base) or b"\0" in file.head or file.size > BYTES_MAX:
         return None
     if file.base.endswith(".txt") and not file.base.startswith("readme") and _is_output(file):
         return None  # a tool's output, and no prose
@@ -134,7 +148,7 @@ def _is_output(file: File) -> bool:
 
 def _is(importer: Importer, file: File) -> bool:
     try:
-        return importer.read(file) is not None
+        return file.once(importer.read) is not None
     except Broken:
         return True
 
@@ -168,7 +182,9 @@ def _statements(file: File) -> Iterator[Statement]:
 
 
 def _unsaid(kind: StatementKind, line: str, match: re.Match[str]) -> bool:
-    """Whether it is denied, or, of what a machine has, only wished for."""
+    """Whether it is denied, or, of what a machine has, only wished for; or is of the answers within one run."""
+    if kind == "spread" and WITHIN_A_RUN.search(line) and not OF_SEVERAL_RUNS.search(WITHIN_A_RUN.sub(" ", line)):
+        return True
     if kind in ("not-tpc", "tpc-word"):
         return False
     return prose.denied(line, *match.span()) or (kind in DISCLOSED and prose.supposed(line, match.start()))

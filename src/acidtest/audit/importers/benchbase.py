@@ -8,19 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from acidtest.audit.amounts import figures, number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import (
-    SERIES_MAX,
-    Latencies,
-    PerSecond,
-    figures,
-    load,
-    number,
-    table,
-    whole,
-)
+from acidtest.audit.importers.numbers import SERIES_MAX, Latencies, PerSecond, load, table
 from acidtest.families import PRODUCTS
 from acidtest.words import counted
 
@@ -41,6 +33,9 @@ TAGS = {
 }  # fmt: skip
 ENGINE = re.compile(r"<type>\s{0,40}(\w{1,40})\s{0,40}</type>")
 SERIES_HEAD = re.compile(r"(?:Time \(seconds\)|time\(sec\)), ?(?:Requests, ?)?(?:Throughput|throughput)")
+SUMMARY_LINES_MAX = 40
+DISTRIBUTION = re.compile(r"\[min=[\d.]{1,20}, 25th=.{1,400}\]")
+PAIR = re.compile(r"(\w{1,10})=([\d.]{1,20})")
 TPCC = "tpcc"  # as BenchBase calls it
 RAW_HEAD = "Transaction Type Index,Transaction Name,"
 
@@ -76,6 +71,54 @@ def _summary(file: File) -> Sequence[Published] | None:
     )
     beside = _beside(file, ".summary.json", ".config.xml")
     return [commands.filled(one, _asked(beside)) if beside is not None else one]
+
+
+def _old_summary(file: File) -> Sequence[Published] | None:
+    """``.summary`` of OLTP-Bench: when, product, version, benchmark, the latencies in seconds, the rate, and what was
+    asked for, a line each."""
+    lines = [line.strip() for line in file.first_lines[:SUMMARY_LINES_MAX]]
+    at = next((n for n, line in enumerate(lines) if DISTRIBUTION.fullmatch(line)), None)
+    if at is None or at < 1 or len(lines) < at + 2 or (rate := number(lines[at + 1])) is None:
+        return None
+    latency = {name: number(value) for name, value in PAIR.findall(lines[at])}
+    named = {"p50": "median", "mean": "avg", "p95": "95th", "p99": "99th", "max": "max"}
+    asked = dict(line.split("=", 1) for line in lines[at + 2 :] if "=" in line)
+    one = Published(
+        file.at(at + 2),
+        "oltpbench",
+        f"{lines[at - 1]} {file.base}"[:200],
+        rate=rate,
+        latency_ms={name: value * 1000 for name, key in named.items() if (value := latency.get(key))},
+        latency_from="actual start",
+        engine=ENGINES.get(lines[at - 3].upper()) if at > 2 else None,
+        script=lines[at - 1][:60],
+        terminals=whole(asked.get("terminals")),
+        scale=number(asked.get("scalefactor")),
+        isolation=asked.get("isolation", "")[:60],
+        written=f"{lines[at + 1]} requests/second",
+        parameters={"version": lines[at - 2][:80]} if at > 1 else {},
+    )
+    beside = _beside(file, ".summary", ".ben.cnf")
+    return [commands.filled(one, _old_asked(beside)) if beside is not None else one]
+
+
+def _old_asked(file: File) -> dict[str, str]:
+    """Its samples ask for a rate of 10,000 where as fast as it goes is meant."""
+    asked = _asked(file)
+    return {name: value for name, value in asked.items() if (name, value) != ("asked_rate", "10000")}
+
+
+def _old_parameters(file: File) -> Sequence[Published] | None:
+    """``.ben.cnf`` of OLTP-Bench, which its results name as what was asked for."""
+    if b"<configuration" not in file.head[:400] or b"<work" not in file.head:
+        return None
+    kind = ENGINE.search(file.text)
+    one = Published(
+        file.at(_line(file, "<configuration")), "oltpbench", file.base, planned=True,
+        engine=ENGINES.get(kind[1].upper()) if kind else None,
+    )  # fmt: skip
+    asked = _old_asked(file)
+    return [commands.filled(one, asked)] if "terminals" in asked else None
 
 
 def _parameters(file: File) -> Sequence[Published] | None:
@@ -179,5 +222,7 @@ def _rows(file: File) -> Iterator[tuple[int, list[Any]]]:
 
 SUMMARY = Importer("BenchBase summary", _summary)
 SERIES = Importer("BenchBase results", _series)
+OLD_SUMMARY = Importer("OLTP-Bench summary", _old_summary)
+OLD_PARAMETERS = Importer("OLTP-Bench configuration", _old_parameters)
 PARAMETERS = Importer("BenchBase configuration", _parameters)
 RAW = Importer("BenchBase transactions", _raw)

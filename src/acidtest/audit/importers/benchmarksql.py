@@ -8,14 +8,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import EngineName, Published, Statement
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, Latencies, PerSecond, number
+from acidtest.audit.importers.numbers import Latencies, PerSecond
 from acidtest.families import PRODUCTS
 
 # "11:38:09,554 [Thread-7] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 44511.25"; of 6: "… main, warehouses=10"
 LINE = re.compile(r"(?:.{0,120}(?:jTPCC|OLTPClient)[\w:.]{0,40} ?[:-] +)?(?:Term-00|main|Vodka-DBHammer),? +(.{1,300})")
+BARE = re.compile(r"\s{0,20}((?:Measured tpm|Transaction (?:Count|Error)|Session (?:Start|End)).{1,200})")
 MEASURED = re.compile(rf"Measured (tpmC|tpmTOTAL|tpmE) ?(?:\((?:NewOrders|ErrorCount)\))? *= *{NUMBER}")
 COUNTED = re.compile(r"Transaction (Count|Error|NewOrders) *= *(\d{1,15})")
 ASKED = re.compile(r"(\w{2,40}) ?= ?(\S{1,200})")
@@ -87,7 +89,7 @@ def _log(file: File) -> Sequence[Published | Statement] | None:
     runs = [_Run(1)]
     begun = 0
     for at, line in enumerate(file.stream(), start=1):
-        if "Term-00, Running Average" in line or (match := LINE.match(line[:2_000])) is None:
+        if "Term-00, Running Average" in line or not (match := LINE.match(line[:2_000]) or BARE.match(line)):
             begun = begun or (at if "Running Average tpmTOTAL" in line else 0)
             continue
         said = match[1]

@@ -14,6 +14,7 @@ from acidtest.formats import linear
 BYTES_MAX = 4 << 20
 LINE_MAX = 2_000
 DEPTH_MAX = 40
+END_MAX = 1e18  # a longer number in a file is no figure
 ENDS = (
     ".gp", ".gnuplot", ".gnu", ".plt", ".plot", ".gpi", ".py", ".ipynb", ".js", ".ts", ".jsx", ".tsx", ".html", ".htm",
     ".r", ".rmd", ".qmd", ".json", ".vg", ".vl", ".sh",
@@ -60,17 +61,19 @@ def _read(file: File) -> Sequence[Statement] | None:
 
 
 def _ranges(file: File, bars: bool) -> Iterator[Statement]:
-    for number, line in enumerate(file.lines, start=1):
+    of_text = [pattern for pattern in RANGES if pattern.search(file.text)]  # most files have none
+    never = bars and NEVER_ZERO.search(file.text) is not None
+    for number, line in enumerate(file.lines, start=1) if of_text or never else ():
         bare = line[:LINE_MAX]
         if bare.lstrip().startswith(COMMENTED):
             continue
-        for pattern in RANGES:
+        for pattern in of_text:
             if match := pattern.search(bare):
                 begin, end = float(match[1]), float(match[2]) if match[2] else None
                 yield from _axis(file, number, match[0].strip(), begin, end, bars)
                 break
         else:
-            if bars and (match := NEVER_ZERO.search(bare)):
+            if never and (match := NEVER_ZERO.search(bare)):
                 yield Statement(file.at(number), "axis", f"bars, {match[0].strip()}", 1.0)
 
 
@@ -103,7 +106,8 @@ def _encoded(part: Any, file: File, at: int, mark: str, depth: int) -> Iterator[
     scale = channel.get("scale") if isinstance(channel, dict) else None
     if isinstance(scale, dict) and scale.get("type") not in ("log", "symlog"):
         domain = scale.get("domain")
-        ends = [one for one in domain if isinstance(one, int | float)] if isinstance(domain, list) else []
+        told = domain if isinstance(domain, list) else []
+        ends = [float(one) for one in told if isinstance(one, int | float) and abs(one) < END_MAX]
         if len(ends) > 1:
             yield from _axis(file, at, f"domain {ends[0]:g} to {ends[-1]:g}", ends[0], ends[-1], mark == "bar")
         elif scale.get("zero") is False and mark == "bar":

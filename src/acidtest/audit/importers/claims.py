@@ -15,12 +15,13 @@ LINE_MAX = 2_000
 AMOUNT = r"(\d{1,6}(?:[.,]\d{1,3})?)[ -]?([KMGT])i?B"
 DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 DRIVE = linear.compile(
-    r"\b(drive|disk|storage|i/o)[ -](test|benchmark)\b|"
+    r"\b(drive|disk|storage|i/o)[ -](test|benchmark)s?\b|"
     r"\b(speed|performance) of (the|a|your) (drive|disk|ssd|storage)\b",
     linear.I,
 )
 DATABASE = (
-    linear.compile(AMOUNT + r"(?: \w{1,20}){0,2} (?:database|data base|db)\b", linear.I),
+    linear.compile(AMOUNT + r"(?: \w{1,20}){0,2} (?:database|data ?base|db|data ?set)\b", linear.I),
+    linear.compile(r"\b\d[\d,.]{0,12}k?m? (?:rows|records|documents)[* ]{0,3}\(~?" + AMOUNT + r"\)", linear.I),
     linear.compile(
         r"\b(?:database|db)(?: (?:size|is|of|has|with|file|takes|holds|about|only|then)){1,6}:? " + AMOUNT, linear.I
     ),
@@ -30,7 +31,9 @@ MEMORY = (
     linear.compile(r"\b(?:RAM|memory)\b[ :*_=]{0,12}" + AMOUNT, linear.I),
     linear.compile(r"\bMemTotal: {1,40}(\d{1,12}) (k)B"),
 )
-ANY = linear.compile(r"drive|disk|storage|i/o|database|data base|db|ram|mem|ddr", linear.I)
+ANY = linear.compile(
+    r"drive|disk|storage|i/o|database|data base|data ?set|rows|records|documents|db|ram|mem|ddr", linear.I
+)
 CELL = linear.compile(AMOUNT, linear.I)
 IS_MEMORY = linear.compile(r"\b(?:RAM|memory|mem|DRAM)\b", linear.I)
 # "Shared memory", "memory limit of 4 GB": not what the machine has.

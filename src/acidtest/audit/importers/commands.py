@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from acidtest.audit.amounts import number
 from acidtest.audit.bench import EngineName, Published, Unit
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.numbers import number
 from acidtest.audit.importers.tables import FENCE, PROSE
 from acidtest.formats import linear
 
@@ -278,9 +278,21 @@ def k6(words: Sequence[str]) -> Asked:
 
 Tool = tuple[str, re.Pattern[str], Callable[[Sequence[str]], Asked], Unit, EngineName | None]
 BEGINS = r"(?:^|[\s;|&(\"'`/])"
+# A variable or a template's word that stands for the program: "$PGBENCH", "${pgbench_bin}", "ARG_PGBENCH_PATH".
+
+
+def _held(tool: str) -> str:
+    return (
+        rf"|(?:^|[\s;|&(\"'`])(?:\$\{{?\w{{0,20}}(?:{tool}|{tool.upper()})\w{{0,20}}\}}?|"
+        rf"[A-Z_]{{0,20}}{tool.upper()}[A-Z_]{{0,20}})\"?(?=\s+-)"
+    )
+
+
 TOOLS: tuple[Tool, ...] = (
-    ("pgbench", re.compile(rf"{BEGINS}pgbench(?:\.exe)?(?=\s+-)"), pgbench, "transactions", "postgresql"),
-    ("sysbench", re.compile(rf"{BEGINS}sysbench(?:\.exe)?(?=\s+[\w/.$\"-])"), sysbench, "transactions", None),
+    ("pgbench", re.compile(rf"{BEGINS}pgbench(?:\.exe)?(?=\s+-){_held('pgbench')}"), pgbench, "transactions",
+     "postgresql"),
+    ("sysbench", re.compile(rf"{BEGINS}sysbench(?:\.exe)?(?=\s+[\w/.$\"-]){_held('sysbench')}"), sysbench,
+     "transactions", None),
     ("ycsb", re.compile(rf"{BEGINS}(?:ycsb(?:\.sh|\.bat)?|go-ycsb)(?=\s+(?:load|run)\s)"), ycsb, "operations", None),
     ("mysqlslap", re.compile(rf"{BEGINS}(?:mysqlslap|mariadb-slap)(?=\s+-)"), mysqlslap, "queries", None),
     ("go-tpc", re.compile(rf"{BEGINS}(?:go-tpc|tiup bench)(?=\s+(?:tpcc|tpch|ch|-))"), go_tpc, "transactions", None),
@@ -290,14 +302,31 @@ TOOLS: tuple[Tool, ...] = (
     ("k6", re.compile(rf"{BEGINS}k6(?=\s+run\s)"), k6, "requests", None),
 )  # fmt: skip
 ANY = re.compile("|".join(f"(?:{pattern.pattern})" for _, pattern, *_ in TOOLS))
+# Its names, to find out quickly that none is there.
+NAMED = linear.compile(
+    r"(?:pgbench|sysbench|ycsb(?:\.sh|\.bat)?|mysqlslap|mariadb-slap|go-tpc|tiup bench|tpcc_start|fio|dd|k6)"
+    r"(?:\.exe)?\s+[\w/.$\"-]"
+    r"|(?:pgbench|sysbench|PGBENCH|SYSBENCH)[A-Za-z_]{0,20}\}?\"?\s+-"
+    r"|(?:pgbench|sysbench)[\"'],\s?f?[\"']"
+)
+# The words of a program's list: subprocess.run(["pgbench", "-c", clients]).
+LISTED = linear.compile(r"(?:pgbench|sysbench)[\"'],\s?f?[\"'][^\]]{0,1000}")
+MARKS = str.maketrans({"'": " ", '"': " ", ",": " "})
 ENDS = re.compile(r"\s(?:\||\|\||&&|;|>|>>|2>|2>&1|&)(?=\s|$|\S)|[;`]\s|`$|\)\s*$")
 ASSIGNED = linear.compile(
-    r"\s*(?:export\s+|readonly\s+|local\s+|set\s+|declare\s+-?\w*\s*)?([A-Za-z_]\w{0,60})=[\"']?([\w./-]{0,60})[\"']?\s*(?:#.*)?"
+    r"\s*(?:\[{1,2}\s[^\]]{1,80}\]{1,2}\s+&&\s+)?(?:export\s+|readonly\s+|local\s+|set\s+|declare\s+-?\w*\s*)?"
+    r"([A-Za-z_]\w{0,60})\s{0,3}=\s{0,3}[\"']?([\w./-]{0,60})[\"']?\s*;?\s*(?:#.*)?"
 )
 DEFAULTED = linear.compile(
-    r"\s*(?:export\s+)?:?\s*([A-Za-z_]\w{0,60})=\"?\$\{\w{1,60}:-([\w./-]{1,60})\}\"?\s*(?:#.*)?"
+    r"\s*(?:export\s+|readonly\s+|local\s+)?(?:([A-Za-z_]\w{0,60})=\"?\$\{\w{1,60}:[-=]([\w./-]{1,60})\}\"?"
+    r"|:\s+\"?\$\{([A-Za-z_]\w{0,60}):=([\w./-]{1,60})\}\"?)\s*;?\s*(?:#.*)?"
 )
+# A file of variables that a script takes in, as it stands beside it.
+TAKEN_IN = linear.compile(r"\s*(?:\.|source)\s+[\"']?(?:\S{0,80}/)?([\w-][\w.-]{0,60})[\"']?\s*(?:#.*)?")
+TAKEN_BYTES_MAX = 1 << 16
+TAKEN_MAX = 4
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w{0,60})(?::-([\w./-]{0,60}))?\}|\$([A-Za-z_]\w{0,60})|%([A-Za-z_]\w{0,60})%")
+PROMPTS = "$>#"
 SHOWN = linear.compile(r"\s*(?:[$>]|\w[\w@.-]{0,60}[:~/\w-]{0,60}[$#])\s+")  # a shell's prompt
 # What speaks of a command and does not give it.
 SPOKEN = linear.compile(
@@ -331,7 +360,7 @@ PRODUCTS: dict[str, EngineName] = {
 def _read(file: File) -> Sequence[Published] | None:
     if file.size > BYTES_MAX or b"\0" in file.head[:4096]:
         return None
-    if not ANY.search(file.text) and "diset" not in file.text:
+    if not NAMED.search(file.text) and "diset" not in file.text:
         return None
     found = [*_started(file), *_hammerdb(file)]
     return found[:COMMANDS_MAX] or None
@@ -339,19 +368,35 @@ def _read(file: File) -> Sequence[Published] | None:
 
 def _started(file: File) -> Iterator[Published]:
     variables: dict[str, str] = {}
+    taken = 0
     prose, fenced = PROSE.fullmatch(file.base) is not None, False
     for at, line in _joined(file.lines):
         if prose and FENCE.match(line):
             fenced = not fenced
             continue
         inline = prose and not fenced and not line.startswith(("    ", "\t"))
-        if match := ASSIGNED.fullmatch(line[:300]) or DEFAULTED.fullmatch(line[:300]):
+        head = line[:300]
+        if "=" in head and (match := ASSIGNED.fullmatch(head)):
             variables.setdefault(match[1], match[2])
             continue
-        bare = SHOWN.sub("", line[:LINE_MAX], count=1)
+        if match := DEFAULTED.fullmatch(head):
+            variables.setdefault(match[1] or match[3], match[2] or match[4])
+            continue
+        if taken < TAKEN_MAX and (match := TAKEN_IN.fullmatch(head)):
+            taken += 1
+            for name, value in _taken(file, match[1]).items():
+                variables.setdefault(name, value)
+            continue
+        bare = line[:LINE_MAX]
+        if any(mark in bare for mark in PROMPTS) and (match := SHOWN.search(bare)):
+            bare = bare[: match.start()] + bare[match.end() :]
         if prose and bare.startswith("# "):
             bare = bare[2:]  # root's prompt, and no comment
-        if (COMMENT.match(bare) and not prose) or not ANY.search(bare):
+        if (COMMENT.match(bare) and not prose) or not NAMED.search(bare):
+            continue
+        if not prose and (listed := LISTED.search(bare)):
+            bare = bare[: listed.start()].rstrip("\"'") + " " + " ".join(listed[0].translate(MARKS).split())
+        if not ANY.search(bare):
             continue
         for tool, pattern, read, unit, engine in TOOLS:
             if (match := pattern.search(bare)) and not SPOKEN.search(bare[: match.start() + 1]):
@@ -374,12 +419,26 @@ def _started(file: File) -> Iterator[Published]:
                     yield filled(one, asked)
 
 
+def _taken(file: File, base: str) -> dict[str, str]:
+    """The plain values that another script sets, which this one takes in."""
+    other = file.beside(base)
+    if other is None or other.size > TAKEN_BYTES_MAX or b"\0" in other.head:
+        return {}
+    found: dict[str, str] = {}
+    for line in other.lines:
+        if match := ASSIGNED.fullmatch(line[:300]):
+            found.setdefault(match[1], match[2])
+    return found
+
+
 def _joined(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Lines with those that they are continued in, and where each begins."""
     begun, held = 0, ""
     for at, line in enumerate(lines, start=1):
         ends = line.rstrip()
-        if ends.endswith(("\\", "`", "^")) and len(held) < LINE_MAX and len(ends) > 1:
+        # PowerShell's mark; a text's own are two of a kind, or a fence.
+        marked = ends.endswith(("\\", "^")) or (ends.endswith("`") and ends.count("`") % 2 and not FENCE.match(line))
+        if marked and len(held) < LINE_MAX and len(ends) > 1:
             begun = begun or at
             held += ends[:-1] + " "
             continue

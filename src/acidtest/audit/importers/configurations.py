@@ -253,8 +253,10 @@ def _read(file: File) -> Sequence[Part] | None:
     kind = next((kind for kind in KINDS if kind.names.fullmatch(file.base)), None)
     if kind is None:
         kind = _by_content(file)
-    elif "\0" in file.text or len(file.lines) > LINES_MAX:
+    elif "\0" in file.text:
         raise Broken(f"is no {kind.name}: it holds what is no text")
+    elif len(file.lines) > LINES_MAX:
+        raise Broken(f"has more lines than a {kind.name} that is read: {len(file.lines):,}")
     return list(_made(kind, file)) if kind else None
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from acidtest.audit.bench import Configuration, Database, Mount, Source, Where
-from acidtest.audit.importers import blocks, documents, known, server_commands
+from acidtest.audit.bench import Configuration, Database, Mount, Source, Statement, Where
+from acidtest.audit.importers import blocks, documents, known, server_commands, volumes
 from acidtest.audit.importers.documents import Node
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.shell import resolved
@@ -22,7 +22,11 @@ CONFIGURATION = re.compile(r"(?:.*[./](?:cnf|conf|ini)|.*/conf\.d|.*/mysql\.conf
 ENV_LINE = re.compile(r"\s*(?:export )?([A-Za-z_]\w{0,60})=(.{0,2000})")
 FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)?(\S{1,200})(?:\s+AS\s+\S+)?\s*", re.IGNORECASE)
 ENV_BYTES_MAX = 1 << 16
-Part = Configuration | Mount | Database
+CLOCK = ("/etc/localtime", "/etc/timezone", "/etc/ssl", "/etc/certs")  # mounted, and no settings
+Part = Configuration | Mount | Database | Statement
+ASIDE = re.compile(
+    r"(?:dev|development|debug|tests?|testing|tools?|admin|monitoring|ci|docs?|examples?)", re.IGNORECASE
+)
 
 
 def _variables(file: File) -> dict[str, str]:
@@ -75,15 +79,46 @@ def _compose(root: Node, file: File) -> Iterator[Part]:
             build = service.get("build")
             if build is None and not service.says("image"):
                 continue
+        yield from _misplaced(service, image, file, held)
         if server_commands.image(image) is None:
             continue
         environment, places = _environment(service.get("environment"), file, held)
-        mounts, reads = _volumes(root, service, file, held)
+        if _is_aside(service):
+            continue
+        mounts, reads, elsewhere = _volumes(root, service, file, held)
+        elsewhere = elsewhere or any(service.get(key) is not None for key in ("env_file", "extends"))
         told = [*_words(service.get("entrypoint"), held), *_words(service.get("command"), held)]
         command = service.get("command") or service
         where = file.at(command.line)
-        parts = server_commands.container(image, told, environment, mounts, where, name, places=places, reads=reads)
+        parts = server_commands.container(
+            image, told, environment, mounts, where, name, places=places, reads=reads, elsewhere=elsewhere
+        )
         yield from _placed(parts, service, file)
+
+
+def _misplaced(service: Node, image: str, file: File, held: dict[str, str]) -> Iterator[Statement]:
+    """Volumes of a service that lie beside the data of its image."""
+    targets: dict[str, int] = {}
+    for one in service.get("volumes") or ():
+        if one.text is not None:
+            target = resolved(one.text, held).partition(":")[2].partition(":")[0]
+        else:
+            target = resolved(one.says("target"), held)
+        if target.startswith("/"):
+            targets[target.rstrip("/") or "/"] = one.line
+    environment, _ = _environment(service.get("environment"), file, held)
+    words = [*_words(service.get("entrypoint"), held), *_words(service.get("command"), held)]
+    for point, place in volumes.beside(image, list(targets), " ".join((*environment, *words))):
+        yield Statement(
+            file.at(targets.get(point)), "volume-elsewhere", f"a volume at {point}; {image} keeps its data in {place}"
+        )
+
+
+def _is_aside(service: Node) -> bool:
+    """Whether it is only started by who asks for a profile of another purpose than to measure."""
+    profiles = service.get("profiles")
+    named = [one.text or "" for one in profiles or ()]
+    return bool(named) and all(ASIDE.fullmatch(one) for one in named)
 
 
 def _placed(parts: Iterator[Part], node: Node, file: File) -> Iterator[Part]:
@@ -103,10 +138,12 @@ def _last_line(node: Node) -> int:
     return max((below.line for _, below in documents.walk(node)), default=node.line)
 
 
-def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tuple[list[Mount], list[str]]:
-    """What is mounted into a service, and which files of the kit are its configuration."""
+def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tuple[list[Mount], list[str], bool]:
+    """What is mounted into a service, which files of the kit are its configuration, and whether a configuration is
+    mounted that is not in the kit."""
     mounts: list[Mount] = []
     reads: list[str] = []
+    elsewhere = False
     tmpfs = service.get("tmpfs")
     for one in (tmpfs if tmpfs.is_list else [tmpfs]) if tmpfs is not None else ():
         if one.text:
@@ -121,9 +158,12 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
         else:
             source, target = resolved(one.says("source"), held), resolved(one.says("target"), held)
             made = [Mount(where, target, one.says("type") or "volume", frozenset())] if target.startswith("/") else []
-        if CONFIGURATION.fullmatch(target) and (path := server_commands.in_kit(file.name, source)):
-            reads += _files_of(file, path)
-            continue
+        if CONFIGURATION.fullmatch(target) and not target.startswith(CLOCK):
+            path = server_commands.in_kit(file.name, source)
+            reads += _files_of(file, path) if path else []
+            elsewhere = elsewhere or not path
+            if path:
+                continue
         options = root.get("volumes", source, "driver_opts")
         if options is not None and options.says("type") == "tmpfs":
             made = [replace(mount, filesystem="tmpfs") for mount in made]
@@ -132,7 +172,9 @@ def _volumes(root: Node, service: Node, file: File, held: dict[str, str]) -> tup
         source = one.text if one.text is not None else one.says("source")
         if path := server_commands.in_kit(file.name, root.says("configs", source, "file")):
             reads += _files_of(file, path)
-    return mounts, reads
+        else:
+            elsewhere = elsewhere or root.get("configs", source, "content") is None
+    return mounts, reads, elsewhere
 
 
 def _files_of(file: File, path: str) -> list[str]:
@@ -154,15 +196,19 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
         containers = node.mapping().get("containers")
         if containers is None or not containers.is_list:
             continue
-        volumes = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
+        volumes_of = {one.says("name"): one for one in node.mapping().get("volumes") or ()}
         for one in containers:
             image = one.says("image")
             if server_commands.image(image) is None:
                 continue
             environment, places = _environment(one.get("env"), file, {})
+            if place := _ephemeral(one, image, environment, volumes_of):
+                text = f"{image} keeps its data in {place}, where no volume is mounted that outlives the pod"
+                yield Statement(file.at(one.line), "ephemeral", text)
             mounts, inner = [], []
+            elsewhere = one.get("envFrom") is not None
             for mount in one.get("volumeMounts") or ():
-                volume = volumes.get(mount.says("name"))
+                volume = volumes_of.get(mount.says("name"))
                 point, where = mount.says("mountPath"), file.at(mount.line)
                 if volume is None:
                     mounts.append(Mount(where, point, "volume", frozenset()))  # claimed by a template of the set
@@ -175,11 +221,28 @@ def _kubernetes(root: Node, file: File, maps: dict[str, Node]) -> Iterator[Part]
             told = [*_words(one.get("command"), {}), *_words(one.get("args"), {})]
             side = named or one.says("name")
             where = file.at((one.get("args") or one.get("command") or one).line)
-            parts = server_commands.container(image, told, environment, mounts, where, side, places=places)
+            elsewhere = elsewhere or any(name not in maps for name in inner)
+            parts = server_commands.container(
+                image, told, environment, mounts, where, side, places=places, elsewhere=elsewhere
+            )
             yield from _placed(parts, one, file)
             for name in inner:
                 if name in maps:
                     yield from _config_map(maps[name], file, side)
+
+
+def _ephemeral(one: Node, image: str, environment: dict[str, str], of_pod: dict[str, Node]) -> str:
+    """Where a container keeps its data, if they go with its pod; "" if they do not, or if that is not known."""
+    targets = []
+    for mount in one.get("volumeMounts") or ():
+        volume = of_pod.get(mount.says("name"))
+        empty = volume.get("emptyDir") if volume is not None else None
+        if empty is None:
+            targets.append(mount.says("mountPath"))
+        elif empty.says("medium").lower() == "memory":
+            return ""  # in memory, which another rule says
+    words = (*_words(one.get("command"), {}), *_words(one.get("args"), {}))
+    return volumes.lacking(image, targets, " ".join((*environment, *words)))
 
 
 def _config_map(root: Node, file: File, side: str) -> Iterator[Configuration]:
@@ -250,7 +313,7 @@ def _read(file: File) -> Sequence[Part] | None:
     if file.size > documents.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
     text = file.text
-    if not known.holds(text, HINTS):
+    if not known.holds(file, HINTS):
         return None
     if re.search(r"^FROM\s", text, re.MULTILINE) and ("dockerfile" in file.base or not documents.looks(text)):
         return list(_dockerfile(file)) or None

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published, Statement, Unit
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 HEAD = re.compile(r"\W{0,6}CrystalDiskMark (\d{1,2}(?:\.\d{1,3}){0,3})")
 GROUP = re.compile(r"[\s>]{0,8}\[(Read|Write|Mix)\]")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 GNU = re.compile(
     rf"\W{{0,20}}(\d{{1,18}}) bytes(?: \([^()]{{1,40}}\))? copied, {NUMBER} (?:s|seconds), ({NUMBER} ?[kMGT]?i?B/s)"

@@ -8,20 +8,24 @@ Rules say that something is not disclosed only where none of all files does, so 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from acidtest.audit import settings
 from acidtest.audit.bench import Statement, StatementKind
 from acidtest.audit.compared import OTHERS, PRODUCTS_BY_WORD
 from acidtest.audit.importers import prose
 from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.texts import PROSE, WRITTEN
 from acidtest.families import PRODUCTS
 from acidtest.formats import linear
 
+PRODUCT_WORD = linear.compile(r"[A-Za-z]+")
+# What else people call products, behind a shorter name of which their version stands.
+CALLED = {"mongo": "mongodb", "postgresql": "postgresql", "cockroach": "cockroachdb", "scylladb": "scylla"}
 BYTES_MAX = 4 << 20
 LINES_MAX = 20_000
 LINE_MAX = 1_000
 OF_A_KIND = 20  # statements of one kind that are kept of a file
-PROSE = linear.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|txt)")
 # Lists of packages, licences and the like are of no machine and of no run.
 ASIDE = linear.compile(
     r"(?:package-lock|composer|cargo|poetry|yarn|pnpm-lock|go)[\w.-]*\.(?:json|lock|sum|yaml)|licen[sc]e.*"
@@ -52,10 +56,13 @@ INSTANCE = linear.compile(
     linear.I,
 )
 PRODUCT = "|".join(
-    sorted((*PRODUCTS, *OTHERS, *PRODUCTS_BY_WORD, "mongo", "scylladb", "clickhouse", "mssql", "sqlite3"))
+    sorted(
+        {*PRODUCTS, *OTHERS, *PRODUCTS_BY_WORD, "mongo", "scylladb", "clickhouse", "mssql", "sqlite3"},
+        key=lambda name: (-len(name), name),  # the longer name first: the 3 of "sqlite3" is no version
+    )
 )
 VERSION = linear.compile(
-    rf"\b(?:{PRODUCT})(?:ql|db|[-_ ]?server|[-_ ]?sql)?(?:[ :/_=@-]|\s*\(|ver(?:sion)?){{0,6}}"
+    rf"\b(?:{PRODUCT})(?:ql|db|[-_ ]?server|[-_ ]?sql)?(?:[ :/_=@^~\"'-]|\s*\(|ver(?:sion)?){{0,6}}"
     r"v?\d{1,4}(?:\.\d{1,6})*"
     r"|\b(?:server[ _]?)?version[\"']?\s*[:=]?\s*[\"'v]{0,2}\d{1,3}\.\d",
     linear.I,
@@ -111,15 +118,55 @@ GENERATOR = linear.compile(
     r"benchmark|benchmarks|generator)\b",
     linear.I,
 )
+# A client that is told to connect to its own machine, or is started within the database's container.
+HERE = linear.compile(
+    r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|firebirdsql)(?:\+\w{1,20})?://(?:[^\s\"'@/]{0,80}@)?"
+    r"(?:localhost|127\.0\.0\.1)\b"
+    r"|\bjdbc:[a-z:]{4,24}//(?:localhost|127\.0\.0\.1)\b|@tcp\((?:localhost|127\.0\.0\.1)[:)]"
+    r"|\b(?:host|Server|Data Source)=(?:localhost|127\.0\.0\.1)[ ;][^\n]{0,80}"
+    r"\b(?:port|user|uid|dbname|database|initial catalog)\b"
+    r"|--(?:mysql-|pgsql-|db-)?host[= ][\"']?(?:localhost|127\.0\.0\.1)\b|--mysql-socket[= ]"
+    r"|\b(?:PG|MYSQL_|POSTGRES_|DB_|DATABASE_|MONGO_|REDIS_)HOST[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?:localhost|127\.0\.0\.1)\b"
+    r"|\bhost[\"']?\s{0,3}[=:]\s{0,3}[\"'](?:localhost|127\.0\.0\.1)[\"']"
+    r"|\b(?:pgbench|mysqlslap|redis-benchmark)\b[^\n]{0,200}\s-h\s?(?:localhost\b|127\.0\.0\.1\b|/)"
+    r"|\bdocker(?:[ -]compose)? exec\b[^\n]{0,200}\b(?:pgbench|sysbench|mysqlslap|redis-benchmark|tpcc_start)\b"
+)
 PLATFORM = linear.compile(
-    r'"(platform|os|operating[ _]?system|system|arch|architecture|kernel)"\s*:\s*"([^"\n]{2,80})"', linear.I
+    r'"(platform|os|operating[ _]?system|system|arch|architecture|kernel|cpu|processor)"\s*:\s*"([^"\n]{2,80})"',
+    linear.I,
+)
+# What tools print of their machine: sysstat's heading, `go test -bench`, `uname -a`, PostgreSQL's version.
+SYSSTAT = linear.compile(
+    r"(Linux|FreeBSD|Darwin) (\d+\.\d+)\S{0,60} \(([^()\s]{1,80})\)\s+\S{6,14}\s+_?(\w{3,12}?)_?\s+\((\d{1,4}) CPU\)\s*"
+)
+GO_ENVIRONMENT = linear.compile(r"(goos|goarch|cpu): (\S.{0,80})")
+GO_NAMES = {"goos": "platform", "goarch": "arch", "cpu": "cpu"}
+UNAME = linear.compile(
+    r"(Linux|Darwin|FreeBSD) \S{1,80} (\d+\.\d+)\S{0,60} .{0,200}\b(x86_64|aarch64|arm64|ppc64le|s390x)\b.{0,40}"
+)
+BUILT_ON = linear.compile(
+    r".{0,60}\bPostgreSQL \d\S{0,20}.{0,80}? on (x86_64|aarch64|arm\w*|i686|ppc64le|s390x)-([\w-]{3,40}),.{0,200}"
 )
 PICTURE = linear.compile(
     r"!\[[^\[\]]{0,200}\]\(\s*(https?://[^()\s]{1,400})|<img [^<>]{0,300}?src=[\"'](https?://[^\"'\s]{1,400})", linear.I
 )
+# A picture of figures in the kit, as its name or the words in its place say.
+CHART = linear.compile(
+    r"!\[([^\[\]]{0,200})\]\(\s*<?([^()\s<>:]{1,300}\.(?:png|svg|jpe?g|gif|webp))"
+    r"|<img ([^<>]{0,300}?)src=[\"']([^\"'\s:]{1,300}\.(?:png|svg|jpe?g|gif|webp))",
+    linear.I,
+)
+CHARTED = linear.compile(
+    r"bench|result|throughput|latenc|\b[tq]ps\b|\bops\b|iops|chart|graph|plot|compar|perf|speed|duration|time[sd]?\b",
+    linear.I,
+)
+# One of these is in whatever line takes something in a version that nobody fixed.
+UNFIXED = linear.compile(r"latest\b|image:|\b(?:curl|wget)\b", linear.I)
 # Without one of these no line of a file that is no text has to be looked at.
 HINT = linear.compile(
-    r":latest|image:|\?=\s?latest|\bcurl\b|\bwget\b|\bVERSION|socket|same (?:machine|host|server)", linear.I
+    r":latest|image:|\?=\s?latest|\bcurl\b|\bwget\b|\bVERSION|socket|same (?:machine|host|server)|localhost|"
+    r"127\.0\.0\.1|docker(?:[ -]compose)? exec|\s-h ?/",
+    linear.I,
 )
 DOCKERFILE = linear.compile(r"(?:dockerfile|containerfile)(?:\..*)?|.*\.dockerfile")
 MADE = linear.compile(r"(?:build\b[^\n]{0,200}(?:-t|--tag)[ =]|\bAS )([\w./-]+)", linear.I)
@@ -149,8 +196,47 @@ SUITABLE: tuple[tuple[StatementKind, linear.Pattern[str]], ...] = (
     ("pre-release", PRE),
     ("server", STARTED),
 )
-ONE_IS_ENOUGH = frozenset(("machine", "version", "setting", "engine"))
+ONE_IS_ENOUGH = frozenset(("machine", "setting", "engine"))
+# Of these the text alone counts, not the line: of each product one, and a machine that its line describes.
+OF_PRODUCTS = frozenset(("version",))
+VERSIONS_SEEN = 300  # mentions of a file that are looked at
+# Drivers and shells that are called so, whatever their version; a version that is asked for, or one and all later ones.
+NO_VERSION = linear.compile(r"sqlite3|mysql2|pg8000|mariadb2|pg2|redis[34]", linear.I)
+OR_LATER = linear.compile(
+    r"^(?:\.\d+)*(?:\.x)?(?:\+|\s?(?:or|and|and/or) (?:newer|later|higher|above|greater|up|over)\b|\s?以上|\s?or any)",
+    linear.I,
+)
+AT_LEAST = linear.compile(
+    r"(?:>=?|≥|at least|minimum|requires?|prerequisites?:?|needs?|supports?|compatible with|tested (?:with|on) any)"
+    r"[^\w]{0,6}$",
+    linear.I,
+)
+# Lists of what a program is built with: the version of a driver is not that of the engine, unless it holds the engine.
+DEPENDENCIES = linear.compile(
+    r"package\.json|requirements[\w.-]*\.(?:txt|in)|go\.mod|cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|gemfile|"
+    r"composer\.json|pyproject\.toml|pipfile|setup\.(?:py|cfg)|mix\.exs|.*\.csproj|directory\.packages\.props"
+)
+HIDDEN = linear.compile(r"(?:^|/)\.[a-z]")
+# No maker counts so far: what has four digits is a year's version, or none.
+NOT_OF_VERSION = linear.compile(r"\D(?:[013-9]\d{3}|2[1-9]\d{2})$|\D\d{3}\.\d{1,3}\.")
+PRE_LETTERS = linear.compile(r"(?i:a|alpha|b|beta|rc|m|dev|devel|x)\d{0,2}(?:\W|$)")
+HOLDS_ITSELF = linear.compile(r"^(?:better-)?(?:sqlite|duckdb|rocksdb)", linear.I)
+# What is no machine: any of its kind, and the share of one that a container may use.
+ANY_OF_KIND = linear.compile(
+    r"\b(?:any|modern|standard|typical|generic|recent|multi-?core|varies|unknown|n/?a|tbd|depends|usage|utili[sz]ation|"
+    r"your)\b",
+    linear.I,
+)
+CONTAINER = linear.compile(
+    r"\b(?:limits?|limited to|quota|cgroups?|per container|containers? (?:with|have|has|gets?|limited)|each container|"
+    r"docker containers?|--cpus|cpus:|reservations?|requests:)",
+    linear.I,
+)
+SOURCE = linear.compile(
+    r".*\.(?:c|h|cc|cpp|cxx|hpp|cs|java|kt|scala|go|rs|swift|m|vb|pas|dpr|php|rb|py|js|mjs|cjs|ts|tsx|jsx)"
+)
 OF_SERIES_LINES = 50
+OUTPUT_MAX = 1 << 14
 TEXT_MAX = 1 << 20  # characters of a file that are searched as a whole
 
 
@@ -169,27 +255,74 @@ def _anywhere(file: File) -> Iterator[Statement]:
     known: set[StatementKind] = set()
     for kind, pattern in SUITABLE:
         seen: dict[str, int] = {}
+        products: set[str] = set()
+        looked = 0
         for match in pattern.finditer(text) if kind not in known else ():
             begin = text.rfind("\n", 0, match.start()) + 1
             line = text[begin:].partition("\n")[0][:LINE_MAX] if kind in ONE_IS_ENOUGH else _line(text, begin)
             comment = COMMENT.match(line) is not None
             at = match.start() - begin
-            if prose.denied(line, at, at + len(match[0])) or (comment and kind not in ONE_IS_ENOUGH):
+            looked += 1
+            if kind in OF_PRODUCTS and looked > VERSIONS_SEEN:
+                break
+            if prose.denied(line, at, at + len(match[0])) or (comment and kind not in (*ONE_IS_ENOUGH, *OF_PRODUCTS)):
+                continue
+            if _tells_nothing(kind, file, line, at, at + len(match[0])):
                 continue
             said = " ".join(next((group for group in match.groups() if group), match[0]).split())
+            if kind in OF_PRODUCTS and product_of(said) in products:
+                continue
+            products.add(product_of(said) if kind in OF_PRODUCTS else "")
             seen.setdefault(said[:120], begin)
             if kind in ONE_IS_ENOUGH or len(seen) >= OF_A_KIND:
                 break
         for said, begin in seen.items():
-            yield Statement(file.at(text.count("\n", 0, begin) + 1), kind, said)
+            product = product_of(said) if kind in OF_PRODUCTS else ""
+            yield Statement(file.at(text.count("\n", 0, begin) + 1), kind, said, machine=product)
             if kind in ONE_IS_ENOUGH:
                 known.add(kind)
     named = file.name.replace("_", " ").replace("-", " ")
     of_name = CORES.search(named) or INSTANCE.search(file.name)
     if "machine" not in known and of_name:
         yield Statement(file.at(), "machine", of_name[0])
-    if not PROSE.fullmatch(file.base):
+    for number, whole in enumerate(file.first_lines[:OF_SERIES_LINES], start=1):
+        for told in _of_tool(whole[:LINE_MAX]):
+            yield Statement(file.at(number), "platform", told)
+    if not WRITTEN.fullmatch(file.base):
         yield from _early(file)
+
+
+def product_of(text: str) -> str:
+    """The product that a version is said to be of, by its usual name; "" of one that names none."""
+    word = PRODUCT_WORD.match(text)
+    name = word[0].lower() if word else ""
+    return "" if name in ("server", "version") else PRODUCTS_BY_WORD.get(name, CALLED.get(name, name))
+
+
+def _tells_nothing(kind: StatementKind, file: File, line: str, begin: int, end: int) -> bool:
+    """Whether what is found discloses nothing of what was measured."""
+    said = line[begin:end]
+    if kind == "version":
+        if NO_VERSION.fullmatch(said) or OR_LATER.search(line[end : end + 40]) or AT_LEAST.search(line[:begin][-40:]):
+            return True
+        if DEPENDENCIES.fullmatch(file.base) and not HOLDS_ITSELF.search(said):
+            return True
+        of_server = said.lower().startswith("server")
+        if not (product_of(said) or of_server or (RESULT.fullmatch(file.base) and not HIDDEN.search(file.name))):
+            return True
+        if NOT_OF_VERSION.search(said) or (
+            line[end : end + 1].isalpha() and not PRE_LETTERS.match(line[end : end + 6])
+        ):
+            return True  # a colour, a port, another product's name
+        if "://" in line[:begin].rpartition(" ")[2]:
+            return True  # within an address
+        return PROSE.fullmatch(file.base) is not None and prose.supposed(line, begin)
+    if kind == "machine":
+        around = line[max(0, begin - 60) : end + 60]
+        return (ANY_OF_KIND.search(line[begin : end + 30]) or CONTAINER.search(around)) is not None
+    if kind == "setting" and SOURCE.fullmatch(file.base):
+        return not any(quote in line[:begin] for quote in "\"'`")  # a variable of the program's own
+    return False
 
 
 def _early(file: File) -> Iterator[Statement]:
@@ -200,6 +333,22 @@ def _early(file: File) -> Iterator[Statement]:
                 yield Statement(file.at(number), "pre-release", f"{match[1]} {match[2]}.{match[3]}")
 
 
+def _of_tool(line: str) -> Iterator[str]:
+    """What a tool prints of the machine that it runs on."""
+    if match := SYSSTAT.fullmatch(line):
+        yield f"system {match[1]} {match[2]}"
+        yield f"arch {match[4]}"
+        yield f"host {match[3]}"
+        yield f"processors {match[5]}"
+    elif match := GO_ENVIRONMENT.fullmatch(line):
+        yield f"{GO_NAMES[match[1]]} {match[2]}"
+    elif match := UNAME.fullmatch(line):
+        yield f"system {match[1]} {match[2]}"
+        yield f"arch {match[3]}"
+    elif match := BUILT_ON.fullmatch(line):
+        yield f"arch {match[1]}"
+
+
 def _line(text: str, begin: int) -> str:
     end = text.find("\n", begin)
     return text[begin : end if end >= 0 else len(text)][:LINE_MAX]
@@ -207,38 +356,70 @@ def _line(text: str, begin: int) -> str:
 
 def _by_line(file: File) -> Iterator[Statement]:
     """What is a line, or stands in one with something else."""
-    text = file.text[:TEXT_MAX]
-    written = PROSE.fullmatch(file.base) is not None
+    written = WRITTEN.fullmatch(file.base) is not None
+    # Nobody writes that much into an output of a tool.
+    text = file.text[: OUTPUT_MAX if file.base.endswith(".txt") else TEXT_MAX]
     dockerfile = DOCKERFILE.fullmatch(file.base) is not None
     json = file.base.endswith(".json") or text[:80].lstrip().startswith(("{", "["))
+    json = json and not NO_RESULT.fullmatch(file.base)
     if not (written or dockerfile or json or HINT.search(text)):
+        return
+    asked = _Asked(
+        platform=json and PLATFORM.search(text) is not None,
+        picture=written and (PICTURE.search(text) is not None or CHART.search(text) is not None),
+        local=LOCAL.search(text) is not None,
+        here=not written and HERE.search(text) is not None,
+        unfixed=not written and (dockerfile or UNFIXED.search(text) is not None),
+    )
+    if asked == NOTHING:
         return
     made: set[str] = {match[1].lower() for match in MADE.finditer(text)}  # images of the kit's own, and stages
     kept: dict[StatementKind, int] = {}
     for number, whole in enumerate(text.split("\n")[:LINES_MAX], start=1):
         line = whole[:LINE_MAX]
-        for kind, said in _of_line(line, made, written, dockerfile, json):
+        for kind, said in _of_line(line, made, written, dockerfile, asked) if line else ():
             kept[kind] = kept.get(kind, 0) + 1
             if kept[kind] <= OF_A_KIND:
                 yield Statement(file.at(number), kind, said)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is looked for in each line, as the text has it somewhere."""
+
+    platform: bool = False
+    picture: bool = False
+    local: bool = False
+    here: bool = False
+    unfixed: bool = False
+
+
+NOTHING = _Asked()
+
+
 def _of_line(
-    line: str, made: set[str], written: bool, dockerfile: bool, json: bool
+    line: str, made: set[str], written: bool, dockerfile: bool, asked: _Asked
 ) -> Iterator[tuple[StatementKind, str]]:
-    if json:
+    if asked.platform:
         for match in PLATFORM.finditer(line):
             yield "platform", f"{match[1].lower()} {match[2]}"
-    if written:
+    if asked.picture:
         for match in PICTURE.finditer(line):
             if not BADGE.search(match[0]):
                 yield "picture elsewhere", (match[1] or match[2])[:120]
-    comment = COMMENT.match(line) is not None
-    where = LOCAL.search(line) if written or comment else None
+        for match in CHART.finditer(line):
+            if CHARTED.search(" ".join(filter(None, match.groups()))) and not BADGE.search(match[0]):
+                yield "picture", (match[2] or match[4])[-120:]
+    if not (asked.local or asked.here or asked.unfixed):
+        return
+    comment = not written and COMMENT.match(line) is not None
+    where = LOCAL.search(line) if asked.local and (written or comment) else None
     unsaid = where and (prose.denied(line, *where.span()) or prose.supposed(line, where.start()))
     if where and GENERATOR.search(line) and not unsaid:
         yield "local client", " ".join(line.split())[:160]
-    if not (comment or written):
+    if asked.here and not comment and HERE.search(line):
+        yield "local client", " ".join(line.split())[:160]
+    if asked.unfixed and not comment:
         for said in _unfixed(line, made, dockerfile):
             yield "unfixed version", said
 

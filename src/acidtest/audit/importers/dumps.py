@@ -339,7 +339,7 @@ def _read(file: File) -> Sequence[Configuration | Database] | None:
         return None
     if b"\0" in file.head and file.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return None
-    if not known.holds(file.text, HINTS):
+    if not known.holds(file, HINTS):
         return None
     if file.text.lstrip()[:1] in ("[", "{"):
         return list(_json(file)) or None

@@ -151,9 +151,13 @@ def sides(parts: Sequence[tuple[str, Part]]) -> list[Side]:
     groups = _with_passing(groups, passing)
     strays: dict[tuple[str, str], _Group] = {}
     known = [(group, group.side()) for group in groups]
+    alike: dict[tuple[EngineName, str | None], list[_Group]] = {}
     for one in loose:
         if isinstance(one, Database | LogEntry):
-            fitting = [group for group, side in known if made(side, one)]
+            key = one.engine, _series(one)
+            if key not in alike:
+                alike[key] = [group for group, side in known if made(side, one)]
+            fitting = alike[key]
             if len(fitting) == 1:
                 fitting[0].parts.append(one)
             else:
@@ -251,7 +255,8 @@ def _clusters(configurations: Sequence[Configuration]) -> list[list[Configuratio
         else:
             fits[0].update(values)
             fits[1].extend(of)
-    beside = [one for one in configurations if one not in main]
+    mains = set(map(id, main))
+    beside = [one for one in configurations if id(one) not in mains]
     if not clusters:
         return [beside] if beside else []
     return [[*cluster, *beside] for _, cluster in clusters]
@@ -358,7 +363,11 @@ def _told_of(one: Configuration, groups: Sequence[_Group]) -> Sequence[_Group]:
     called = [group for group in groups if _name_in(group.name, one.where.file)]
     aged = [group for group in groups if version and (of := group.side().version) and _one_version(of, version)]
     wholly = [group for group in below if group in called]
-    return wholly or below or called or aged or groups
+    found = wholly or below or called or aged
+    if not found and one.source == "dump" and len(groups) > 1:
+        # It would beat the files of all of them, and can be of one only.
+        return [group for group in groups if not any(_is_file(part) for part in group.parts)]
+    return found or groups
 
 
 def _name_in(name: str, file: str) -> bool:
@@ -371,9 +380,14 @@ def _one_version(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
+def _series(part: Owned) -> str | None:
+    """The series of Firebird that makes such a database."""
+    return ODS_SERIES.get(part.ods) if isinstance(part, Database) and part.ods else None
+
+
 def made(side: Side, part: Owned) -> bool:
     """Whether ``part``, which lies elsewhere, can be of this side."""
     if part.engine != side.engine:
         return False
-    series = ODS_SERIES.get(part.ods) if isinstance(part, Database) and part.ods else None
+    series = _series(part)
     return series is None or not side.version or side.version.startswith(f"{series}.")

@@ -6,12 +6,15 @@ What a table calls "throughput" without a unit is nobody's figure here: ``left_o
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from statistics import fmean
 
 from acidtest.audit.bench import EngineName, Published, Unit
+from acidtest.audit.compared import OTHERS
 from acidtest.audit.importers.file import Broken, File, Importer
 from acidtest.audit.importers.numbers import load
 from acidtest.audit.importers.tables import CELL_MAX, PROSE, Row, Table, of_file
@@ -25,7 +28,7 @@ COUNTED = (
 MINUTE = r"(?: ?(?:per|a|/) ?min(?:ute)?s?\b)"
 # Of a heading or of what stands behind a figure: which kind of rate it is, and how many of the unit it counts.
 RATES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("nopm", re.compile(rf"\btpm[- ]?c\b|\bnopm\b|\bnew[- ]orders?{MINUTE}")),
+    ("nopm", re.compile(rf"\btpm[- ]?c\b|\bn(?:ew ?)?o(?:tp|p)m\b|\bnew[- ]orders?(?: transactions)?{MINUTE}")),
     ("tpm", re.compile(rf"\btpm(?:total)?\b|\b(?:transactions?|txns?|tx|trx){MINUTE}")),
     ("transactions", re.compile(rf"\bk?tps\b|\b(?:transactions?|txns?|tx|trx|commits?){SECOND}")),
     ("queries", re.compile(rf"\bk?qps\b|\b(?:queries|query|statements){SECOND}")),
@@ -57,7 +60,13 @@ STATISTICS = (
     ("mean", re.compile(r"\bavg\b|\baverage\b|\bmean\b")),
     ("max", re.compile(r"\bmax(?:imum)?\b|\bslowest\b|\blongest\b")),
     ("min", re.compile(r"\bmin(?:imum)?\b|\bfastest\b|\bshortest\b")),
-    ("deviation", re.compile(r"\bst(?:d|andard)?[ .-]?dev(?:iation)?\b|\bstddev\b|\bstd\b|\bσ|\bjitter\b")),
+    (
+        "deviation",
+        re.compile(
+            r"^(?:std ?)?err(?:or)?(?: \S{1,8})?$|\bst(?:d|andard)[ .-]?err(?:or)?\b|\bmargin\b|"
+            r"\bst(?:d|andard)?[ .-]?dev(?:iation)?\b|\bstddev\b|\bstd\b|\bσ|\bjitter\b"
+        ),
+    ),
 )
 LATENCY = re.compile(
     r"\blatenc(?:y|ies)\b|\blat\b|\bresponse(?: times?)?\b|\bresp\b|\brt\b|\bround ?trip\b|_duration\b"
@@ -65,15 +74,32 @@ LATENCY = re.compile(
 WORK = re.compile(
     r"\btime\b|\bduration\b|\belapsed\b|\btook\b|\btotal\b|\bruntime\b|\binsert\b|\bquery\b|\bload\b|\bimport\b"
 )
+# The time of one of many, which is a latency's mean.
+PER_CALL = re.compile(
+    r"(?:/ ?|\bper |\beach |\ba )(?:ops?|operations?|calls?|quer(?:y|ies)|requests?|req|statements?|rows?|inserts?|"
+    r"iterations?|iter|transactions?|txn?|messages?|lookups?|reads?|writes?)\b"
+)
 WAITS = re.compile(r"\btimeout\b|\binterval\b|\bdelay\b|\bsleep\b|\bperiod\b|\bttl\b|\bthink\b")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 CLIENTS = re.compile(
-    r"\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual )?users?|concurrency|sessions?|workers?)\b"
+    r"\b(?:threads?|clients?|terminals?|conn(?:ection)?s?|vus?|(?:virtual |v)?users?|concurrency|sessions?|workers?)\b"
 )
 SCALE = re.compile(r"\bscal(?:e|ing)(?: factor)?\b|\bwarehouses?\b|\bsf\b")
 FAILED = re.compile(r"\berrors?\b|\bfail(?:ed|ures?)\b|\baborts?\b|\baborted\b|\brollbacks?\b")
+# The same as a share of all, of those that failed and of those that did not; and how many were sent.
+SHARE_OF = r"[ _-]?(?:rate|ratio|share|percent(?:age)?|%|\(%\)|율|률|率)"
+FAILED_SHARE = re.compile(rf"(?:errors?|fail(?:ed|ures?)?|에러|오류|실패|错误|失败|エラー|失敗){SHARE_OF}")
+SUCCESS_SHARE = re.compile(rf"(?:success|성공|成功){SHARE_OF}")
+DONE = r"requests|operations|ops|writes|reads|queries|transactions|txns?|attempts|inserts|calls"
+TRIED = re.compile(
+    rf"total|sent|attempts|attempted|issued|requests|(?:total|sent|all) (?:{DONE})"
+    r"|发送请求数?|请求总数|总请求数?"
+)
+SUCCEEDED = re.compile(
+    rf"successful|succeeded|success(?:es)?|ok|successes|(?:successful|succeeded) (?:{DONE})|成功(?:请求)?数?"
+)
 REPETITION = re.compile(r"#|(?:run|rep|repetition|iteration|trial|attempt|pass)(?: ?(?:no\.?|number|index|#|id))?")
-RUNS = re.compile(r"n|runs|samples|repetitions|(?:number|no\.?) of (?:runs|repetitions|samples)")
+RUNS = re.compile(r"n|(?:(?:number|no\.?) of )?(?:runs|rounds|samples|repetitions|repeats|trials)")
 RELATIVE = re.compile(
     r"%|\bchange\b|\bdiff|\bdelta\b|Δ|\bratio\b|speed-?up|improvement|\bgain\b|\bvs\b|relative|\brank\b|×|overhead|winner"
 )
@@ -86,20 +112,26 @@ AMOUNT = re.compile(
     r"([-+]?\d[\d.,'_\u00a0\u202f\u2009 ]{0,40}(?:e[-+]?\d{1,3})?) ?(?:(k|K|M)(?![A-Za-z]))?(.*)", re.DOTALL
 )
 GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
+COUNT = re.compile(r"\d")
+CORNER = re.compile(r"[/\\|]|, ")
 READS, WRITES = re.compile(r"\bread|\bselect"), re.compile(r"\bwrite|\binsert|\bupdate")
 SHARE = re.compile(r"\d ?(?:%|x|×)")
 TURNED_ROWS_MAX = 100  # of a table whose rows may be what others have as columns
+FAILED_LEAST = 0.01  # of what was sent, from which on a run is another than those of which nothing failed
 ONE_BY_ONE_MAX = 300  # rows, above which a table records runs and does not publish them
 JSON_BYTES_MAX = 8 << 20
 JSON_OBJECTS_MAX = 50_000
+RUNS_MAX = 30  # a longer list is the course of one run
 AMOUNTS_MAX = 20_000  # cells of which the figure is remembered: each is asked for several times
+AXIS_LEAST = 4  # rows of equal steps, of which the first column is time itself
 SAMPLE = 50  # cells that show what a column holds
 TOOLS = (
     "pgbench", "sysbench", "hammerdb", "benchmarksql", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "mysqlslap",
     "go-ycsb", "ycsb", "k6", "jmeter", "fio", "oltp-emul", "hdparm", "crystaldiskmark", "ioping", "memtier",
 )  # fmt: skip
 TOOL = re.compile(rf"(?<![\w-])(?:{'|'.join(TOOLS)})(?![\w-])", re.IGNORECASE)
-GO_TPC = {"PREFIX", "OPERATION"}  # the heading of its own table, which its importer reads
+# The headings of tools' own tables, which importers of their own read: go-tpc's, Google Benchmark's.
+OWN = ({"PREFIX", "OPERATION"}, {"BENCHMARK", "TIME", "CPU", "ITERATIONS"})
 AROUND_A_FIGURE = "*_`~≈ "
 NO_UNIT = ("%", "x", "×", "-", "–", "/", ":")  # a share, a factor, a range, a date
 REPORTS = (b"Performance in TOTAL", b"BenchmarkSQL Run")  # pages that importers of their own read
@@ -113,7 +145,9 @@ MARKS = str.maketrans("_", " ")
 class Role:
     """What the figures of one column (or row) are."""
 
-    kind: str  # a kind of rate, "latency", "took", "clients", "scale", "failed", "repetition", "runs", "seconds"
+    # A kind of rate, "latency", "took", "clients", "scale", "failed", "repetition", "runs", "seconds", "tried",
+    # "succeeded", "failed share", "success share".
+    kind: str
     statistic: str = ""
     factor: float = 1.0  # to a second's, to milliseconds, to bytes
     whose: str = ""  # what the heading says besides
@@ -133,7 +167,8 @@ def _in_prose(file: File) -> Sequence[Published] | None:
 def _alone(file: File) -> Sequence[Published] | None:
     if PROSE.fullmatch(file.base):
         return None
-    return _of_json(file) if file.head.lstrip()[:1] in (b"{", b"[") else _read(file)
+    begins = file.head.removeprefix(BOM_UTF8).lstrip()[:1]
+    return _of_json(file) if begins in (b"{", b"[") else _read(file)
 
 
 def _of_json(file: File) -> Sequence[Published] | None:
@@ -175,7 +210,8 @@ def _objects(document: object) -> Iterator[tuple[str, dict[str, int | float | st
                 if isinstance(value, int | float | str) and not isinstance(value, bool)
             }
             if any(not isinstance(value, str) for value in plain.values()):
-                yield path, plain
+                runs = [len(value) for key, value in one.items() if _lists_runs(str(key), value)]
+                yield path, {**plain, "runs": runs[0]} if runs and "runs" not in plain else plain
             inner = [
                 (f"{path} {key}".strip()[-CELL_MAX:], value)
                 for key, value in one.items()
@@ -186,8 +222,16 @@ def _objects(document: object) -> Iterator[tuple[str, dict[str, int | float | st
             waiting += [(path, value) for value in reversed(one) if isinstance(value, dict | list)]
 
 
+def _lists_runs(key: str, value: object) -> bool:
+    """Whether a list is of the rates of several runs, as "tps_list": [612.4, 598.1, 605.0]."""
+    if not isinstance(value, list) or not 1 < len(value) <= RUNS_MAX:
+        return False
+    low = key.lower().replace("_", " ")
+    return all(isinstance(one, int | float) for one in value) and any(pattern.search(low) for _, pattern in RATES)
+
+
 def _read(file: File) -> Sequence[Published] | None:
-    of_others = [table for table in of_file(file) if not {*map(str.upper, table.head)} >= GO_TPC]
+    of_others = [table for table in of_file(file) if not any({*map(str.upper, table.head)} >= own for own in OWN)]
     published = [one for table in of_others for one in of_table(table, file)]
     if not published:
         return None
@@ -201,6 +245,10 @@ def of_table(table: Table, file: File) -> list[Published]:
     rows = [Row(row.line, (*row.cells, *[""] * (wide - len(row.cells)))) for row in table.rows]
     head = (*table.head, *[""] * (wide - len(table.head)))
     columns = [role(head[n], [row.cells[n] for row in rows]) for n in range(wide)]
+    if _is_axis([row.cells[0] for row in rows], columns):
+        columns[0] = None
+    if wide and CORNER.search(head[0]) and not _numbers([row.cells[0] for row in rows]):
+        columns[0] = None  # it names the rows, and may name what all figures are
     labels = _labels(rows) if len(rows) <= TURNED_ROWS_MAX else []
     lines = [role(label, list(row.cells[1:])) for label, row in zip(labels, rows, strict=False)]
     by_column, by_line = _strength(columns, head), _strength(lines, labels)
@@ -217,6 +265,8 @@ def of_table(table: Table, file: File) -> list[Published]:
     if not by_column and not any(one and one.kind in FIGURES for one in columns):
         above = role(table.caption.replace("\n", " "), [], caption=True)
         if above is None or above.kind not in FIGURES:
+            above = _of_corner(head[0], [row.cells[0] for row in rows])
+        if above is None or above.kind not in FIGURES:
             return []
         columns = [
             one or (replace(above, whose=head[n]) if n and _mostly_amounts(rows, n) and not relative[n] else None)
@@ -224,6 +274,26 @@ def of_table(table: Table, file: File) -> list[Published]:
         ]
     published = list(_of_rows(table, head, rows, columns, file, None))
     return _together(published) if len(rows) > ONE_BY_ONE_MAX else published
+
+
+def _of_corner(text: str, labels: Sequence[str]) -> Role | None:
+    """What the figures of a table are whose first heading names rows, columns and them: "store / clients / TPS"."""
+    parts = CORNER.split(text)
+    return role(parts[-1], [], caption=True) if len(parts) > 1 and not _numbers(labels) else None
+
+
+SHARES = frozenset(("failed share", "success share"))
+
+
+def _is_axis(cells: Sequence[str], columns: Sequence[Role | None]) -> bool:
+    """Whether the first column is when something was measured, and not how long it took: it grows by equal steps."""
+    if not columns or columns[0] is None or columns[0].kind not in ("took", "seconds"):
+        return False
+    if not any(one is not None and one.kind in FIGURES for one in columns[1:]):
+        return False
+    values = [amount.value for cell in cells if (amount := _amount(cell)) is not None]
+    steps = {round(later - one, 3) for one, later in pairwise(values)}
+    return len(values) >= AXIS_LEAST and len(steps) == 1 and steps.pop() > 0
 
 
 FIGURES = frozenset(
@@ -238,10 +308,18 @@ def role(text: str, cells: Sequence[str], caption: bool = False) -> Role | None:
     return found if found is not None or parted == text else _role(parted, cells, caption)
 
 
+@lru_cache(maxsize=4096)  # a log has the same unit in each of its lines
+def unit_role(text: str) -> Role | None:
+    """What stands behind a figure of a line says of it."""
+    return role(text, [], caption=True)
+
+
 def _role(text: str, cells: Sequence[str], caption: bool) -> Role | None:
     said = PER_SECOND.sub(r"\1/s", text).translate(MARKS)
     low = said.lower()
     units = _unit_of(cells)
+    if (of_share := _share_of(low)) and not caption:
+        return Role(of_share)
     scale = SCALE.search(low)
     if not caption and scale is None and (RELATIVE.search(low) and not PERCENTILE.search(low)):
         return None
@@ -260,7 +338,7 @@ def _role(text: str, cells: Sequence[str], caption: bool) -> Role | None:
     )
     if time is not None:
         factor, match = time
-        if statistic or LATENCY.search(low):
+        if statistic or LATENCY.search(low) or PER_CALL.search(low):
             return Role("latency", statistic or "mean", factor, _whose(said, low, match[0]), match[0])
         if re.search(r"\bduration\b", low) and factor >= 1000 and not caption and not units:
             return Role("seconds", factor=factor / 1000)
@@ -273,19 +351,31 @@ def _role(text: str, cells: Sequence[str], caption: bool) -> Role | None:
         return Role("runs")
     if REPETITION.fullmatch(low.strip()):
         return Role("repetition")
-    if CLIENTS.search(low):
+    counted = COUNT.search(low) is not None  # "64 clients": the figures below are of something else
+    if CLIENTS.search(low) and not counted:
         return Role("clients")
-    if scale:
+    if scale and not counted:
         return Role("scale")
+    if TRIED.fullmatch(low.strip()):
+        return Role("tried")
+    if SUCCEEDED.fullmatch(low.strip()):
+        return Role("succeeded")
     return Role("failed") if FAILED.search(low) else None
 
 
+def _share_of(low: str) -> str:
+    return "failed share" if FAILED_SHARE.search(low) else "success share" if SUCCESS_SHARE.search(low) else ""
+
+
 def _together(published: Sequence[Published]) -> list[Published]:
-    """Of a record of many runs one result for each kind of run: the mean of all."""
+    """Of a record of many runs one result for each kind of run, the mean of all, and each of which much failed."""
     alike: dict[tuple[object, ...], list[Published]] = {}
-    for one in published:
+    failed = [one for one in published if (one.failed_share or 0) >= FAILED_LEAST]
+    for one in (
+        published if len(failed) > ONE_BY_ONE_MAX else (of for of in published if (of.failed_share or 0) < FAILED_LEAST)
+    ):
         alike.setdefault((one.name, one.terminals, one.unit, one.scale, tuple(one.latency_ms)), []).append(one)
-    return [_mean(of) for of in alike.values()]
+    return [*map(_mean, alike.values()), *(failed if len(failed) <= ONE_BY_ONE_MAX else ())]
 
 
 def _mean(of: Sequence[Published]) -> Published:
@@ -299,7 +389,8 @@ def _mean(of: Sequence[Published]) -> Published:
     }
     return replace(
         of[0], rate=mean("rate"), tpm=mean("tpm"), nopm=mean("nopm"), bytes_per_s=mean("bytes_per_s"),
-        took_s=mean("took_s"), latency_ms=latency, runs=len(of), repetition=None, parameters=shared,
+        took_s=mean("took_s"), failed_share=mean("failed_share"), tried=None, latency_ms=latency,
+        runs=len(of), repetition=None, parameters=shared,
     )  # fmt: skip
 
 
@@ -324,6 +415,11 @@ def _of_rows(
         common: dict[str, float] = {}
         groups: dict[str, list[tuple[int, Role, Amount]]] = {}
         for n, of in enumerate(roles):
+            if of is not None and of.kind in SHARES:
+                share = _share(row.cells[n], head[n])
+                if share is not None:
+                    common.setdefault(of.kind, share)
+                continue
             amount = _amount(row.cells[n]) if of is not None else None
             if of is None or amount is None:
                 continue
@@ -369,7 +465,7 @@ def _published(
     latency: dict[str, float] = {}
     words = f"{name} {' '.join(head[n] for n, _, _ in held)}".lower()
     for n, of, amount in held:
-        value = amount.value * of.factor
+        value = amount.value * (_own_factor(amount.rest, of) or of.factor)
         written = f"{row.cells[n]} {of.written}" if of.written.lower() not in row.cells[n].lower() else row.cells[n]
         if of.kind == "latency":
             if of.statistic not in ("min", "deviation"):
@@ -389,6 +485,7 @@ def _published(
             one = replace(one, tpm=value, rate=one.rate or value / 60, written=one.written or written)
         elif one.rate is None or of.kind == "transactions":
             one = replace(one, rate=value, unit=_unit(of.kind, words, table.caption.lower()), written=written)
+    errors, failed_share = _failures(common)
     return replace(
         one,
         latency_ms={statistic: value for statistic, value in latency.items() if value > 0},
@@ -398,9 +495,41 @@ def _published(
         measured_s=common.get("seconds"),
         repetition=_whole(common, "repetition"),
         runs=_whole(common, "runs"),
-        errors=_whole(common, "failed"),
-        engine=_engine(f"{name} {given}") or _engine(table.caption),
+        errors=errors,
+        tried=_whole(common, "tried"),
+        failed_share=failed_share,
+        engine=engine_of(f"{name} {given}") or (None if _of_another(name) else engine_of(table.caption)),
     )
+
+
+def _own_factor(rest: str, of: Role) -> float | None:
+    """Of a time that has another unit than its heading."""
+    if of.kind not in ("latency", "took") or not rest:
+        return None
+    factor = next((factor for factor, pattern in TIMES if pattern.match(rest.lower())), None)
+    return factor if factor is None or of.kind == "latency" else factor / 1000
+
+
+def _failures(common: dict[str, float]) -> tuple[int | None, float | None]:
+    """How many failed, and what share of all these are."""
+    tried, succeeded, errors = common.get("tried"), common.get("succeeded"), _whole(common, "failed")
+    if tried and succeeded is not None and errors is None and succeeded <= tried:
+        errors = int(tried - succeeded)
+    if "failed share" in common or "success share" in common:
+        share = common.get("failed share", 1 - common.get("success share", 1.0))
+    elif tried and errors is not None and errors <= tried and tried >= (succeeded or 0) + errors:
+        share = errors / tried
+    else:
+        return errors, None
+    return errors, share if 0 <= share <= 1 else None
+
+
+def _share(cell: str, head: str) -> float | None:
+    """A share in per cent, as the cell or its heading says."""
+    match = re.fullmatch(r"[*_~ ]*(\d{1,3}(?:[.,]\d{1,4})?) ?(%?)[*_ ]*", cell)
+    if match is None or not (match[2] or "%" in head):
+        return None
+    return float(match[1].replace(",", ".")) / 100
 
 
 def _unit(kind: str, words: str, above: str) -> Unit:
@@ -418,7 +547,12 @@ def _whole(common: dict[str, float], name: str) -> int | None:
     return int(value) if value is not None and 0 < value < 1e15 else None
 
 
-def _engine(text: str) -> EngineName | None:
+def _of_another(name: str) -> bool:
+    """Whether a row names a product that is no engine of ours: what stands above the table is not about it alone."""
+    return any(word in OTHERS for word in re.findall(r"[a-z]+", name.lower()))
+
+
+def engine_of(text: str) -> EngineName | None:
     """The only product that is named there."""
     low = text.lower()
     named = {

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 from acidtest.audit.bench import (
     Account,
@@ -24,6 +25,7 @@ from acidtest.audit.bench import (
     Claim,
     Configuration,
     Database,
+    Harness,
     LogEntry,
     Mount,
     Published,
@@ -38,6 +40,7 @@ from acidtest.audit.finding import Evidence
 TEXT_BYTES_MAX = 16 << 20  # of a text that is taken as a whole; what is longer is read so far
 STREAM_BYTES_MAX = 64 << 20  # of one that is read line by line
 HEAD_BYTES = 1 << 16
+SNIFFED_BYTES = 1 << 12  # that tell a text from what is none
 LINE_MAX = 1 << 16  # characters of a line; the rest of a longer one is left out
 LINES_MAX = 1_000_000  # of a text that is taken as a whole
 BLOCK_BYTES = 1 << 20
@@ -45,6 +48,9 @@ BUDGET_BYTES = 96 << 20  # of a kit that are read; a byte takes 0.1 microseconds
 PROSE_CHARACTERS = 2 << 20  # of its texts that are looked through word by word, at a microsecond each
 BINARY_SHARE = 8  # bytes of a program that count as one: they are only looked through for a few words
 FILES_MAX = 20_000  # that are opened
+TEXTS_MAX = 4_000  # of these, texts: every importer looks into one, which takes a millisecond or two
+PARTS_MAX = 20_000  # results, sentences, configurations and so on of a kit, which are held against one another
+WORDS_SPENT = "the audit has looked through as many words as it may"
 CODINGS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
            (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
@@ -55,6 +61,7 @@ Part = (
     | Configuration
     | Database
     | LogEntry
+    | Harness
     | Mount
     | Published
     | Routine
@@ -62,6 +69,9 @@ Part = (
     | Statement
     | TableRow
 )
+
+
+Answer = TypeVar("Answer")
 
 
 class Broken(ValueError):
@@ -76,6 +86,10 @@ class Spent(Exception):
     """The audit has read as much as it may."""
 
 
+class SpentProse(Spent):
+    """It has looked through as many words as it may; figures and settings are read all the same."""
+
+
 @dataclass
 class Budget:
     """How much the audit may still read, of all files together."""
@@ -83,6 +97,8 @@ class Budget:
     bytes: int = BUDGET_BYTES
     prose: int = PROSE_CHARACTERS
     files: int = FILES_MAX
+    texts: int = TEXTS_MAX
+    parts: int = PARTS_MAX
 
     def spend(self, amount: int) -> None:
         """Raises Spent."""
@@ -90,16 +106,16 @@ class Budget:
         if self.bytes < 0:
             raise Spent
 
-    def spend_prose(self, amount: int) -> None:
-        """Raises Spent."""
-        self.prose -= amount
-        if self.prose < 0:
-            raise Spent
-
     def open(self) -> None:
         """Raises Spent."""
         self.files -= 1
         if self.files < 0:
+            raise Spent
+
+    def text(self) -> None:
+        """Raises Spent."""
+        self.texts -= 1
+        if self.texts < 0:
             raise Spent
 
 
@@ -112,8 +128,9 @@ class File:
     folder: int | None = None  # the descriptor of its directory, by which it is opened; None: by its path
     budget: Budget = field(default_factory=Budget, compare=False, repr=False)
     notes: list[Evidence] = field(default_factory=list, compare=False, repr=False)  # what of it was not read
+    answers: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)  # see ``once``
 
-    @property
+    @cached_property
     def base(self) -> str:
         """The last part of its name, in lower case, and "?" for what in it is no text."""
         return self.name.rpartition("/")[2].lower().encode(errors="replace").decode()
@@ -146,7 +163,10 @@ class File:
         with self.opened() as file:
             size = os.fstat(file.fileno()).st_size
             self.budget.spend(min(size, HEAD_BYTES))
-            return size, file.read(min(size, HEAD_BYTES)) or b""
+            head = file.read(min(size, HEAD_BYTES)) or b""
+        if head and b"\0" not in head[:SNIFFED_BYTES]:
+            self.budget.text()
+        return size, head
 
     @property
     def size(self) -> int:
@@ -180,7 +200,7 @@ class File:
         """Its lines. They end as an editor has it, at no other characters that Unicode calls a line's end."""
         lines = self.text.split("\n", LINES_MAX)
         if len(lines) > LINES_MAX:
-            self._left_out(f"has more than {LINES_MAX:,} lines; the others were not read")
+            self.left_out(f"has more than {LINES_MAX:,} lines; the others were not read")
         del lines[-1 if lines[-1] == "" else LINES_MAX :]
         return [self._cut(line, number) for number, line in enumerate(lines, start=1)]
 
@@ -188,10 +208,16 @@ class File:
     def prose(self) -> list[str]:
         """The lines of a text that is looked through for what it says, which is slow: all those of a kit together may
         have ``PROSE_CHARACTERS``."""
-        if self.size > self.budget.prose:
-            self.budget.spend_prose(self.size)
-        self.budget.spend_prose(len(self.text))
-        return self.lines
+        if self.budget.prose <= 0:
+            raise SpentProse
+        taken: list[str] = []
+        for line in self.lines:
+            if self.budget.prose <= 0:
+                self.left_out(f"was looked through for what it says to line {len(taken):,}: {WORDS_SPENT}")
+                break
+            taken.append(line)
+            self.budget.prose -= len(line) + 1
+        return taken
 
     @cached_property
     def first_lines(self) -> list[str]:
@@ -224,13 +250,15 @@ class File:
                     self.budget.spend(min(BLOCK_BYTES, end - begin) // share)
                     block = os.pread(file.fileno(), min(BLOCK_BYTES, end - begin, left), begin)
                     if not block:
-                        self._left_out("grew shorter while it was read")
-                        return
+                        begin = size
+                        break
                     yield begin, block
                     begin += len(block)
                     left -= len(block)
-            if begin < size and left <= 0 and _extent(file.fileno(), begin, size)[0] < size:
-                self._left_out(f"is larger than is read of one file: {size:,} bytes, of which {most:,} were read")
+            if os.fstat(file.fileno()).st_size < size:
+                self.left_out("grew shorter while it was read")
+            elif begin < size and left <= 0 and _extent(file.fileno(), begin, size)[0] < size:
+                self.left_out(f"is larger than is read of one file: {size:,} bytes, of which {most:,} were read")
 
     def _blocks(self, most: int) -> Iterator[str]:
         decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(self.coding)("replace"), translate=True)
@@ -241,10 +269,23 @@ class File:
     def _cut(self, line: str, number: int) -> str:
         if len(line) <= LINE_MAX:
             return line
-        self._left_out(f"has a line of more than {LINE_MAX:,} characters; the rest of it was not read", number)
+        self.left_out(f"has a line of more than {LINE_MAX:,} characters; the rest of it was not read", number)
         return line[:LINE_MAX]
 
-    def _left_out(self, why: str, line: int | None = None) -> None:
+    @cached_property
+    def low(self) -> str:
+        """Its text in lower case."""
+        return self.text.lower()
+
+    def once(self, ask: Callable[[File], Answer]) -> Answer:
+        """What ``ask`` answers of this file. It is asked once, however many importers want to know."""
+        if ask not in self.answers:
+            self.answers[ask] = ask(self)
+        answer: Answer = self.answers[ask]
+        return answer
+
+    def left_out(self, why: str, line: int | None = None) -> None:
+        """Notes what of it is not read, once."""
         if not any(one.text == why for one in self.notes):
             self.notes.append(Evidence(why, self.name, line))
 

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
+from acidtest.audit.amounts import figures, number, whole
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import figures, load, number, rows, table, whole
+from acidtest.audit.importers.numbers import load, rows, table
 
 # The middle of the last bucket (stat.c, plat_idx_to_val), as which all that is longer is counted. stat.h of 3: 29
 # groups of 64 values, in nanoseconds; of 2: 19 groups, in microseconds.

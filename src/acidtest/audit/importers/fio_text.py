@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import Published, Unit
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import File, Importer
 from acidtest.audit.importers.fio import CEILING_MS
-from acidtest.audit.importers.numbers import NUMBER, number
 from acidtest.formats import linear
 
 # "w: (g=0): rw=randwrite, bs=(R) 4096B-4096B, …, ioengine=psync, iodepth=1"
@@ -35,6 +35,8 @@ PERCENTILES = re.compile(r"\s*(?:clat|lat|sync) percentiles \((nsec|usec|msec)\)
 PERCENTILE = re.compile(rf"(?<![\d.])(50|90|95|99|99\.9)0?\.?0*th=\[ *{NUMBER}\]")
 PERCENTILE_LINE = re.compile(r"\s*\|")
 SYNC = re.compile(r"\s*fsync/fdatasync/sync_file_range:")
+# "   READ: bw=48.0MiB/s (50.3MB/s), …, io=2880MiB (3020MB), run=60001-60001msec": of all jobs together
+ALL = re.compile(rf"\s*(READ|WRITE): bw={NUMBER}([KMGT]?i?)B/s .{{0,200}}?run=(\d{{1,12}})-\d{{1,12}}msec")
 KILO = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 BYTES = {
     "": 1.0,
@@ -70,7 +72,9 @@ class _Part:
 
 
 def _text(file: File) -> Sequence[Published] | None:
-    if b'"fio version"' in file.head or not any(JOB.match(line) or ASKED.match(line) for line in file.first_lines):
+    if b'"fio version"' in file.head:
+        return None
+    if not any(of.match(line) for line in file.first_lines for of in (JOB, ASKED, RATE, RATE_OLD, ALL)):
         return None
     asked: dict[str, str] = {}
     jobs: dict[str, int] = {}
@@ -111,9 +115,21 @@ def _text(file: File) -> Sequence[Published] | None:
         elif parts and PERCENTILE_LINE.match(line):
             for name, value in PERCENTILE.findall(line):
                 parts[-1].latency[f"p{name}"] = float(value) * scale
+    if not parts:
+        return list(_all(file)) or None
     return [
         _published(part, asked.get(part.job, ""), jobs.get(part.job, 1), file) for part in parts if part.rate
     ] or None
+
+
+def _all(file: File) -> Iterator[Published]:
+    """Of an excerpt with nothing but the lines of all jobs."""
+    for at, line in enumerate(file.stream(), start=1):
+        if match := ALL.match(line):
+            yield Published(
+                file.at(at), "fio", match[1].lower(), unit=UNITS[match[1].lower()], measured_s=int(match[4]) / 1000,
+                bytes_per_s=float(match[2]) * BYTES[match[3]], written=f"bw={match[2]}{match[3]}B/s",
+            )  # fmt: skip
 
 
 def _published(part: _Part, said: str, jobs: int, file: File) -> Published:

@@ -9,19 +9,20 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from acidtest.audit.amounts import NUMBER, figures, number, whole
 from acidtest.audit.bench import EngineName, Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, SERIES_MAX, figures, load, number, rows, table, whole
+from acidtest.audit.importers.numbers import SERIES_MAX, load, rows, table
 from acidtest.families import PRODUCTS
 
 # "Vuser 1:TEST RESULT : System achieved 42332 NOPM from 97427 PostgreSQL TPM", and up to 3.2
 # "… System achieved 60501 SQL Server TPM at 13207 NOPM"
-RESULT = re.compile(r"TEST RESULT : System achieved (\d{1,12}) NOPM from (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM")
-RESULT_OLD = re.compile(r"TEST RESULT : System achieved (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM at (\d{1,12}) NOPM")
+RESULT = re.compile(r"\bSystem achieved (\d{1,12}) NOPM from (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM")
+RESULT_OLD = re.compile(r"\bSystem achieved (\d{1,12}) ([A-Za-z0-9 ]{1,40}?) TPM at (\d{1,12}) NOPM")
 # What a log has and a text about HammerDB has not.
 HINT = re.compile(
     r"^HammerDB CLI v|^Hammerdb Log @|^(?:Vuser \d{1,6}:)?TEST RESULT : System achieved|"
-    r"^[\s\"'\[,\d:-]{0,60}(?:Vuser \d{1,6}:)?TEST RESULT : System achieved \d|"
+    r"^[\s\"'\[,\d:-]{0,60}(?:Vuser \d{1,6}:)?TEST RESULT : System achieved \d|^\W{0,9}System achieved \d|"
     r"^(?:Vuser 1:)?>>>>> (?:PROC:|VIRTUAL USER|SUMMARY OF)|^Vuser 1[: ]"
 )
 USERS = re.compile(r"(\d{1,6}) Active Virtual Users configured")

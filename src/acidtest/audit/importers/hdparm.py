@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 LINE = re.compile(
     rf"\W{{0,20}}Timing (O_DIRECT )?"

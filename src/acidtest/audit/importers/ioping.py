@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 BEGIN = re.compile(r"\W{0,6}--- (\S.{0,200}) ioping statistics ---")
 DONE = re.compile(

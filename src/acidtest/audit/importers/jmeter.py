@@ -7,9 +7,10 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
+from acidtest.audit.amounts import NUMBER, figures, number, whole
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, Latencies, PerSecond, figures, load, number, table, whole
+from acidtest.audit.importers.numbers import Latencies, PerSecond, load, table
 
 HEAD = re.compile(r'"?timeStamp"?([,;\t])"?elapsed"?\1"?label"?')
 SAMPLE = re.compile(r"<(?:httpSample|sample) ([^<>]{1,4000})>")

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from acidtest.audit.amounts import NUMBER, figures, number, whole
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.commands import seconds
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, Latencies, PerSecond, figures, load, number, table, whole
+from acidtest.audit.importers.numbers import Latencies, PerSecond, load, table
 
 METRIC = re.compile(r"[\s│|*#>]{0,12}[✓✗]?\s{0,4}([a-z_]{3,40})\.{1,60}: (.{1,300})")
 TIME = re.compile(

@@ -9,6 +9,7 @@ from importlib import resources
 
 from acidtest.audit import settings
 from acidtest.audit.bench import EngineName
+from acidtest.audit.importers.file import File
 
 ENGINES = ("postgresql", "mysql", "sqlite", "firebird")  # MariaDB's names are MySQL's
 NAME_MAX = 64
@@ -60,10 +61,9 @@ PREFIX = re.compile(r"(?:global_)?(?:mysqld?|mariadb|percona|postgres(?:ql)?|pgs
 UNIT = re.compile(r"_(kb|mb|gb|sec|min|ms)$")
 
 
-def holds(text: str, words: tuple[str, ...]) -> bool:
-    """Whether one of the words, in lower case, stands in the text. It looks before any pattern does, and is fast."""
-    low = text.lower()
-    return any(word in low for word in words)
+def holds(file: File, words: tuple[str, ...]) -> bool:
+    """Whether one of the words, in lower case, stands in its text. It looks before any pattern does, and is fast."""
+    return any(word in file.low for word in words)
 
 
 WORD = re.compile(r"[A-Za-z][\w.-]{3,63}")
@@ -72,6 +72,10 @@ WORD = re.compile(r"[A-Za-z][\w.-]{3,63}")
 def mentioned(text: str) -> bool:
     """Whether a distinct name of a setting stands anywhere in ``text``, alone or in a variable's name."""
     return any(owner(word) or owner(stripped(word)[0]) for word in set(WORD.findall(text)))
+
+
+def mentioned_in(file: File) -> bool:
+    return mentioned(file.text)
 
 
 def stripped(name: str) -> tuple[str, str]:

@@ -11,14 +11,15 @@ from dataclasses import replace
 from statistics import fmean
 
 from acidtest.audit.bench import Published
-from acidtest.audit.importers.figures import role, statistic_of, value_of
+from acidtest.audit.importers.figures import engine_of, statistic_of, unit_role, value_of
 from acidtest.audit.importers.file import File, Importer
-from acidtest.audit.importers.tables import FENCE, PROSE
+from acidtest.audit.importers.tables import CELL_MAX, FENCE, PROSE
 from acidtest.formats import linear
 
 BYTES_MAX = 4 << 20
 LINE_MAX = 400
 RESULTS_MAX = 2_000
+HEADINGS = 2  # of those above a list that its figures are named by; the first is the text's own
 COUNTED = ("transactions", "queries", "operations", "requests")
 OFTEN = 10  # lines of one label, above which they tell of one run's course
 SECOND = r"(?:/| per )s(?:ec(?:ond)?)?"
@@ -31,23 +32,46 @@ AMOUNT = r"(\d[\d,']{0,20}(?:\.\d{1,12})?(?: ?[kM](?=[ \w]))?)"
 BEHIND = re.compile(rf"(?<![\w.,']){AMOUNT} ?({UNIT})", re.IGNORECASE)
 BEFORE = re.compile(rf"(?<![\w./])({UNIT})\)?\s{{0,5}}[:=]\s{{0,9}}{AMOUNT}(?![\w.])", re.IGNORECASE)
 TOOK = re.compile(
-    r"\b(elapsed(?: time)?|total (?:test )?(?:time|duration)|duration|time taken|run ?time)\b"
+    r"\b(elapsed(?: time)?|total (?:test )?(?:time|duration)|duration|time taken|run ?time|completed(?: in| after)?"
+    r"|took|finished in)\b"
     r"[^\w\n]{0,12}(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ms|s|secs?|seconds?|min|minutes?|us|µs)\b",
     re.IGNORECASE,
 )
 ISO = re.compile(
     r"\b((?:total )?(?:test )?(?:duration|time))[^\w\n]{0,6}PT(?:(\d{1,4})M)?(\d{1,9}(?:\.\d{1,9})?)S\b", re.IGNORECASE
 )
+TELLS = frozenset(("took", "finished in", "completed in", "completed after"))
+OF_DATA = linear.compile(
+    r"\b(?:insert|select|updat|delet|quer|rows?\b|record|read|writ|load|import|bench|transaction|scan|join|workload|operation)",
+    linear.I,
+)
 TIMES_S = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "m": 60.0, "s": 1.0}
 RATE = re.compile(rf"\b(\w{{1,30}}) rate\s{{0,5}}[:=]\s{{0,9}}{AMOUNT} ?/ ?s(?:ec)?\b", re.IGNORECASE)
-WALL = re.compile(r"Time for (\S{1,80}) \(\d{1,12}\): {1,9}(\d{1,9}(?:\.\d{1,9})?) wallclock secs")  # of sql-bench
+WALL = re.compile(  # of sql-bench
+    r"(?:Time for (\S{1,80}) \(\d{1,12}\)|(Total) time): {1,9}(\d{1,9}(?:\.\d{1,9})?) wallclock secs"
+)
 GO = re.compile(r"\s{0,20}([Bb]enchmark\S{1,150})\s+(\d{1,12})\s+(\d{1,15}(?:\.\d{1,6})?) ns/op")  # of "go test -bench"
 STATED = re.compile(
     r"[\s*#>|-]{0,20}([A-Za-z][\w .()%]{0,40}?|\d{2}(?:\.\d{1,3})?(?:th|%)[\w ]{0,20})\s{0,9}[:=]\s{0,9}"
     r"(\d[\d,]{0,15}(?:\.\d{1,12})?) ?(ns|us|µs|ms|s|sec|secs|seconds)\b[\s,.]{0,9}"
 )
 MS = {"n": 1e-6, "u": 1e-3, "µ": 1e-3, "m": 1.0, "s": 1000.0}
+# An item of a list, and what such a one begins with.
+ITEM = linear.compile(r"(\s{0,20})(?:[-*+•]|\d{1,3}[.)]) {1,4}(\S.*)")
+LABELLED = linear.compile(
+    r"(\*\*[^*]{1,80}\*\*|__[^_]{1,80}__|`[^`]{1,60}`|[A-Za-z][\w .()/+-]{0,60}?)(?::\s|\s{0,3}[-–—=→]\s|:?\*\*:?\s)"
+)
+SPACED = re.compile(rf"((?:^|[`*(:=~≈>–—-]) ?)(\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,3}})(?= ?{UNIT})", re.IGNORECASE)
+SPLIT = linear.compile(r"\d[ \x{a0}\x{202f}]$")
+RANGE = linear.compile(r"\d[kKM]?(?: ?[-–—~] ?| to )$")
+REPEATED = linear.compile(r"[{\[(]((?:\d[\d.]{0,14}, ?){2,60}\d[\d.]{0,14})[)\]}]")
+COMPARES = linear.compile(
+    r"\b(?:faster|slower|than|vs\.?|versus|up to|at most|at least|about|capped|provisioned|limit)\b", linear.I
+)
+WITH_LATENCY = linear.compile(r"(\d[\d.,]{0,15}) ?(ns|us|µs|ms|s|sec|seconds)\b")
+DRAWN = "┌├└│─┃║╔╚╠═┬┴┤╟• "
 NEAR = 40  # lines between a rate and the latencies that are of it
+PART = linear.compile(r"\(\d{1,3} ?%\)|^\s*\[?\d{1,3} ?%")  # of a run that goes on
 FIGURE = linear.compile(r"\||\d[\d.,]{0,20} ?(?:ms|s|sec|µs|us)\b")
 LABEL_END = re.compile(r"[\s:=|,;>(\[\-]{1,20}$")
 # Of the tools that importers of their own read.
@@ -57,7 +81,9 @@ KNOWN = re.compile(
     r"seconds to run all queries|Timing (?:cached|buffered)|bytes .{0,40}copied|ops/sec +\d+\.\d+ usecs/op|"
     r"summary [=+]|current ops/sec|Virtual Users configured"
 )
-SETS = re.compile(r"--?\w|[{}$]|\b(?:target|wanted|limit|max|expected|goal|threshold)\b", re.IGNORECASE)
+SETS = re.compile(
+    r"(?:^|[\s\"'`=])--?[A-Za-z]|[{}$]|\b(?:target|wanted|limit|max|expected|goal|threshold)\b", re.IGNORECASE
+)
 
 
 def _in_prose(file: File) -> Sequence[Published] | None:
@@ -65,17 +91,72 @@ def _in_prose(file: File) -> Sequence[Published] | None:
         return None
     found: list[Published] = []
     begun: int | None = None
-    heading = ""
+    heading = over = ""
+    above: dict[int, str] = {}  # the headings, by their level
     for at, line in enumerate(file.lines):
         if begun is None and line.startswith("#"):
-            heading = line.strip("# ")[:80]
+            heading, over = line.strip("# ")[:80], ""
+            level = len(line) - len(line.lstrip("#"))
+            above = {of: text for of, text in above.items() if of < level} | {level: heading}
         if FENCE.match(line):
             if begun is not None:
                 block = file.lines[begun:at]
                 if not any(KNOWN.search(one[:LINE_MAX]) for one in block):
                     found += _of(file, block, begun, heading)
             begun = at + 1 if begun is None else None
+        elif begun is None and (item := ITEM.fullmatch(line[:LINE_MAX])) is not None:
+            figures = list(_of_item(file, at + 1, item[2]))
+            if not figures or not item[1]:
+                over = "" if figures else _bare(item[2])
+            found += [_placed(one, (*list(above.values())[1:][-HEADINGS:], over)) for one in figures]
     return found[:RESULTS_MAX] or None
+
+
+def _placed(one: Published, above: Sequence[str]) -> Published:
+    """With what it stands under in its name, which tells it from another of the same label."""
+    name = ": ".join(dict.fromkeys(part for part in (*map(_bare, above), one.name) if part))
+    return replace(one, name=name[-CELL_MAX:], engine=engine_of(one.name))
+
+
+def _of_item(file: File, at: int, text: str) -> Iterator[Published]:
+    """The rates of one item of a list that begins with what they are of: "**new**: 5,120 TPS {5100, 5110, 5120}".
+    A latency that stands behind a rate is of it, and so are figures in braces: its repetitions."""
+    labelled = LABELLED.match(text)
+    if labelled is None or COMPARES.search(text):
+        return
+    rest = SPACED.sub(lambda match: f"{match[1]}{re.sub(r'[^0-9]', '', match[2])}", text[labelled.end() :])
+    rates = list(BEHIND.finditer(rest))
+    for n, match in enumerate(rates):
+        if SPLIT.search(rest[: match.start()]) or RANGE.search(rest[: match.start()]):
+            continue  # "57 QPS" of "11 057 QPS", and the end of "100 to 200 tps"
+        of, value = unit_role(match[2]), value_of(match[1].rstrip("kM "))
+        if of is None or of.kind not in (*COUNTED, "nopm", "tpm") or value is None:
+            continue
+        value *= of.factor * (1000.0 if match[1].rstrip()[-1] == "k" else 1e6 if match[1].rstrip()[-1] == "M" else 1.0)
+        behind = rest[match.end() : rates[n + 1].start() if n + 1 < len(rates) else None]
+        repeated = REPEATED.search(behind)
+        one = Published(
+            file.at(at), "", _bare(labelled[1]), written=match[0].strip(), told=True,
+            runs=len(repeated[1].split(",")) if repeated else None, latency_ms=_stated(behind),
+        )  # fmt: skip
+        if of.kind == "nopm":
+            yield replace(one, nopm=value)
+        elif of.kind == "tpm":
+            yield replace(one, tpm=value, rate=value / 60)
+        else:
+            yield replace(one, rate=value, unit=of.kind)  # type: ignore[arg-type]
+
+
+def _stated(text: str) -> dict[str, float]:
+    """The latency that stands behind a rate: "with 5.2 ms at the 99th percentile"."""
+    match = WITH_LATENCY.search(text)
+    if match is None or (value := value_of(match[1])) is None or not (name := statistic_of(text.lower())):
+        return {}
+    return {name: value * MS[match[2][0].lower()]} if name not in ("min", "deviation") and value > 0 else {}
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace("*", " ").replace("_", " ").replace("`", " ").split()).strip(" :–-")[:80]
 
 
 def _alone(file: File) -> Sequence[Published] | None:
@@ -89,14 +170,15 @@ def _alone(file: File) -> Sequence[Published] | None:
 OTHERS = (TOOK, ISO, RATE, WALL, GO)
 SOURCE = re.compile(
     r".*\.(?:py|js|mjs|ts|tsx|go|java|kt|scala|c|h|cc|cpp|hpp|cs|rs|rb|php|pl|lua|r|jl|swift|sql|tcl|awk|bat|cmd|"
-    r"ps1|sh|bash|ya?ml|json|xml|toml|ini|conf|cnf|cfg|env|properties|svg|css|ipynb|lock|sum|j2|tpl|tf|mk)|dockerfile.*|makefile.*|\.\w.*"
+    r"ps1|sh|bash|ya?ml|json|xml|toml|ini|conf|cnf|cfg|env|properties|svg|css|scss|sass|less|ipynb|lock|sum|j2|tpl|tf|mk)|dockerfile.*|makefile.*|\.\w.*"
 )
 
 
 def _of(file: File, lines: Sequence[str], before: int, heading: str) -> list[Published]:
     found: list[Published] = []
     latencies: list[tuple[int, dict[str, float]]] = []
-    for at, line in enumerate(lines, start=before + 1):
+    for at, drawn in enumerate(lines, start=before + 1):
+        line = drawn.lstrip(DRAWN) if drawn[:LINE_MAX].lstrip()[:1] in DRAWN[:-1] else drawn
         found += (replace(one, name=one.name or heading) for one in _figures(file, at, line[:LINE_MAX]))
         if stated := _latency(line[:LINE_MAX]):
             if not latencies or stated[0] in latencies[-1][1]:
@@ -153,12 +235,14 @@ def _figures(file: File, at: int, line: str) -> Iterator[Published]:
         )  # fmt: skip
         return
     if match := WALL.search(line):
-        yield Published(file.at(at), "", match[1], took_s=float(match[2]), written=f"{match[2]} wallclock secs")
+        yield Published(
+            file.at(at), "", match[1] or match[2], took_s=float(match[3]), written=f"{match[3]} wallclock secs"
+        )
         return
-    if SETS.search(line):
+    if SETS.search(line) or PART.search(line):
         return
     if match := RATE.search(line):
-        of_words, amount = role(f"{match[1]}/s", [], caption=True), value_of(match[2].rstrip("kM "))
+        of_words, amount = unit_role(f"{match[1]}/s"), value_of(match[2].rstrip("kM "))
         if of_words is not None and of_words.kind in COUNTED and amount is not None:
             yield Published(
                 file.at(at), "", _label(line[: match.start()]), rate=amount, unit=of_words.kind, written=match[0],  # type: ignore[arg-type]
@@ -166,7 +250,7 @@ def _figures(file: File, at: int, line: str) -> Iterator[Published]:
             return
     for match in (*BEHIND.finditer(line), *BEFORE.finditer(line)):
         digits, unit = (match[1], match[2]) if match.re is BEHIND else (match[2], match[1])
-        of, value = role(unit, [], caption=True), value_of(digits.rstrip("kM "))
+        of, value = unit_role(unit), value_of(digits.rstrip("kM "))
         if of is None or of.kind not in (*COUNTED, "nopm", "tpm", "iops") or value is None:
             continue
         value *= of.factor * (1000.0 if digits.rstrip()[-1] == "k" else 1e6 if digits.rstrip()[-1] == "M" else 1.0)
@@ -178,7 +262,10 @@ def _figures(file: File, at: int, line: str) -> Iterator[Published]:
         else:
             unit_ = "operations" if of.kind == "iops" else of.kind
             yield replace(one, rate=value, unit=unit_)  # type: ignore[arg-type]
-    if match := TOOK.search(line):
+    match = TOOK.search(line)
+    if match and match[1].lower() in TELLS and not OF_DATA.search(line[: match.start()]):
+        match = None  # what took that long is no work on data: a start, a connection
+    if match:
         value = value_of(match[2])
         if value is not None:
             factor = TIMES_S.get(match[3].lower(), TIMES_S[match[3][0].lower()])

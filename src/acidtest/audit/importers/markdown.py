@@ -45,6 +45,14 @@ OPEN = re.compile(
     r"|rather than|recommend\w*|n't)\b|n't\b|\u2248",
     re.IGNORECASE,
 )
+# A heading of what one might set, and a sentence before a block of it: that is not what was in force.
+ADVICE = re.compile(
+    r"recommend|suggest|advice|\btips?\b|best practices?|troubleshoot|\bfaq\b|next steps?|future|to-?do\b|"
+    r"further (?:work|tuning)|alternatives?\b|\bideas?\b|\boptional|for example\b|\be\.g\.|"
+    r"you (?:could|might|should)\b|\bconsider\b|recomend|recommand|empfehl|sugerenc|sugest|\bdicas?\b|consejos?\b|"
+    r"рекоменд|совет|建议|建議|推荐|推薦|推奨|권장",
+    re.IGNORECASE,
+)
 SENTENCE_WORDS = 4
 # Columns that hold no value of the benchmark.
 OTHER_HEAD = re.compile(
@@ -71,12 +79,22 @@ def _prose(parts: Iterable[Part]) -> Iterator[Part]:
 def _of_markdown(file: File) -> Iterator[Part]:
     tokens = _parser().parse("\n".join(file.text.splitlines()))
     heading, at = "", 0
+    above: dict[str, str] = {}  # the headings that the text stands under, by level
+    before = ""  # the last line above
     said: list[tuple[int, str, str]] = []  # lines of sentences, with the heading above
     while at < len(tokens):
         token = tokens[at]
         line = token.map[0] + 1 if token.map else 1
         if token.type == "heading_open" and at + 1 < len(tokens):
             heading = tokens[at + 1].content[:300]
+            title = not above  # of the whole text
+            above = {level: text for level, text in above.items() if level < token.tag}
+            above[token.tag] = "" if title else heading
+            before = ""
+        elif any(ADVICE.search(text) for text in above.values()):
+            pass
+        elif token.type in ("fence", "code_block") and ADVICE.search(before):
+            before = ""
         elif token.type in ("fence", "code_block"):
             # A fence's content begins in the line after it.
             first = line + (token.type == "fence")
@@ -86,7 +104,9 @@ def _of_markdown(file: File) -> Iterator[Part]:
             yield from _of_table(tokens[at:end], file, heading)
             at = end
         elif (token.type == "inline" and tokens[at - 1].type != "heading_open") or token.type == "html_block":
-            said += [(line + n, text, heading) for n, text in enumerate(token.content.split("\n"))]
+            lines = token.content.split("\n")
+            said += [(line + n, text, heading) for n, text in enumerate(lines)]
+            before = lines[-1][-LINE_MAX:]
         at += 1
     yield from _sentences(said, file)
 
@@ -233,7 +253,7 @@ def _read(file: File) -> Sequence[Part] | None:
     text = known.is_prose(file.base) or file.base.endswith(".txt")
     if not text or file.size > TEXT_MAX or b"\0" in file.head:
         return None
-    if not (known.mentioned(file.text) or shell.PROGRAM.search(file.text) or QUOTED.search(file.text)):
+    if not (file.once(known.mentioned_in) or file.once(shell.starts) or QUOTED.search(file.text)):
         return None
     parts: list[Part] = []
     if file.base.endswith((*PLAIN, ".txt")):

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 # Those that copy it write "sec" for "seconds", and comment it out.
 LINES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from typing import Any
 
@@ -11,29 +10,8 @@ from acidtest.audit.importers.file import Broken, File
 from acidtest.audit.importers.trees import load_json
 from acidtest.words import counted
 
-NUMBER = r"(\d{1,15}(?:\.\d{1,15})?)"
-_NUMBER = re.compile(rf"\s*+{NUMBER}\s*+")
 SERIES_MAX = 1_000_000  # intervals
 STEPS = 40  # of a histogram, for each power of two: a value is told to 1.75 %
-
-
-def number(value: Any) -> float | None:
-    """A figure of JSON or of text that is no less than 0; None of anything else."""
-    if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < 1e18 else None
-
-
-def whole(value: Any) -> int | None:
-    amount = number(value)
-    return None if amount is None else int(amount)
-
-
-def figures(values: dict[str, float | None]) -> dict[str, float]:
-    """Those that are known."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def load(file: File, begin: int = 0) -> Any:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acidtest.audit.amounts import NUMBER, number
 from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands, tables
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, number
 
 HINT = b"Performance in TOTAL"
 SCORE = "avg_times_per_minute"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 SECTION = re.compile(r"((?:Compare|Test if|Non-[sS]ync).*?):?")
 LINE = re.compile(rf"\s*(\S.{{0,60}}?) {{1,80}}{NUMBER} ops/sec(?: {{1,80}}{NUMBER} usecs/op)?\s*")

@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from acidtest.audit.amounts import NUMBER, figures
 from acidtest.audit.bench import Published
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, Latencies, PerSecond, figures
+from acidtest.audit.importers.numbers import Latencies, PerSecond
+from acidtest.audit.importers.tables import PROSE
 
 BEGIN = re.compile(r"\s*transaction type: (.+)")
 PROGRESS = re.compile(rf"\s*progress: {NUMBER} s, {NUMBER} tps, lat \S{{1,20}} ms stddev [\w.+-]{{1,20}}(.*)")
+# Where somebody quotes it from: "tps = 612.3 (without initial connection time)".
+EXCERPT = re.compile(rf"\s*tps = {NUMBER} \((?:without|with|including|excluding) \w")
+RUNS_MAX = 10_000
 TPS = re.compile(rf"\s*tps = {NUMBER}(.*)")
 SCRIPT = re.compile(r"\s*SQL script (\d{1,4}): (.{1,200})")
 WEIGHT = re.compile(r"\s*- weight: (\d{1,9})")
@@ -41,6 +46,9 @@ FIGURES = {
 }
 
 
+BEFORE = re.compile(r"\s*(?:scaling factor|query mode|number of|duration|latency average)\b")  # a rate
+
+
 @dataclass
 class _Run:
     """One call of pgbench, while it is read."""
@@ -52,6 +60,8 @@ class _Run:
     query_mode: str = ""
     told: dict[str, str] = field(default_factory=dict)
     scripts: list[str] = field(default_factory=list)  # with their weights
+    quoted: bool = False  # without its first lines
+    including: bool = False  # whether the last rate is that with the connections
 
     def published(self, file: File) -> Published:
         values = self.values
@@ -94,7 +104,7 @@ class _Run:
 
 
 def _summary(file: File) -> Sequence[Published] | None:
-    if not any(BEGIN.match(line) or PROGRESS.match(line) for line in file.first_lines):
+    if not any(BEGIN.match(line) or PROGRESS.match(line) or EXCERPT.match(line) for line in file.first_lines):
         return None
     runs: list[_Run] = []
     run = _Run()
@@ -112,9 +122,18 @@ def _summary(file: File) -> Sequence[Published] | None:
             if run.script or "tps" in run.values:
                 run = _Run()
             if not run.line:
+                if len(runs) == RUNS_MAX:
+                    file.left_out(f"holds more runs than are read of one file; the first {RUNS_MAX:,} count", number)
+                    break
                 runs.append(run)
             run.line, run.script = number, match[1].strip()[:200]
-        elif run.line and (match := TPS.match(line)):
+        elif (run.line or EXCERPT.match(line)) and (match := TPS.match(line)):
+            if "tps" in run.values and run.quoted and not ("excluding" in match[2] and run.including):
+                run = _Run()
+            if not run.line:
+                run.line, run.quoted = number, True
+                runs.append(run)
+            run.including = "including" in match[2]
             if "including" not in match[2] or "tps" not in run.values:
                 run.values["tps"] = float(match[1])
         elif run.line and (match := QUERY_MODE.match(line)):
@@ -123,14 +142,16 @@ def _summary(file: File) -> Sequence[Published] | None:
             run.scripts.append(match[2].strip())
         elif run.scripts and (match := WEIGHT.match(line)):
             run.scripts[-1] = f"{run.scripts[-1].partition('@')[0]}@{match[1]}"
-        elif run.line:
+        else:
+            if "tps" in run.values and run.quoted and BEFORE.match(line):
+                run = _Run()
             if match := TOLD.fullmatch(line):
                 run.told.setdefault(match[1], match[2].strip())
             for name, pattern in FIGURES.items():
                 if match := pattern.match(line):
                     run.values[name] = float(match[1])
     whole = [run for run in runs if "tps" in run.values]
-    if not whole and not any(run.progress for run in runs):
+    if not whole and not any(run.progress for run in runs) and not PROSE.fullmatch(file.base):
         raise Broken("is a summary of pgbench that ends before its rate", runs[-1].line if runs else None)
     return [run.published(file) for run in whole or runs]
 

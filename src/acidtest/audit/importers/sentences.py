@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Sentence
 from acidtest.audit.importers import headings
 from acidtest.audit.importers.file import File, Importer
+from acidtest.audit.texts import COMPARES, PROSE
 from acidtest.formats import linear
 
-PROSE = linear.Pattern(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc)")
 BYTES_MAX = 4 << 20  # of prose
 LINE_MAX = 4_000
 SENTENCE_MAX = 300  # characters that are kept of one
@@ -27,17 +27,6 @@ ENGINE = linear.Pattern(
 )
 PARAGRAPH_LINES_MAX = 200
 END = linear.Pattern(r"[.!?](?:\s+|$)")
-COMPARES = linear.Pattern(
-    r"\b(?:faster|slower|quicker|fastest|slowest|quickest|outperform(?:s|ed|ing)?|beats?|"
-    r"(?:higher|lower|more|less|better|worse|best|worst|double|twice the|half the) "
-    r"(?:throughput|latenc(?:y|ies)|performance|tps|qps|iops|rate|response times?)|"
-    r"(?:throughput|latency|performance|tps|qps|iops) (?:gains?|improvements?|improves?|improved|increases?|increased|"
-    r"drops?|dropped|doubles?|doubled|degrades?|degraded)|"
-    r"\d[\d.,]{0,9} ?(?:%|x|×|times|percent) (?:\w+ )?(?:faster|slower|better|worse|more|less|higher|lower|improvement|"
-    r"speed-?up|gain|as|overhead)|speed-?up of|(?:similar|comparable|identical|(?:about |roughly )?the same) "
-    r"(?:results?|throughput|latenc(?:y|ies)|performance|rates?|figures?|numbers?|tps|qps))\b",
-    linear.IGNORECASE,
-)  # fmt: skip
 FIGURE = linear.Pattern(
     r"\b\d[\d.,' ]{0,20}k?M? ?(?:tps|qps|tpmC?|nopm|iops|rps|ops/s(?:ec)?|"
     r"(?:transactions|queries|operations|inserts|reads|writes|commits|requests|rows)(?: per |/| a )s(?:ec(?:ond)?)?)\b",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting, Source, Where
 from acidtest.audit.importers import known
+from acidtest.formats import linear
 
 WORDS_MAX = 2000
 DEPTH_MAX = 4  # of commands that hold commands, as "sh -c" and "pg_ctl -o" do
@@ -391,7 +392,10 @@ def _docker_run(words: Sequence[str], where: Where, depth: int) -> Iterator[Conf
                 mounts.append(Mount(where, target, fields.get("type", "volume"), frozenset()))
     bound = [source for key, value in options if key in ("-v", "--volume") and (source := _source(value))]
     reads = [path for source in bound if (path := in_kit(where.file, source))]
-    yield from container(words[at], [*entry, *words[at + 1 :]], environment, mounts, where, name, depth, reads=reads)
+    elsewhere = len(reads) < len(bound) or any(key == "--env-file" for key, _ in options)
+    yield from container(
+        words[at], [*entry, *words[at + 1 :]], environment, mounts, where, name, depth, reads=reads, elsewhere=elsewhere
+    )
 
 
 def _source(text: str) -> str:
@@ -410,14 +414,25 @@ def in_kit(file: str, source: str) -> str:
     return "" if path.startswith("..") else path
 
 
+# A server as a command of a shell's line, and not as a host, a user or a database: "psql -h postgres".
+STARTS = linear.compile(
+    r"(?:^|[;&|(\n]\s*|\b(?:exec|then|do|sudo|nohup|gosu \w+|su-exec \w+|--)\s+)(?:/\S{0,200}/)?"
+    r"(?:mysqld|mariadbd|postgres|firebird)(?:[_-]safe)?(?:[\s;&|\"']|$)|entrypoint"
+)
+
+
+# An option that names a file with settings, or that a variable stands for.
+GIVEN = linear.compile(
+    r"config[_-]file\s*=|--defaults-(?:extra-)?file|(?:^|\s)\$\{?\w|\$\w*(?:ARGS|OPTS|OPTIONS|PARAMS|FLAGS)"
+)
+
+
 def _serves(words: Sequence[str]) -> bool:
     """Whether a container's command starts the server, at once or by way of a shell."""
     named = MYSQLD | POSTGRES | {"firebird", "fbguard", "mariadbd-safe"}
     if program(words[0]) not in SHELLS:
         return program(words[0]) in named or program(words[0]).endswith(".sh")
-    return any(
-        re.search(r"(?<![\w-])(?:mysqld|mariadbd|postgres|firebird)(?![\w-])|entrypoint", one) for one in words[1:]
-    )
+    return any(STARTS.search(one) for one in words[1:])
 
 
 def _told_to(words: Sequence[str], name: str) -> Image | None:
@@ -449,17 +464,22 @@ def container(
     depth: int = 0,
     places: Mapping[str, Where] | None = None,
     reads: Sequence[str] = (),
+    *,
+    elsewhere: bool = False,
 ) -> Iterator[Configuration | Mount | Database]:
     """What a container of an engine's image is told: its command, environment and mounts. Nothing of other images.
 
     There is always one configuration, empty where nothing is set: the image has the engine's defaults. ``places`` are
-    the lines of the environment's variables; ``reads`` the files of the kit that it is given as its configuration.
+    the lines of the environment's variables; ``reads`` the files of the kit that it is given as its configuration;
+    ``elsewhere`` says that it is given one that is not in the kit.
     """
     known_image = image(of_image) or _told_to(words, of_image)
     if known_image is None:
         return
     engine = known_image.engine
     words = [word for word in words if word]
+    told = " ".join(words)
+    elsewhere = elsewhere or UNKNOWN in told or (GIVEN.search(told) is not None and not reads)
     while words and program(words[0]) in ("docker-entrypoint.sh", "entrypoint.sh", "exec", "gosu", "tini", "--"):
         words = words[1:]
     if words and words[0][0] != "-" and not _serves(words):
@@ -477,7 +497,10 @@ def container(
     found += from_environment(known_image, environment, where, places or {})
     # A side must have a name, or the folder of the script would be one.
     side = side or of_image.strip("\"'").rpartition("/")[2][:60]
-    base = Configuration(where, engine, "container", (), side=side, version=known_image.version, reads=tuple(reads))
+    whole = False if elsewhere else None
+    base = Configuration(
+        where, engine, "container", (), side=side, version=known_image.version, reads=tuple(reads), whole=whole
+    )
     yield base
     for one in found:
         # The image says which product it is, its command does not.

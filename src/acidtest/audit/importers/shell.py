@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from acidtest.audit.bench import Configuration, Database, EngineName, Mount, Setting
 from acidtest.audit.importers import blocks, known, server_commands
 from acidtest.audit.importers.file import File, Importer
+from acidtest.formats import linear
 
 TEXT_MAX = 4 << 20
 LINE_MAX = 1 << 16
@@ -24,6 +25,11 @@ PROGRAM = re.compile(
     r"(?<![\w.-])(?:mysqld(?:_safe|-debug|\.exe)?|mariadbd(?:-safe)?|mysql_install_db|mariadb-install-db|postgres|postmaster|"
     r"pg_ctl(?:cluster)?|initdb|pg_createcluster|docker|podman|nerdctl|gfix|mount|PGOPTIONS|helm)(?![\w-])"
 )
+# The names alone, by which the lines are found that may have one.
+CALLED = linear.compile(
+    r"mysqld|mariadbd|mysql_install_db|mariadb-install-db|postgres|postmaster|pg_ctl|initdb|pg_createcluster|docker|"
+    r"podman|nerdctl|gfix|mount|PGOPTIONS|helm"
+)
 CONFIGURED = ".conf"
 COMMAND = re.compile(r"ExecStart=[-@:+!]{0,3}|CMD |ENTRYPOINT |RUN ")
 # What stands before a command in a transcript: a prompt, the marks of "set -x", the columns of ps.
@@ -32,6 +38,7 @@ PS = re.compile(r"(?:\S{1,40}+ ++)?\d{1,8} ++.{1,120}? (?:\d{1,6}:\d\d(?:\.\d\d|
 ASSIGNED = re.compile(
     r"\s*(?:export |readonly |local |declare (?:-\w+ )?|set |\$env:)?([A-Za-z_]\w{0,60}) ?= ?(.{0,2000})"
 )
+LOOPS = ("for ", "read ", "select ")
 LOOP = re.compile(r"\s*(?:for|read|select) +(?:-\w+ +)*([A-Za-z_]\w{0,60})\b")
 VARIABLE = re.compile(
     r"\$(?:(\w{1,60})|\{([A-Za-z_]\w{0,60})(?::?([-=])([^{}$]{0,300}))?\})|%(\w{1,60})%|\$\(|`|\$\{|\$[@*#?!]"
@@ -47,9 +54,9 @@ SED = re.compile(r"\bs([/|#,@!])((?:(?!\1).){1,200})\1((?:(?!\1).){1,300})\1")
 
 def assignments(line: str, held: dict[str, str]) -> None:
     """Takes down what a line assigns to a variable; what is not plain is unknown from there on."""
-    if match := LOOP.match(line):
+    if line.lstrip().startswith(LOOPS) and (match := LOOP.match(line)):
         held[match[1]] = server_commands.UNKNOWN
-    elif (match := ASSIGNED.fullmatch(line)) and line.count("=") >= 1:
+    elif "=" in line and (match := ASSIGNED.fullmatch(line)):
         value = resolved(match[2].strip().rstrip(";"), held)
         words = server_commands.split(value) if len(value) < 500 else []
         held[match[1]] = words[0] if len(words) == 1 else server_commands.UNKNOWN if words or "(" in value else ""
@@ -107,14 +114,15 @@ def of_lines(
     """What the commands in ``lines`` set; the first of them is the file's line ``first``."""
     held: dict[str, str] = {}
     ends: dict[str, list[int]] = defaultdict(list)  # lines of one word, which may end a here-document
-    for number, one in enumerate(lines):
+    for number, one in enumerate(lines) if any("<<" in one for one in lines) else ():
         if len(one) < 60 and WORD.fullmatch(bare := one.strip()):
             ends[bare].append(number)
+    called = linear.lines_with(CALLED, lines)
     at = found = lexed = 0
     while at < len(lines) and found < FOUND_MAX and lexed < LEXED_MAX:
         line, begin = lines[at], at
         head = line[:LINE_SHORT]
-        if (match := HEREDOC.search(head)) and (end := _after(ends[match[2]], at)):
+        if "<<" in head and (match := HEREDOC.search(head)) and (end := _after(ends[match[2]], at)):
             body = [resolved(one[:LINE_SHORT], held) if not match[1] else one for one in lines[at + 1 : end]]
             written = list(blocks.of_lines(body, file, first + at + 1, context=line[:LINE_SHORT]))
             yield from written
@@ -122,7 +130,11 @@ def of_lines(
                 yield from of_lines(body, file, first + at + 1, context, depth + 1)
             command = resolved(head.replace(match[0], " "), held)
             at = end + 1
-        elif PROGRAM.search(line[:LINE_MAX]) and not line.lstrip().startswith(("#", "//", "REM ", "rem ", "::")):
+        elif (
+            at in called
+            and PROGRAM.search(line[:LINE_MAX])
+            and not line.lstrip().startswith(("#", "//", "REM ", "rem ", "::"))
+        ):
             text, at = _joined(lines, at)
             command = resolved(text, held)
             yield from _changed(command[:LINE_SHORT], file, first + begin)
@@ -190,11 +202,19 @@ def _simple(text: str) -> Iterator[list[str]]:
         yield words[begin:]
 
 
+def starts(file: File) -> bool:
+    """Whether its text names a program that is started anywhere."""
+    return CALLED.search(file.text) is not None and PROGRAM.search(file.text) is not None
+
+
+def _writes(file: File) -> bool:
+    return any(mark in file.text for mark in ("<<", ">>", "sed ", "tee "))
+
+
 def _read(file: File) -> Sequence[Configuration | Mount | Database] | None:
     if file.size > TEXT_MAX or known.is_prose(file.base) or b"\0" in file.head:
         return None
-    writes = any(mark in file.text for mark in ("<<", ">>", "sed ", "tee "))
-    if not PROGRAM.search(file.text) and not (writes and (CONFIGURED in file.text or known.mentioned(file.text))):
+    if not file.once(starts) and not (_writes(file) and (CONFIGURED in file.text or file.once(known.mentioned_in))):
         return None
     return list(of_lines(file.lines, file)) or None
 

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from acidtest.audit.bench import Configuration, Database, EngineName, Setting
 from acidtest.audit.importers import known
 from acidtest.audit.importers.file import File, Importer
+from acidtest.formats import linear
 
 TEXT_MAX = 8 << 20
 LINE_MAX = 8192
@@ -16,6 +17,7 @@ HINTS = (
     "global", "persist", "alter", "pragma", "_journal", "journal_mode", "synchronous_commit", "create database",
     "sessionvariables=", "options=",
 )  # fmt: skip
+HINT = linear.compile("|".join(HINTS), linear.I)
 VALUE = r"('[^'\n]{0,300}'|\"[^\"\n\\]{0,300}\"|[\w.+-]{1,80}(?:\s?\*\s?\d{1,9}){0,4})"
 SCOPED = r"(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY)[\s.]{1,9}`?([a-z]\w{1,63})`?\s{0,9}:?=\s{0,9}" + VALUE
 GLOBAL = re.compile(r"\bSET\s{1,9}" + SCOPED, re.IGNORECASE)
@@ -124,9 +126,9 @@ def _in_line(line: str) -> Iterator[tuple[EngineName, str, str, str]]:
 def of_lines(lines: Sequence[str], file: File, first: int = 1, *, prose: bool = False) -> Iterator[Configuration]:
     """What statements in ``lines`` set, as one configuration an engine; the first line is the file's line ``first``."""
     found: dict[EngineName, list[Setting]] = {}
-    for offset, line in enumerate(lines):
-        head = line[:LINE_MAX]
-        if not known.holds(head, HINTS) or COMMENT.match(head):
+    for offset in sorted(linear.lines_with(HINT, lines)):
+        head = lines[offset][:LINE_MAX]
+        if COMMENT.match(head):
             continue
         for engine, name, value, section in _in_line(head):
             low, bare = name.lower(), _amount(value)
@@ -152,7 +154,7 @@ def _databases(lines: Sequence[str], file: File) -> Iterator[Database]:
 def _read(file: File) -> Sequence[Configuration | Database] | None:
     if file.size > TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
-    if not known.holds(file.text, HINTS):
+    if not known.holds(file, HINTS):
         return None
     return [*of_lines(file.lines, file), *_databases(file.lines, file)] or None
 

@@ -6,16 +6,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Literal
 
+from acidtest.audit.amounts import NUMBER, figures
 from acidtest.audit.bench import Published, Unit
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, figures
+from acidtest.audit.importers.tables import PROSE
 
 BEGIN = re.compile(r"\s*sysbench (\d+\.\d+\S*?):?(?:\s|$)")
 # "[ 1s ] thds: 2 tps: 129.86 …", and of 0.5 "[   1s] threads: 2, tps: 129.86, …"
 INTERVAL = re.compile(rf"\s*\[\s*{NUMBER}s ?\] (?:thds|threads): \d{{1,9}},? (?:tps|eps): {NUMBER}")
+# Where somebody quotes it from.
+EXCERPT = re.compile(
+    r"\s*(?:SQL statistics:|OLTP test statistics:|Running the test with following options:"
+    r"|transactions: +\d{1,15} +\(\d[\d.]{0,20} per sec\.\)|read: +IOPS=\d[\d.]{0,20} \d[\d.]{0,20} [KMGT]?i?B/s)"
+)
 FIGURES = {
     "threads": re.compile(rf"Number of threads: {NUMBER}"),
     "asked": re.compile(rf"Target transaction rate: {NUMBER}/sec"),
@@ -26,9 +33,9 @@ FIGURES = {
     "written": re.compile(rf"write: +{NUMBER}$"),
     "errors": re.compile(rf"ignored errors: +{NUMBER} "),
     "measured_s": re.compile(rf"(?:total time|time elapsed): +{NUMBER}s"),
-    "reads_per_s": re.compile(rf"reads/s: +{NUMBER}"),
-    "writes_per_s": re.compile(rf"writes/s: +{NUMBER}"),
-    "flushes_per_s": re.compile(rf"fsyncs/s: +{NUMBER}"),
+    "reads_per_s": re.compile(rf"(?:reads/s: +|read: +IOPS=){NUMBER}"),
+    "writes_per_s": re.compile(rf"(?:writes/s: +|write: +IOPS=){NUMBER}"),
+    "flushes_per_s": re.compile(rf"(?:fsyncs/s: +|fsync: +IOPS=){NUMBER}"),
     "mean": re.compile(rf"avg: +{NUMBER}"),
     "max": re.compile(rf"max: +{NUMBER}"),
 }
@@ -45,10 +52,12 @@ TOLD = (
     ("deadlocks", re.compile(r"deadlocks: +(\d{1,15}) ")),
     ("distribution", re.compile(r"Using (\w{1,20}) distribution")),
 )
+WHOLE = frozenset(("rate", "reads_per_s"))  # what a run has one of
 REQUESTS = re.compile(rf"{NUMBER} Requests/sec executed")  # of fileio before 1.0
 COMMAND = re.compile(r"(?:^|[\s/$])sysbench (?=.{0,2000} run\b)(.{1,4000})")
 PERCENTILE = re.compile(rf"(?:approx\. +)?(\d{{1,2}})(?:th)? percentile: +{NUMBER}")
 FLUSHED = "Calling fsync() after each write operation"
+RUNS_MAX = 10_000
 END = "Threads fairness"
 # OPER_LOG_MAX_VALUE of src/sb_logger.c, from 1.0 on; it was 10,000 s before
 CEILING_MS = 100_000.0
@@ -99,6 +108,8 @@ class _Run:
             if "read" in common.script or "write" in common.script:
                 kind = "reads" if "read" in common.script else "writes"
             return [replace(common, rate=values["requests_per_s"], unit=kind, name="fileio")]
+        if "rate" not in values and len(self.series) > 1:
+            values["rate"] = fmean(rate for _, rate in self.series)
         if "rate" not in values:
             return []  # of the processor, of memory: no concern of a database
         if not values["rate"] and values.get("events") and values.get("measured_s"):
@@ -119,7 +130,7 @@ class _Run:
 
 
 def _read(file: File) -> Sequence[Published] | None:
-    if not any(BEGIN.match(line) or INTERVAL.match(line) for line in file.first_lines):
+    if not any(BEGIN.match(line) or INTERVAL.match(line) or EXCERPT.match(line) for line in file.first_lines):
         return None
     runs: list[_Run] = []
     command = ""
@@ -127,10 +138,16 @@ def _read(file: File) -> Sequence[Published] | None:
         bare = line.strip()
         if "sysbench" in line and (match := COMMAND.search(line[:8_000])):
             command = match[1]
-        if BEGIN.match(line) or (INTERVAL.match(line) and (not runs or runs[-1].ended)):
+        anew = not runs or runs[-1].ended
+        quoted = (anew or runs[-1].values.keys() & WHOLE) and EXCERPT.match(line)
+        if BEGIN.match(line) or quoted or (anew and INTERVAL.match(line)):
             runs.append(_Run(number, old=OLD.match(line) is not None, command=command))
         if not runs:
             continue
+        if len(runs) > RUNS_MAX:
+            del runs[-1]
+            file.left_out(f"holds more runs than are read of one file; the first {RUNS_MAX:,} count", number)
+            break
         run = runs[-1]
         if match := INTERVAL.match(line):
             run.series.append((float(match[1]), float(match[2])))
@@ -140,7 +157,7 @@ def _read(file: File) -> Sequence[Published] | None:
             run.flushed = True
         elif bare.startswith(END):
             run.ended = True
-        elif not run.ended:
+        elif bare and not run.ended:
             if match := REQUESTS.match(bare):
                 run.values["requests_per_s"] = float(match[1])
             for name, pattern in TOLD:
@@ -149,7 +166,8 @@ def _read(file: File) -> Sequence[Published] | None:
             for name, pattern in FIGURES.items():
                 if match := pattern.match(bare):
                     run.values[name] = float(match[1])
-    if not any(run.ended or run.values.get("measured_s") for run in runs) and any(run.series for run in runs):
+    whole = any(run.ended or run.values.get("measured_s") for run in runs)
+    if not whole and any(run.series for run in runs) and not PROSE.fullmatch(file.base):  # a text quotes parts of it
         raise Broken("is sysbench's output that ends before its summary", runs[-1].line)
     return [one for run in runs for one in run.published(file)]
 

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acidtest.audit.importers.file import File
+from acidtest.formats import linear
 
 BYTES_MAX = 4 << 20  # of a text with tables
 ROWS_MAX = 5_000  # of one table; a longer one is a log
 CELL_MAX = 200  # characters
 COLUMNS_MAX = 200
+UNIT_MAX = 5  # letters behind a figure
 CAPTION_LINES = 6  # before a table that may say what it shows
 PROSE = re.compile(r"readme(?:\.\w+)?|.*\.(?:md|markdown|rst|adoc|html?)")
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -24,6 +26,10 @@ HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s{0,3}\*\*|=+\s")
 NUMERIC = re.compile(r"[-+~]?\d[\d.,']{0,30}(?:e[-+]?\d{1,3})?[kKM%]?")
 SPACES = re.compile(r"[ \t]+")
 SEPARATORS = (",", ";", "\t")
+BLANK = (" ", "  ")
+ALIGNED = re.compile(r"[ \t]{2,200}|\t")
+RULE = linear.compile(r"\s*[-=]{5,}[-= ]*")
+NOTHING = ("-", "--", "---")
 CUT_LEAST = 3  # rows of a table that something else follows without a line between
 MARKED = re.compile(r"\s<-{2,}")  # a remark that points to a row
 
@@ -65,6 +71,12 @@ def _fenced(lines: Sequence[str]) -> Iterator[Table]:
             if begin is not None:
                 yield from (replace(one, caption=_above(lines, begin - 1)) for one in delimited(lines[begin:at], begin))
             begin = at + 1 if begin is None else None
+
+
+def _amount(cell: str) -> str:
+    """A cell without the unit behind its figure: "2.34" of "2.34 ms"."""
+    figure, _, unit = cell.partition(" ")
+    return figure if len(unit) <= UNIT_MAX and unit.isascii() else cell
 
 
 def is_numeric(cell: str) -> bool:
@@ -192,35 +204,43 @@ def delimited(lines: Sequence[str], before: int = 0) -> Iterator[Table]:
 
 
 def _block(lines: Sequence[str], begin: int, end: int) -> Table | None:
+    if begin + 3 < end and RULE.fullmatch(lines[begin + 1]) and RULE.fullmatch(lines[begin + 3]):
+        begin += 1  # a title
+    if begin + 2 < end and RULE.fullmatch(lines[begin]):
+        begin += 1  # it is ruled above too
     head_line = lines[begin]
     separator = next((one for one in SEPARATORS if one in head_line), " ")
     if len(head_line) > COLUMNS_MAX * CELL_MAX or end - begin > ROWS_MAX + 1:
         return None
-    head = _split(head_line.removeprefix("#") if separator == " " else head_line, separator)
+    if separator == " " and ALIGNED.search(head_line.strip()):
+        separator = "  "  # between columns, within which words have one
+    head = _split(head_line.removeprefix("#") if separator.isspace() else head_line, separator)
     ended = not head or not head[-1]  # a separator after the last cell too
     head = head[:-1] if ended else head
     if not 1 < len(head) <= COLUMNS_MAX or sum(map(is_numeric, head)) * 2 > len(head) or not all(map(len, head)):
         return None
     rows: list[Row] = []
     for at in range(begin + 1, end):
-        if lines[at].startswith("#"):
+        if lines[at].startswith("#") or RULE.fullmatch(lines[at]):
             continue
         cells = _split(lines[at], separator)
         cells = cells[:-1] if ended and cells and not cells[-1] else cells
         if len(cells) != len(head):
-            if separator == " " and len(rows) >= CUT_LEAST and not any(map(is_numeric, cells[:1])):
+            if separator in BLANK and len(rows) >= CUT_LEAST and not any(map(is_numeric, cells[:1])):
                 break  # what a tool prints below its table
             return None
         rows.append(Row(at + 1, cells))
-    figures = sum(is_numeric(cell) for row in rows for cell in row.cells)
-    if not rows or figures < len(rows) or (separator == " " and figures < len(rows) * (len(head) - 1)):
+    figures = sum(is_numeric(_amount(cell)) or cell in NOTHING for row in rows for cell in row.cells)
+    if separator in BLANK and all(row.cells[0].endswith(":") for row in rows):
+        return None  # a list of labels, and no table
+    if not rows or figures < len(rows) or (separator in BLANK and figures < len(rows) * (len(head) - 1)):
         return None
     return Table(begin + 1, end, "", head, tuple(rows))
 
 
 def _split(line: str, separator: str) -> tuple[str, ...]:
-    if separator == " ":
-        return tuple(SPACES.split(line.strip()))
+    if separator in BLANK:
+        return tuple((SPACES if separator == " " else ALIGNED).split(line.strip()))
     try:
         cells = next(csv.reader([line.replace("\0", "")], delimiter=separator), [])
     except csv.Error:

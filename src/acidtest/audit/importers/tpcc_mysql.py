@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from acidtest.audit.amounts import NUMBER
 from acidtest.audit.bench import Published, Statement
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER
 
 BEGIN = re.compile(r"###easy### TPC-C Load Generator")
 PARAMETER = re.compile(r"\s*\\?\[(warehouse|connection|rampup|measure)\]: (\d{1,9})(?: \(sec\.\))?\s*")

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from acidtest.audit.importers.file import Broken, File
+from acidtest.audit.importers.file import Broken
 
 JSON_VALUES_MAX = 1_000_000
 YAML_CHARACTERS_MAX = 2 << 20
@@ -94,11 +94,6 @@ def load_yaml(text: str) -> list[Tree]:
     except (yaml.YAMLError, UnicodeEncodeError):
         raise Broken("is no YAML: it holds what is no text") from None
     return builder.documents
-
-
-def yaml_of(file: File) -> list[Tree]:
-    """The documents of YAML in its text. Raises Broken."""
-    return load_yaml(file.text)
 
 
 class _Open:

@@ -208,7 +208,7 @@ def _of_lines(lines: Sequence[str], file: File) -> Iterator[Configuration]:
 def _read(file: File) -> Sequence[Configuration] | None:
     if file.size > documents.TEXT_MAX or b"\0" in file.head or known.is_prose(file.base):
         return None
-    if CONFIGURATIONS.fullmatch(file.base) or not known.mentioned(file.text):
+    if CONFIGURATIONS.fullmatch(file.base) or not file.once(known.mentioned_in):
         return None
     if file.base.endswith((".yml", ".yaml", ".json", ".tpl")) or (
         documents.looks(file.text) and ": " in file.text[:4096]

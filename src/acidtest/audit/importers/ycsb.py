@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from acidtest.audit.amounts import NUMBER, figures, number
 from acidtest.audit.bench import Published
 from acidtest.audit.importers import commands
 from acidtest.audit.importers.file import Broken, File, Importer
-from acidtest.audit.importers.numbers import NUMBER, SERIES_MAX, figures, number
+from acidtest.audit.importers.numbers import SERIES_MAX
 from acidtest.formats import linear
 
 FLOAT = r"(\d{1,18}(?:\.\d{1,20})?(?:E-?\d{1,3})?)"
@@ -33,6 +34,7 @@ READ_ONLY = frozenset(("READ", "SCAN"))
 PROPERTY = linear.compile(r"\s*([\w.]{1,60})\s*[=:]\s*(\S.{0,200}?)\s*")
 OF_WORKLOAD = frozenset(("readproportion", "updateproportion", "operationcount"))
 PROPERTY_LINES_MAX = 2_000
+CUT_OFF = 0.75  # of the usual interval: a shorter last one is no whole one
 
 
 @dataclass
@@ -44,6 +46,7 @@ class _Run:
     command: str = ""
     asked: dict[str, str] = field(default_factory=dict)
     ended: bool = False
+    of_go: bool = False  # go-ycsb counts what failed apart; YCSB's throughput is of all operations
 
     def published(self, file: File) -> Published:
         done = {name: of for name, of in self.of.items() if of.get("Operations") and name not in ("CLEANUP", "TOTAL")}
@@ -57,29 +60,43 @@ class _Run:
             if name.startswith("Return=") and name not in ("Return=OK", "Return=0", "Return=")
         )
         runtime = self.overall.get("RunTime(ms)")
-        ends = [at for at, _ in self.status]
+        rate = self.overall.get("Throughput(ops/sec)")
+        status = self._whole_intervals()
+        ends = [at for at, _ in status]
         one = Published(
             file.at(self.line),
             "ycsb",
             file.base,
-            rate=self.overall.get("Throughput(ops/sec)"),
+            rate=rate,
+            attempts=rate + 1000 * failed / runtime if self.of_go and rate and runtime else None,
             measured_s=runtime / 1000 if runtime else None,
             latency_ms=_latencies(good.get(most, {})),
             latency_from="actual start",
             errors=int(max(failed, refused)) if self.of else None,
-            series=tuple(rate for _, rate in self.status),
+            series=tuple(rate for _, rate in status),
             interval_s=(ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 and ends[-1] > ends[0] else 1.0,
             unit="reads" if good and good.keys() <= READ_ONLY and self._is_whole(done) else "operations",
-            script="load" if good.keys() == {"INSERT"} else "",
+            script="load" if {_kind(name) for name in (*done, *good)} == {"INSERT"} else "",
             parameters={"latency of": most} if most else {},
         )
         asked = commands.ycsb(self.command.split()) if self.command else {}
         return commands.filled(one, {**_asked(self.asked), **asked})
 
+    def _whole_intervals(self) -> list[tuple[float, float]]:
+        """The status lines, without a last one of an interval that the end of the run cut off."""
+        status = self.status
+        if len(status) > 2 and status[-1][0] - status[-2][0] < CUT_OFF * (status[1][0] - status[0][0]):
+            return status[:-1]
+        return status
+
     def _is_whole(self, done: dict[str, dict[str, float]]) -> bool:
         """Whether every operation of the run is told of, so that none was a write."""
         all_of_them = self.overall.get("Throughput(ops/sec)", 0.0) * self.overall.get("RunTime(ms)", 0.0) / 1000
         return sum(of["Operations"] for of in done.values()) >= 0.99 * all_of_them
+
+
+def _kind(name: str) -> str:
+    return name.removesuffix("-FAILED").removesuffix("_ERROR")
 
 
 def _latencies(of: dict[str, float]) -> dict[str, float]:
@@ -143,6 +160,7 @@ def _go(run: _Run, name: str, figures_: str) -> None:
     values = figures({key.strip(): number(value) for key, _, value in pairs})
     values["Operations"] = values.get("Count", 0.0)
     run.of[name] = values
+    run.of_go = True
     if name == "TOTAL" or "TOTAL" not in run.of:
         rates = [of.get("OPS", 0.0) for key, of in run.of.items() if key != "TOTAL" and not key.endswith("_ERROR")]
         run.overall["Throughput(ops/sec)"] = values.get("OPS", 0.0) if name == "TOTAL" else sum(rates)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import timedelta
 from itertools import islice
 
-from acidtest.audit import releases
-from acidtest.audit.bench import Bench, Binary, Side
+from acidtest.audit import platforms, releases
+from acidtest.audit.bench import Bench, Binary, Configuration, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.settings import alike
 from acidtest.families import PRODUCTS
@@ -70,7 +70,9 @@ def old_build(bench: Bench) -> Iterator[Found]:
     for side, released in {(side.engine, side.version): (side, released) for side, released in dated}.values():
         later = releases.newest(side.engine, released.series, newest - GRACE) if newest else None
         if later and later.date > released.date:
-            where = next((b.where for b in side.binaries if b.version == side.version), None)
+            of: tuple[Binary | Configuration, ...] = (*side.binaries, *side.configurations)
+            where = next((one.where for one in of if one.version == side.version), None)
+            where = where or next((one.where for one in of), None)
             text = (
                 f"{named(side)} is of {released.date}; {later.version} of the same series was out by {later.date}, and "
                 f"the newest of what is compared is of {newest}."
@@ -139,9 +141,9 @@ def architecture_differs(bench: Bench) -> Iterator[Found]:
     "system-differs",
     severity="doubtful",
     over=Bench,
-    says="Builds for different operating systems are compared: their files, caches and schedulers differ too.",
+    says="Figures of different systems are compared: their files, caches, schedulers and processors differ too.",
     remedy="Measure all sides on the same system, or make it a factor.",
-    disproved_by="a log or a version query of the measured servers that shows other builds",
+    disproved_by="a log or a version query of the measured servers that shows other builds, or results of one system",
     source="The study of InnoDB's commits on Windows and Linux: the same engine, up to ten times apart",
 )
 def system_differs(bench: Bench) -> Iterator[Found]:
@@ -149,6 +151,13 @@ def system_differs(bench: Bench) -> Iterator[Found]:
         return
     systems: dict[str, set[str]] = {side.name: {b.system for b in side.servers} for side in bench.sides}
     yield from _differs(bench, systems, "{} is built for {}", lambda binary: f"built for {binary.system}")
+    if "machine" not in bench.factors and (differing := list(platforms.differing(bench))):
+        told = "; ".join(f"the {one.what} ({', '.join(one.values)})" for one in differing)
+        evidence = dict.fromkeys(
+            said.where.says(said.text) for one in differing for of in one.values.values() for said in of
+        )
+        # Systems may be what is compared: what a kit's files do not say is for its reader to know.
+        yield Found(f"The results come from systems that differ in {told}.", tuple(evidence), noted=True)
 
 
 def _differs(bench: Bench, by_side: Mapping[str, Set[str]], text: str, of: Callable[[Binary], str]) -> Iterator[Found]:

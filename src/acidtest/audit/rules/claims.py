@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.audit import settings
+from acidtest.audit import parameters, ratios, settings, superlatives
 from acidtest.audit.bench import Bench, Sentence, Setting, TableRow
 from acidtest.audit.changes import HIGHER, LOWER, Change, columns, figure, tables
 from acidtest.audit.finding import Evidence, Found, rule
+from acidtest.audit.said import and_more
 from acidtest.formats import linear
 from acidtest.words import counted
 
@@ -46,6 +47,7 @@ BETWEEN = linear.Pattern(
     r"?(\d[\d,]{0,15}(?:\.\d{1,6})?) ?([a-zA-Zµμ/]{0,12})[^.;%\d]{0,40}?"
     r"\(?([-+−–~]{0,2}\d{1,5}(?:\.\d{1,3})?) ?%"
 )
+GAINED = linear.Pattern(r"^ ?(?:improvement|increase|gain|faster|higher|more|speed-?up|better)\b", linear.IGNORECASE)
 OPERATION = linear.Pattern(
     r"\b(?:inserts?|selects?|updates?|deletes?|reads?|writes?|scans?|quer(?:y|ies)|commits?|fetch\w{0,3}|bulk|random|"
     r"sequential|latency|throughput|p9\d)\b",
@@ -63,6 +65,16 @@ NOISE = linear.Pattern(
     r"statistically insignificant|jitter)\b",
     linear.IGNORECASE,
 )
+
+
+LINEAR = linear.Pattern(r"\blin(?:ear|eal|éaire|eare)\w{0,6}\b|線性|线性|线形|線形|선형|линейн", linear.IGNORECASE)
+NOT_LINEAR = linear.Pattern(
+    r"\b(?:not|no|non|sub|never|isn.t|hardly|regression|interpolation|algebra)\b|sub-?linear|非線性|非线性|нелинейн",
+    linear.IGNORECASE,
+)
+LEVELS_LEAST = 3  # of load, of which a table is
+LEVELS_APART = 4  # times, from the least to the most
+GROWN = 1.3  # times, from which on a rate has grown
 
 
 @rule(
@@ -85,7 +97,7 @@ def arithmetic(bench: Bench) -> Iterator[Found]:
         for text in _miscounted(said.text):
             by_file[said.where.file].append((text, said.where.says(said.text)))
     for found in by_file.values():
-        more = f", and {counted(len(found) - 1, 'more change')}" if len(found) > 1 else ""
+        more = and_more(len(found) - 1, "change")
         yield Found(f"{found[0][0]}{more}.", tuple(dict.fromkeys(evidence for _, evidence in found)))
 
 
@@ -110,12 +122,9 @@ def _miscounted(text: str) -> Iterator[str]:
         units = {match[2].lower(), match[4].lower()} - {""}
         if not first or not second or len(units) > 1 or 1900 <= first <= 2100 or not units:
             continue
-        changes = [
-            100 * abs(second / first - 1),
-            100 * abs(first / second - 1),
-            100 * second / first,
-            100 * first / second,
-        ]
+        changes = [100 * abs(second / first - 1), 100 * abs(first / second - 1)]
+        if not GAINED.search(text[match.end() : match.end() + 30]):
+            changes += [100 * second / first, 100 * first / second]
         if all(abs(told - one) > max(POINTS, SHARE * one) for one in changes):
             yield f"From {match[1]} to {match[3]} is {100 * (second / first - 1):+.1f}%, and the text says {match[5]}%"
 
@@ -124,22 +133,58 @@ def _miscounted(text: str) -> Iterator[str]:
     "claim-against-figures",
     severity="doubtful",
     over=Bench,
-    says="A published sentence says something else than the figures that it is about.",
+    says="A published sentence says something else than the figures that it is about, or how they were made.",
     remedy="Write the sentence from the figures, and again whenever they change.",
     disproved_by="the figures that the sentence is about, if these are others",
     source=SOURCE,
 )
 def claim_against_figures(bench: Bench) -> Iterator[Found]:
+    yield from parameters.against_results(bench)
+    yield from _not_linear(bench)
     by_file: dict[str, list[list[TableRow]]] = defaultdict(list)
     for table in tables(bench):
         by_file[table[0].where.file].append(table)
     for said in bench.sentences:
         near = by_file.get(said.where.file, [])
-        found = _not_similar(said, near) or _no_gain(said, near) or _other_share(said, near)
+        found = (
+            _not_similar(said, near)
+            or _no_gain(said, near)
+            or _other_share(said, near)
+            or superlatives.contradicted(said, near, named)
+            or ratios.contradicted(said, near)
+        )
         if found:
             text, evidence = found
             own = said.where.says(said.text)
             yield Found(f"The text says “{said.text}”; {text}.", (own, *evidence), certainty="read from prose")
+
+
+def _not_linear(bench: Bench) -> Iterator[Found]:
+    """Tables under a heading that calls growth linear, of which no rate grows with the levels of its first column."""
+    for table in tables(bench):
+        first, last = table[0], table[-1]
+        if not LINEAR.search(first.under) or NOT_LINEAR.search(first.under) or len(table) < LEVELS_LEAST:
+            continue
+        levels = [figure(row.cells[0]) for row in table]
+        known = [level for level in levels if level]
+        if len(known) < len(table) or known != sorted(known) or known[-1] < LEVELS_APART * known[0]:
+            continue
+        columns_ = [
+            (one, most)
+            for n, head in enumerate(first.head)
+            if 0 < n < min(len(first.cells), len(last.cells)) and HIGHER.search(head)
+            if (one := figure(first.cells[n]))
+            if (most := max((figure(row.cells[n]) or 0 for row in table if n < len(row.cells)), default=0))
+        ]
+        if columns_ and all(most < GROWN * one for one, most in columns_):
+            times = max(most / one for one, most in columns_)
+            heading = first.under.strip("*")
+            text = (
+                f"The heading says “{heading}”; from {first.cells[0]} to {last.cells[0]} {first.head[0]} no rate "
+                f"of its table grows more than {times:.2f}-fold."
+            )
+            evidence = (row.where.says(" | ".join(row.cells)) for row in table)
+            yield Found(text, tuple(evidence), certainty="read from prose")
 
 
 Contradicted = tuple[str, tuple[Evidence, ...]]
@@ -251,12 +296,13 @@ class _Share:
     "claim-against-claim",
     severity="doubtful",
     over=Bench,
-    says="Two places of the kit say different things of the same effect.",
-    remedy="Say what each figure was measured on, and let both come from one place.",
+    says="Two places of the kit say different things of the same.",
+    remedy="Say what each figure was measured on and with, and let both come from one place.",
     disproved_by="two measurements that the two statements are about",
     source=SOURCE,
 )
 def claim_against_claim(bench: Bench) -> Iterator[Found]:
+    yield from parameters.contradicted(bench)
     by_subject: dict[str, list[_Share]] = defaultdict(list)
     for said in bench.sentences:
         matches = list(PERCENT.finditer(said.text))
@@ -270,13 +316,22 @@ def claim_against_claim(bench: Bench) -> Iterator[Found]:
     for subject, shares in by_subject.items():
         wholes: list[_Share] = []
         parts: list[_Share] = []
-        for whole in (one for one in shares if one.general and one.low > 0):
-            of = [one for one in shares if not one.general and one.costs == whole.costs]
-            if len(of) < 2 or whole.said in told:
+        for costs in dict.fromkeys(one.costs for one in shares):
+            of = [one for one in shares if not one.general and one.costs == costs]
+            if len(of) < 2:
                 continue
             least, most = min(one.low for one in of), max(one.high for one in of)
-            if whole.high * SAME_CLAIM <= least or whole.low >= SAME_CLAIM * most:
-                wholes.append(whole)
+            found = [
+                one
+                for one in shares
+                if one.general
+                and one.low > 0
+                and one.costs == costs
+                and one.said not in told
+                and (one.high * SAME_CLAIM <= least or one.low >= SAME_CLAIM * most)
+            ]
+            if found:
+                wholes += found
                 parts += of
         if wholes:
             told |= {one.said for one in wholes}
@@ -317,7 +372,7 @@ def noise_as_gain(bench: Bench) -> Iterator[Found]:
     for pairs in filter(None, by_file.values()):
         one, loud = pairs[0]
         text = f"{one.label}: {one.cell} is told as an effect, and {loud.cell} of the same measurement as noise"
-        more = f", and the like of {counted(len(pairs) - 1, 'more change')}" if len(pairs) > 1 else ""
+        more = and_more(len(pairs) - 1, "change", before="the like of ")
         evidence = dict.fromkeys(
             change.row.where.says(f"{change.label}: {' '.join(change.row.cells[change.at :])}")
             for pair in pairs
@@ -356,7 +411,7 @@ def settings_told_differ(bench: Bench) -> Iterator[Found]:
                 found.append((of[0], holds.setting))
         if found:
             text, holds_ = found[0]
-            more = f", and {counted(len(found) - 1, 'more setting')}" if len(found) > 1 else ""
+            more = and_more(len(found) - 1, "setting")
             evidence = dict.fromkeys(said for pair in found for said in (one.says() for one in pair))
             yield Found(
                 f"{side.name}: the text has {text.written or text.name} = {text.value}, and it is started with "

@@ -7,9 +7,17 @@ from collections.abc import Iterator
 
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.repeated import DRIVE_TOOLS
+from acidtest.audit.said import and_more, called, rate
+from acidtest.formats import linear
 from acidtest.words import counted
 
+HTTP_TOOLS = frozenset(("k6", "jmeter", "locust", "gatling"))
 TPC_C = frozenset(("hammerdb", "benchbase", "oltpbench", "go-tpc", "tpcc-mysql", "benchmarksql"))
+
+OF_DATABASES = ("transactions", "queries", "operations", "requests", "reads", "writes")
+RATES_QUOTED = 5
+SEVERAL = frozenset(("benchbase", "oltpbench"))  # that run other workloads too, of which a scale counts something else
 
 
 @rule(
@@ -38,7 +46,7 @@ def scale_below_clients(bench: Bench) -> Iterator[Found]:
             if tool == "pgbench"
             else counted(rows, "warehouse", spec=",g")
         )
-        more = f", and too few in {counted(len(of) - 1, 'more run')}" if len(of) > 1 else ""
+        more = and_more(len(of) - 1, "run", before="too few in ")
         evidence = (one.where.says(f"{counted(number, 'client')}, scale {scale:g}") for scale, one, number in ranked)
         yield Found(f"{counted(clients, 'client')} of {tool} on {noun}{more}.", tuple(dict.fromkeys(evidence)))
 
@@ -48,8 +56,66 @@ def _branches(one: Published) -> float | None:
     if one.tool == "pgbench":
         said = (one.script or one.name).lower()
         return one.scale if "tpc-b" in said else None
+    if one.tool in SEVERAL and not one.warehouses:
+        told = f"{one.script} {one.name} {one.where.file}".lower().replace("-", "")
+        return one.scale if "tpcc" in told else None
     if one.tool in TPC_C or "tpcc" in one.script.lower().replace("-", ""):
         sets = one.parameters.get("tables", "1")  # of sysbench's TPC-C, each with so many warehouses
         held = one.warehouses or one.scale
         return held * int(sets) if held and one.tool == "sysbench" and sets.isdigit() else held
     return None
+
+
+@rule(
+    "think-time-in-the-rate",
+    severity="note",
+    over=Bench,
+    says="Each virtual user pauses between its requests and waits for every answer: the rate is what the pauses let "
+    "through, not what the database can do.",
+    remedy="Take the pauses out, ask for a rate of arrivals, or publish latencies at a stated number of users.",
+    disproved_by="runs without the pauses with the same rates",
+    source="B. Schroeder et al., Open Versus Closed (NSDI 2006); k6's documentation, Open and closed models",
+)
+def think_time_in_the_rate(bench: Bench) -> Iterator[Found]:
+    said = bench.said("think-time")
+    rated = [one for one in bench.others if one.rate and not one.planned and one.tool in (*HTTP_TOOLS, "")]
+    if said and (rated or bench.sentences or bench.rows):
+        more = and_more(len(said) - 1, "pause")
+        evidence = [one.where.says(one.text) for one in said]
+        evidence += [one.where.says(rate(one)) for one in rated[:RATES_QUOTED]]
+        yield Found(f"{said[0].where.file} has “{said[0].text}”{more}.", tuple(evidence))
+
+
+# The sentence with the figures says itself that there was one.
+ADMITTED = linear.compile(
+    r"\b(?:one|1|a single|single)[ -](?:client|connection|thread|terminal|session|user|process)\b", linear.I
+)
+
+
+@rule(
+    "single-client-throughput",
+    severity="note",
+    over=Bench,
+    says="One client waits for each answer before it asks again: its rate is the inverse of the latency, and nothing "
+    "is known of the engine under load.",
+    remedy="Call the figure a latency, or measure with several numbers of clients.",
+    disproved_by="results of more than one client",
+    source="B. Schroeder et al., Open Versus Closed (NSDI 2006); Little's law",
+)
+def single_client_throughput(bench: Bench) -> Iterator[Found]:
+    if "clients" in bench.factors:
+        return
+    servers = {side.engine for side in bench.sides} | {one.engine for one in bench.others}
+    rated = [
+        one for one in bench.others
+        if one.rate and not one.asked_rate and one.tool not in DRIVE_TOOLS and one.unit in OF_DATABASES
+    ]  # fmt: skip
+    known = {one.terminals for one in rated}
+    alone = [one for one in rated if one.terminals == 1]
+    several = any((one.terminals or 0) > 1 or "terminals" in one.parameters for one in bench.published)
+    if any(ADMITTED.search(one.text) for one in bench.sentences):
+        return
+    if alone and known <= {1, None} and not several and servers - {None}:
+        more = and_more(len(alone) - 1, "result", before="the like in ")
+        text = f"{called(alone[0])}: {rate(alone[0])} of one client{more}."
+        yield Found(text, tuple(dict.fromkeys(one.where.says(f"{rate(one)}, 1 client") for one in alone)))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 
-from acidtest.audit.bench import Bench, Declared, DeclaredResult, DeclaredSide, Published, Setting
+from acidtest.audit.bench import Bench, Declared, DeclaredResult, DeclaredSide, Published, Setting, TableRow
+from acidtest.audit.changes import tables
+from acidtest.audit.compared import OTHERS, PRODUCTS_BY_WORD
 from acidtest.audit.declared import is_of
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.said import and_more
+from acidtest.families import PRODUCTS
 from acidtest.words import counted
 
 BY_WORD = {  # facts of a machine that may differ when a study varies something
@@ -21,6 +26,24 @@ BY_WORD = {  # facts of a machine that may differ when a study varies something
 RATES = {"transactions": "tps", "queries": "qps", "requests": "rps", "operations": "ops"}
 CALLED = {"memory_gb": "memory", "file_system": "file system"}
 ROUNDED = 0.01  # of a figure that was published
+# What a table of machines is called, and what it is not if these are what is compared.
+DESCRIBES = re.compile(
+    r"hardware|environment|machine|\bhost|server spec|specification|\bspecs?\b|infrastructure|instance|test ?bed|"
+    r"set-?up|testumgebung|硬件|环境|環境|환경|оборудован",
+    re.IGNORECASE,
+)
+VARIED = re.compile(
+    r"\bcost|pric|pricing|recommend|requirement|minimum|scal(?:e|ing) (?:up|test)|result", re.IGNORECASE
+)
+FACT = re.compile(
+    r"\b(?:cpu|processor|v?cpus|cores?|ram|memory|instance|machine|disk|drive|storage|ssd|iops|volume)\b", re.IGNORECASE
+)
+MEASURED = re.compile(
+    r"us(?:age|ed)|utili[sz]ation|consum|peak|footprint|limit|shared|work_?mem|buffer|cache|avg|average|throughput|engine|"
+    r"size on|growth|%",
+    re.IGNORECASE,
+)
+TELLS = re.compile(r"\d|[a-z]{4}")
 
 
 @rule(
@@ -35,6 +58,7 @@ ROUNDED = 0.01  # of a figure that was published
 )
 def machine_differs(bench: Bench) -> Iterator[Found]:
     if bench.declared is None:
+        yield from _tabled(bench)
         return
     free = {fact for word in bench.declared.names for fact in BY_WORD.get(word, ())}
     for one, other in combinations(bench.declared.sides, 2):
@@ -42,6 +66,63 @@ def machine_differs(bench: Bench) -> Iterator[Found]:
         if pairs:
             told = "; ".join(f"{_called(a)} for {one.name} and {b.value} for {other.name}" for a, b in pairs)
             yield Found(f"{told}.", tuple(fact.says() for pair in pairs for fact in pair))
+
+
+def _tabled(bench: Bench) -> Iterator[Found]:
+    """Tables that describe the machine of each engine, with a column or a row for each, in which these differ."""
+    for table in tables(bench):
+        first = table[0]
+        said = f"{first.under} {first.caption} {first.head[0]}"
+        if not DESCRIBES.search(said) or VARIED.search(said):
+            continue
+        engines = {n: of for n, head in enumerate(first.head) if n and (of := products_in(head))}
+        found: list[tuple[str, TableRow, tuple[int, ...]]] = []
+        if len(set(engines.values())) > 1:
+            for row in table:
+                if FACT.search(row.cells[0]) and not MEASURED.search(row.cells[0]):
+                    at = tuple(n for n in engines if n < len(row.cells))
+                    if _unlike([row.cells[n] for n in at]):
+                        found.append((row.cells[0], row, at))
+        if found:
+            label, row, at = found[0]
+            text = " and ".join(f"{row.cells[n]} for {first.head[n]}" for n in at)
+            more = and_more(len(found) - 1, "fact")
+            evidence = (one.where.says(" | ".join(one.cells)) for _, one, _ in found)
+            yield Found(f"{label}: {text}{more}.", tuple(evidence), certainty="read from prose")
+            continue
+        rows = [(row, of) for row in table if (of := products_in(row.cells[0]))]
+        if len({of for _, of in rows}) < 2:
+            continue
+        for n, head in enumerate(first.head):
+            cells = [row.cells[n] for row, _ in rows if n < len(row.cells)]
+            if n and FACT.search(head) and not MEASURED.search(head) and _unlike(cells):
+                told = " and ".join(f"{row.cells[n]} for {row.cells[0]}" for row, _ in rows[:2])
+                evidence = (row.where.says(" | ".join(row.cells)) for row, _ in rows)
+                yield Found(f"{head}: {told}.", tuple(evidence), certainty="read from prose")
+                break
+
+
+def _unlike(cells: Sequence[str]) -> bool:
+    """Whether each tells a fact, and not all the same; one that holds another says the same with more words."""
+    known = ["".join(cell.lower().split()) for cell in cells]
+    if len(known) < 2 or any(not TELLS.search(one) for one in known):
+        return False
+    numbers = [re.findall(r"\d+(?:\.\d+)?", one) for one in known]
+    same = len({tuple(of) for of in numbers}) == 1 and bool(numbers[0])
+    return (
+        not same
+        and not any(one in other for one, other in pairwise(sorted(set(known), key=len)))
+        and len(set(known)) > 1
+    )
+
+
+def products_in(text: str) -> str:
+    """The only product that a heading names; "" where it names none, or several."""
+    words = re.findall(r"[a-z]+", text.lower())
+    named = {
+        PRODUCTS_BY_WORD.get(word, word) for word in words if word in OTHERS | set(PRODUCTS) | set(PRODUCTS_BY_WORD)
+    }
+    return named.pop() if len(named) == 1 else ""
 
 
 def _called(fact: Setting) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from acidtest.audit.bench import Bench, Claim, Published
 from acidtest.audit.finding import Found, rule
@@ -11,6 +13,9 @@ from acidtest.audit.said import Seen, called, gathered, rate
 from acidtest.audit.settings import size
 
 EXCEEDS = 2.0  # how much larger than memory a file must be for its cache to matter little
+AT_END = "one flush at the end"
+VARIABLE = re.compile(r"(?:^|\s)[\"']?(?:\$[{(]?\w|%\w+%)")
+ABOVE = 20  # lines, within which a command stands over what it printed
 YES = frozenset(("1", "true", "yes", "on"))
 NO = frozenset(("", "0", "false", "no", "off", "none"))
 
@@ -29,17 +34,60 @@ NO = frozenset(("", "0", "false", "no", "off", "none"))
 def drive_test_through_cache(bench: Bench) -> Iterator[Found]:
     memory = max((one for one in bench.claims if one.about == "memory" and one.bytes), key=_bytes, default=None)
     if not {"cache", "direct"} & bench.factors:
-        yield from gathered(seen for one in bench.measured if (seen := _through_cache(one, memory)))
+        asked = _asked(bench)
+        seen = [found for one in bench.measured if (found := _through_cache(one, memory, asked))]
+        yield from gathered(one for one in seen if AT_END not in one.text)
+        # What is flushed at the end is on the drive by then, and was taken at the speed of memory.
+        yield from (replace(one, noted=True) for one in gathered(one for one in seen if AT_END in one.text))
+
+
+Asked = Mapping[str, Sequence[Published]]  # by tool
+
+
+def _asked(bench: Bench) -> Asked:
+    """What scripts, job files and texts of the kit ask fio and dd for."""
+    by_tool: dict[str, list[Published]] = defaultdict(list)
+    for one in bench.published:
+        if one.planned and one.tool in ("fio", "dd"):
+            by_tool[one.tool].append(one)
+    return by_tool
+
+
+def _options(one: Published) -> dict[str, str]:
+    return {re.sub(r"[-_ ]", "", name.lower()): value.strip().lower() for name, value in one.parameters.items()}
+
+
+def _told(one: Published, options: Mapping[str, str], asked: Sequence[Published]) -> Mapping[str, str] | None:
+    """The options of a result with those that it was asked for with, which what the tool prints does not tell: of the
+    job of its name, of those in its own file, or of all if none says otherwise. None where nobody knows them."""
+    if "direct" in options:
+        return options
+    name = one.name.rpartition(" ")[0].lower()
+    named = [of for of in asked if name and name in (of.name.lower(), of.parameters.get("name", "").lower())]
+    here = [of for of in asked if of.where.file == one.where.file]
+    line = one.where.line or 0
+    above = [of for of in here if 0 < line - (of.where.line or 0) <= ABOVE]
+    last = sorted(above, key=lambda of: of.where.line or 0)[-1:]
+    for of_kind in (last, named, here, list(asked)):
+        held = [_options(of) for of in of_kind]
+        # What a variable stands for may be this option.
+        if any(of.get("direct", "0") not in NO for of in held) or any(VARIABLE.search(of.written) for of in of_kind):
+            return None
+        if held:
+            return {**held[0], **options}
+    return None
 
 
 def _bytes(claim: Claim) -> int:
     return claim.bytes or 0
 
 
-def _through_cache(one: Published, memory: Claim | None) -> Seen | None:
-    options = {re.sub(r"[-_ ]", "", name.lower()): value.strip().lower() for name, value in one.parameters.items()}
-    how = _buffered(one, options)
-    if how is None or one.flushed or one.unit == "flushes":
+def _through_cache(one: Published, memory: Claim | None, asked: Asked) -> Seen | None:
+    options: Mapping[str, str] | None = _options(one)
+    if one.tool == "fio":
+        options = _told(one, options or {}, asked.get("fio", ()))
+    how = _buffered(one, options) if options is not None else None
+    if how is None or options is None or one.flushed or one.unit == "flushes":
         return None
     amount = size(options.get("size", "") or options.get("filetotalsize", ""))
     evidence = [one.where.says(f"{how}; {rate(one)}")]
@@ -57,17 +105,20 @@ def _buffered(one: Published, options: Mapping[str, str]) -> str | None:
     if one.tool == "fio":
         if not {"rw", "readwrite", "direct"} & set(options) or options.get("direct", "0") in YES:
             return None
-        waits = ("endfsync", "fsynconclose", "fsync", "fdatasync", "sync")
-        if one.unit != "reads" and any(options.get(name, "0") not in NO for name in waits):
+        how = "direct=0" if "direct" in options else "no direct=1"
+        if one.unit != "reads" and any(options.get(name, "0") not in NO for name in ("fsync", "fdatasync", "sync")):
             return None
-        return "direct=0" if "direct" in options else "no direct=1"
+        if one.unit != "reads" and any(options.get(name, "0") not in NO for name in ("endfsync", "fsynconclose")):
+            return f"{how} and {AT_END}"
+        return how
     if one.tool == "sysbench" and one.unit in ("reads", "writes"):
         flags = options.get("fileextraflags", options.get("extrafileopenflags"))
         return None if flags is None or "direct" in flags or flags == "16384" else "buffered files"
     if one.tool == "dd":
         command = " ".join(options.values())
+        known = {"if", "of"} & set(options)
         through = not any(word in command for word in ("direct", "fsync", "fdatasync", "dsync", "sync"))
-        return "neither oflag=direct nor conv=fsync" if options and through else None
+        return "neither oflag=direct nor conv=fsync" if known and through else None
     if one.tool == "hdparm":
         return "reads of the file cache (hdparm -T)" if "cached" in one.name.lower() else None
     return None

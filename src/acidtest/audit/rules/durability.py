@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from acidtest.audit import settings, tied
+from acidtest.audit import settings, stores, studied, tied
 from acidtest.audit.bench import Bench, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
 from acidtest.audit.rules.settings import binary_log, files, held
 from acidtest.audit.unchecked import listed
+from acidtest.families import PRODUCTS
 from acidtest.filesystems import WITHOUT_FLUSHES
 
+WRITES = re.compile(
+    r"insert|updat|writ|delet|upsert|\bload|ingest|\bset\b|tpc|oltp(?!.?read.?only)|workload_?[abdf]\b|mixed|creat",
+    re.IGNORECASE,
+)
+READS = re.compile(r"read(?!me)|select|quer|search|scan|lookup|analy", re.IGNORECASE)
 WHOLE = frozenset(("zfs",))  # https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-FULL-PAGE-WRITES
 
 MANUALS = (
     "The manuals: MySQL, innodb_flush_log_at_trx_commit; PostgreSQL, Reliability and the Write-Ahead Log; "
-    "Firebird, gfix -write; mount(8), barrier; TPC-C, clause 3.5: durability"
+    "Firebird, gfix -write; MongoDB, Write Concern; Redis, Persistence; Cassandra, commitlog_sync; Tarantool, "
+    "wal_mode; mount(8), barrier; TPC-C, clause 3.5: durability"
 )
 Promise = Literal["a commit is on the drive when it returns", "a page torn by a power cut is mended"]
 COMMIT: Promise = "a commit is on the drive when it returns"
@@ -117,16 +125,75 @@ def _writes_whole_pages(bench: Bench) -> bool:
 def durability_differs(bench: Bench) -> Iterator[Found]:
     if "durability" in bench.factors:
         return
+    meant = studied.durability(bench)
+    differs = False
     for promise, sides in _by_promise(bench):
         broken = [(side, kept) for side, kept in sides if not kept.kept]
         if broken and len(broken) < len(sides):
+            differs = True
+            # Of one engine in one version the setting itself may be what is compared.
+            one_engine = len({(side.engine, side.version) for side, _ in sides}) == 1
+            if one_engine and (meant or studied.by_name([side for side, _ in sides])):
+                continue
             names = all_named((side for side, _ in broken), bench.sides)
             others = all_named((side for side, kept in sides if kept.kept), bench.sides)
             evidence = (
                 *(e for _, kept in broken for e in kept.evidence),
                 *(kept.evidence[0] for _, kept in sides if kept.kept),
             )
-            yield Found(f"{_quoted(promise)} holds for {others}, and not for {names}.", evidence)
+            text = f"{_quoted(promise)} holds for {others}, and not for {names}."
+            yield Found(text, evidence, "guessed" if one_engine else None)
+    if not differs:
+        yield from _differs_by_default(bench)
+
+
+def _differs_by_default(bench: Bench) -> Iterator[Found]:
+    for together in stores.compared(bench):
+        known = _of_stores(bench, together)
+        if len({promise for promise, _ in known.values()}) < 2 or not _writes(bench):
+            continue
+        told = "; ".join(
+            f"{stores.MEANS[level]} in {stores.titles(of)}"
+            for level in sorted(stores.MEANS, reverse=True)
+            if (of := [name for name, (promise, _) in known.items() if promise == level])
+        )
+        evidence = dict.fromkeys(said for _, of in known.values() for said in of)
+        yield Found(f"As far as the kit sets it, a write is {told}.", tuple(evidence), "guessed")
+
+
+def _of_stores(bench: Bench, together: Mapping[str, list[Evidence]]) -> dict[str, tuple[int, list[Evidence]]]:
+    """Of each store that is compared, when it acknowledges a write and where that is seen: as it is set, or by default.
+    Not of one of which something is set that is not understood, nor where a certain finding says the same."""
+    sides = tied.measured(bench)
+    set_, starts = stores.set_otherwise(bench), stores.started(bench)
+    unlogged = bench.said("unlogged")
+    found: dict[str, tuple[int, list[Evidence]]] = {}
+    by_default = False
+    for name, named in together.items():
+        of = [kept for side in sides if side.engine == name for kept in promises(side) if kept.promise == COMMIT]
+        seen = [said for kept in of for said in kept.evidence]
+        if name == "postgresql" and unlogged:
+            gone = [one.where.says(one.text) for one in unlogged]
+            found[name] = (stores.IN_MEMORY, [*seen, *gone, *named])
+            by_default = True
+        elif of and len({kept.kept for kept in of}) == 1:
+            found[name] = (stores.ON_DRIVE if of[0].kept else stores.IN_LOG, [*seen, *named])
+        elif not of and name not in set_:
+            by_default = True
+            title, promise = stores.STORES[name].title, stores.STORES[name].promise
+            begun = [one.where.says(f"{title} is started here, and nothing sets it") for one in starts.get(name, ())]
+            found[name] = (promise, [*begun, *named])
+    return found if by_default and len(found) > 1 else {}
+
+
+def _writes(bench: Bench) -> bool:
+    """Whether something that was measured may write: nothing says that all only read."""
+    results = [f"{one.where.file} {one.name} {one.script}" for one in bench.others]
+    results += [" ".join((*row.head, *row.cells[:2], row.under)) for row in bench.rows]
+    told = (f"{one.under} {one.text}" for one in bench.sentences)
+    if any(WRITES.search(text) for texts in (results, told) for text in texts):
+        return True
+    return not any(READS.search(text) for text in results)
 
 
 @rule(
@@ -143,8 +210,11 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
     ours = all(side.configurations and not files(side) for side in bench.sides)  # says its level beside each number
     if "durability" in bench.factors or ours:
         return
+    meant = studied.durability(bench)
     for group in tied.alternatives(bench):
         for promise in (COMMIT, PAGES):
+            if meant or studied.by_name(group):
+                continue
             known = [
                 (side, k) for side in group for k in promises(side, _writes_whole_pages(bench)) if k.promise == promise
             ]
@@ -153,11 +223,15 @@ def durability_given_up(bench: Bench) -> Iterator[Found]:
                 names = listed(side.name for side, _ in broken)
                 text = f"{_quoted(promise)} does not hold with {names}, and no result tells what it was measured with."
                 yield Found(text, tuple(one for _, kept in broken for one in kept.evidence))
+    compared = {name for together in stores.compared(bench) for name in together}
+    unknown = compared & set(PRODUCTS) - {side.engine for side in bench.sides}
     for promise, sides in _by_promise(bench):
-        if sides and not any(kept.kept for _, kept in sides):
+        if sides and not unknown and not any(kept.kept for _, kept in sides):
+            # What all sides give up alike distorts no comparison between them.
             yield Found(
                 f"{_quoted(promise)} holds for no side.",
                 tuple(one for _, kept in sides for one in kept.evidence),
+                noted=meant or promise == PAGES or len(sides) > 1,
             )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from acidtest.audit.bench import Bench, Published
-from acidtest.audit.finding import Found, rule
+from acidtest.audit.bench import SAMPLE, Bench, Published
+from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S
 from acidtest.audit.said import Seen, called, gathered
 
@@ -14,6 +16,17 @@ SHORT_DRIVE_S = 15.0
 SHORT_WORK_S = 5.0  # of a fixed amount of work
 # What a table tells in smaller units is mostly the time of one piece of many.
 IN_SECONDS = re.compile(r"(?:\d|\b)s(?:ec(?:ond)?s?)?\b(?![/-])", re.IGNORECASE)
+TOTAL = re.compile(r"\b(?:totals?|overall|altogether)\b", re.IGNORECASE)
+DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+# What is done before or after something is measured.
+STEP = re.compile(
+    r"\b(?:creat(?:e|ing|ion of) (?:the )?(?:table|schema|database|index|extension)|"
+    r"(?:build|add|drop)\w* (?:the )?(?:index|table|schema|constraint)|indexing|truncat|analy[sz]e|vacuum|"
+    r"warm(?:ing)?[ _-]?up|connect|set-?up|tear-?down|clean-?up|migrat|initiali[sz]|compil|primary keys?|foreign keys?|"
+    r"checkpoint|restart|start-?up)",
+    re.IGNORECASE,
+)
+PIECES_MOST = 50
 ENOUGH_RUNS = 5  # of a short piece of work say as much as one long run
 
 
@@ -32,12 +45,87 @@ ENOUGH_RUNS = 5  # of a short piece of work say as much as one long run
 def too_short_run(bench: Bench) -> Iterator[Found]:
     if "duration" in bench.factors:
         return
-    measured = [seen for one in bench.others if not one.planned and (seen := _short(one))]
+    parts = _parts(bench) | _steps(bench)
+    measured = [seen for one in bench.others if not one.planned and id(one) not in parts and (seen := _short(one))]
     # What a script asks for is no run: it says how long runs are where none does, and is more evidence where one does.
     lasting = {one.tool for one in bench.measured if _lasts(one) or one.took_s}
     short = {seen.of.tool for seen in measured}
-    plans = [one for one in bench.plans if one.tool in short or not lasting]
-    yield from gathered([*measured, *(seen for one in plans if (seen := _short(one)))])
+    asked = [one for one in bench.plans if one.tool in short or not lasting]
+    # A short run beside a long one of the same script warms up.
+    long = {(one.tool, one.where.file) for one in asked if _lasts(one) >= SHORT_S}
+    plans = [one for one in asked if (one.tool, one.where.file) not in long]
+    pieces = [one for one in measured if one.of.took_s is not None]
+    runs = [one for one in measured if one.of.took_s is None]
+    often = any((one.value or 0) >= ENOUGH_RUNS for one in bench.said("repeated"))
+    # Of a suite of many pieces of work, or of what is repeated, each may be short.
+    yield from (replace(one, noted=often or len(pieces) > PIECES_MOST) for one in gathered(pieces))
+    found = list(gathered([*runs, *(seen for one in plans if (seen := _short(one)))]))
+    told = dict(_told(bench))
+    brief = tuple(evidence for evidence, lasts in told.items() if lasts < SHORT_S)
+    if found:
+        first, *others = found
+        yield replace(first, evidence=tuple(dict.fromkeys((*first.evidence, *brief))))
+        yield from others
+    elif told and not (pieces or lasting or any(_lasts(one) for one in bench.plans)) and len(brief) == len(told):
+        yield from _brief(bench, told) if _shows_rates(bench) else ()
+
+
+def _brief(bench: Bench, told: Mapping[Evidence, float]) -> Iterator[Found]:
+    """Of a kit in which only words, or its own programs, tell how long a run lasts."""
+    longest = max(told, key=lambda evidence: told[evidence])
+    text = f"As {longest.file} has it, a run lasts {told[longest]:,.3g} s: “{longest.text}”."
+    said = bool(bench.said("lasts"))
+    # A program's own default may be another than what was asked of it.
+    yield Found(text, tuple(told), "read from prose" if said else "guessed", noted=not said)
+
+
+def _told(bench: Bench) -> Iterator[tuple[Evidence, float]]:
+    """How long a run lasts as texts and the kit's own programs have it."""
+    for one in bench.said("lasts"):
+        yield one.where.says(one.text), one.value or 0.0
+    for plan in bench.published:
+        if plan.planned and not plan.tool and plan.measured_s and not SAMPLE.search(plan.where.file):
+            yield plan.where.says(plan.written), plan.measured_s
+
+
+def _shows_rates(bench: Bench) -> bool:
+    """Whether the kit is of databases, and shows what it has measured."""
+    results = [one for one in bench.others if not one.planned]
+    if results and all(one.tool in DRIVE_TOOLS for one in results):
+        return False
+    return bool(bench.sides or bench.said("engine")) and bool(results or bench.rows or bench.sentences)
+
+
+def _steps(bench: Bench) -> set[int]:
+    """What prepares, tidies up or is one of many of its kind, which a tool or program prints one after the other."""
+    timed = [one for one in bench.others if one.took_s is not None and not one.planned]
+    alike: dict[tuple[str, str], list[Published]] = defaultdict(list)
+    for one in timed:
+        if not one.told and not one.tool:
+            alike[one.where.file, DIGITS.sub("#", one.name)].append(one)
+    many = {id(one) for of in alike.values() if len(of) >= ENOUGH_RUNS for one in of}
+    return many | {id(one) for one in timed if STEP.search(one.name)}
+
+
+def _parts(bench: Bench) -> set[int]:
+    """Pieces of work whose whole is told too: in the same row of a table, or below them in a tool's output."""
+    timed = [one for one in bench.others if one.took_s is not None and not one.planned]
+    rows: dict[tuple[str, int | None], float] = {}
+    last: dict[str, tuple[int, float]] = {}
+    for one in timed:
+        if TOTAL.search(one.name):
+            where = one.where
+            rows[where.file, where.line] = max(one.took_s or 0, rows.get((where.file, where.line), 0))
+            if not one.told:
+                last[where.file] = (where.line or 0, one.took_s or 0)
+    parts = set()
+    for one in timed:
+        below, whole = last.get(one.where.file, (0, 0.0))
+        if (one.where.line or 0) >= below or one.told:
+            whole = rows.get((one.where.file, one.where.line), 0.0) if one.told else 0.0
+        if whole > (one.took_s or 0):
+            parts.add(id(one))
+    return parts
 
 
 def _short(one: Published) -> Seen | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from acidtest.audit import machines, settings
+from acidtest.audit import data_size, machines, settings
 from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
@@ -20,6 +20,7 @@ NAMED_MAX = 4
 BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
+SMALLEST_CACHE = 128 << 20  # of PostgreSQL and InnoDB, if nobody sets it
 DEVICE_CACHE = 1 << 30  # of a cheap RAID controller: 1 to 2 GB
 READ_CONSISTENCY = (4, 0)  # the first version that has it
 EXCEEDS = 2  # a database is to be two to three times the cache that it means to exceed
@@ -353,6 +354,7 @@ def database_too_small(bench: Bench) -> Iterator[Found]:
     sizes = [(one.bytes or 0, one.says("bytes", f"{(one.bytes or 0) / 1e6:,.0f} MB")) for one in known]
     sizes += [(one.bytes or 0, one.where.says(one.text)) for one in claims]
     if not sizes or not any(_means_drive(bench)):
+        yield from _held_in_cache(bench)
         return
     largest = max(size for size, _ in sizes)
     caches = list(_caches(bench))
@@ -362,6 +364,36 @@ def database_too_small(bench: Bench) -> Iterator[Found]:
         text = f"The largest database has {largest / 1e6:,.0f} MB; {what} has {size / 1e6:,.0f} MB"
         text += " and holds all of it." if largest <= size else ", and it should be at least twice that."
         yield Found(text, (*(evidence for _, evidence in sizes), *(e for _, _, e in exceeded if e.file)))
+
+
+def _held_in_cache(bench: Bench) -> Iterator[Found]:
+    """Data that tools load, all of which the engine's own cache holds: what is measured is no drive."""
+    if {"scale", "memory", "caches"} & bench.factors:
+        return
+    loaded = list(data_size.known(bench))
+    if not loaded:
+        return
+    largest = max(size for size, _, _ in loaded)
+    set_ = [
+        (amount, asked)
+        for side in bench.sides
+        for name in ("innodb_buffer_pool_size", "shared_buffers")
+        if (asked := next(side.settings(name), None))
+        and (amount := settings.size(settings.of(side.engine).alike(name, asked.value)))
+    ]
+    cache, asked = min(set_, key=lambda one: one[0], default=(SMALLEST_CACHE, None))
+    if largest > cache:
+        return
+    told = next(text for size, text, _ in loaded if size == largest)
+    held = (
+        f"{asked.written or asked.name} = {asked.value}"
+        if asked
+        else "the smallest cache that any engine has by default"
+    )
+    text = f"{told[:1].upper()}{told[1:]} come to about {largest / 1e6:,.0f} MB, and {held} holds all of that."
+    evidence = dict.fromkeys(one.where.says(text) for _, text, one in loaded)
+    # That all is in memory may be meant.
+    yield Found(text, (*evidence, *([asked.says()] if asked else [])), "guessed", noted=True)
 
 
 def _caches(bench: Bench) -> Iterator[tuple[int, str, Evidence]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acidtest.audit.amounts import number
 from acidtest.audit.bench import Bench, Published
 from acidtest.audit.finding import Found, rule
-from acidtest.audit.said import COUNTS_ALL, Seen, called, failed_share, gathered, rate
+from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
 
 FAILED_MOST = 0.05
+ROUNDED = 0.01  # of a rate that is all that was sent by the time that it took
 HASTENED = 1.05  # times that answers take longer than all requests do
 
 
@@ -52,15 +54,58 @@ def _hastened(bench: Bench) -> Iterator[Seen]:
     "G. Heiser, Systems Benchmarking Crimes: throughput without regard to what fails",
 )
 def throughput_is_not_goodput(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.measured if (seen := _counts_failures(one)))
+    failing = [seen for one in bench.measured if (seen := _counts_failures(one))]
+    yield from gathered(seen for seen in failing if seen.of.tool not in OVER_HTTP)
+    yield from gathered((seen for seen in failing if seen.of.tool in OVER_HTTP), "guessed")
+    yield from gathered(seen for one in bench.others if one.told and (seen := _counts_all(one)))
+
+
+def _counts_all(one: Published) -> Seen | None:
+    """Of a row that tells how many were sent: its rate is that of all."""
+    if not one.rate or not one.failed_share or one.failed_share < FAILED_MOST or not one.tried:
+        return None
+    beside = (number(value) for value in one.parameters.values())  # times that no unit tells as such
+    times = filter(None, (one.measured_s, one.took_s, *beside))
+    seconds = next((s for s in times if abs(one.rate * s - one.tried) <= ROUNDED * one.tried), None)
+    if seconds is None:
+        return None
+    good = one.tried * (1 - one.failed_share) / seconds
+    text = f"{called(one)}: {rate(one)} are {one.tried:,} sent in {seconds:g} s, {one.failed_share:.0%} of which failed"
+    evidence = (
+        one.where.says(f"{rate(one)}, {one.tried:,} in {seconds:g} s"),
+        one.where.says(f"{good:,.1f} a second succeeded"),
+    )
+    return Seen(one, text, evidence, one.failed_share)
 
 
 def _counts_failures(one: Published) -> Seen | None:
     share = failed_share(one)
-    if one.attempts and one.rate and one.attempts > one.rate:
+    if not one.rate or (one.attempts and one.attempts > one.rate):
         return None  # what failed is not in the rate
     if one.tool not in COUNTS_ALL or not share or share < FAILED_MOST or one.errors is None:
         return None
     good = (one.rate or 0) * (1 - share)
     text = f"{called(one)}: {rate(one)}, of which {share:.0%} failed; {good:,.1f} a second succeeded"
     return Seen(one, text, (one.where.says(rate(one)), one.where.says(f"{one.errors:,} failed")), share)
+
+
+@rule(
+    "errors-counted-as-success",
+    severity="doubtful",
+    over=Bench,
+    says="A program does not look whether its statements succeed, or makes a result of a failure: an error counts "
+    "as an answer, and as a fast one.",
+    remedy="Look at each answer, count failures apart, and publish how many there were.",
+    disproved_by="a run in which every answer was looked at, without a failure and with the same figures",
+    source="TPC-C, clause 5.4: only completed transactions count; G. Heiser, Systems Benchmarking Crimes",
+)
+def errors_counted_as_success(bench: Bench) -> Iterator[Found]:
+    said = [one for one in bench.texts if one.kind in ("error-as-result", "error-dropped")]
+    if not said or not (bench.others or bench.rows):
+        return
+    # What becomes a time is worse than what nobody looks at.
+    first, *others = sorted(said, key=lambda one: one.kind)
+    what = "a failure becomes a time of 0" if first.kind == "error-as-result" else "nobody looks whether this failed"
+    more = and_more(len(others), "line", after=" like it")
+    text = f"{first.where.file}: {what}: “{first.text}”{more}."
+    yield Found(text, tuple(one.where.says(one.text) for one in (first, *others)), certainty="guessed")

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from acidtest.audit import tied
 from acidtest.audit.bench import Bench, Mount, Side
-from acidtest.audit.finding import Found, rule
+from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import all_named
+from acidtest.audit.said import and_more
 from acidtest.filesystems import IN_MEMORY
 
 # Where engines and their images keep their data when nobody says otherwise.
@@ -37,7 +39,9 @@ def data_on_tmpfs(bench: Bench) -> Iterator[Found]:
         SAID.search(one.text) for one in bench.texts
     ):
         return
-    found = [(side, mount) for side in bench.sides for mount in side.mounts if _holds_data(side, mount)]
+    found = [
+        (side, mount) for side in tied.in_use(bench, bench.sides) for mount in side.mounts if _holds_data(side, mount)
+    ]
     if found:
         names = all_named(dict.fromkeys(side for side, _ in found)) if all(side.engine for side, _ in found) else ""
         where = f" of {names}" if names else ""
@@ -57,3 +61,53 @@ def _holds_data(side: Side, mount: Mount) -> bool:
         return False
     # In a list of a whole machine's mounts a folder above the usual places is its own business.
     return any(point == place or place in point.parents or (mount.side and point in place.parents) for place in USUAL)
+
+
+@rule(
+    "volume-mounted-elsewhere",
+    severity="note",
+    over=Bench,
+    says="A volume is mounted beside the place where its container's image keeps the data: the data lie in another, "
+    "anonymous volume, on whatever storage that has.",
+    remedy="Mount the volume at the data directory of the image, or set the directory (PGDATA, --datadir, --dbpath).",
+    disproved_by="docker inspect of the container that was measured, with its data directory in the volume",
+    source="The images' own documentation on Docker Hub: where to store data",
+    about="place",
+)
+def volume_mounted_elsewhere(bench: Bench) -> Iterator[Found]:
+    if said := bench.said("volume-elsewhere"):
+        more = and_more(len(said) - 1, "volume", before="the like of ")
+        yield Found(f"There is {said[0].text}{more}.", tuple(one.where.says(one.text) for one in said))
+
+
+@rule(
+    "data-in-container-layer",
+    severity="note",
+    over=Bench,
+    says="The database lies in its container's own layer or in storage that goes with its pod: each write passes "
+    "through the container's file system, and the drive below is whatever the node has.",
+    remedy="Put the data directory on a volume of the storage that is meant, and name that.",
+    disproved_by="a list of the container's mounts, with the data directory on a volume",
+    source="Docker's manual, Storage drivers: writes into the container's layer are slower than into a volume",
+    about="place",
+)
+def data_in_container_layer(bench: Bench) -> Iterator[Found]:
+    if {"drive", "storage", "file system", "place"} & bench.factors:
+        return
+    evidence = [one.where.says(one.text) for one in bench.said("ephemeral")]
+    for side in bench.sides:
+        named = next((one for name in DIRECTORIES if (one := side.in_force(name)) and not one.contested), None)
+        place = named.setting.value if named else ""
+        if named and place.startswith("/") and (layer := _in_layer(side, PurePosixPath(place))):
+            evidence += [named.setting.says(), layer]
+    if evidence:
+        yield Found(f"{evidence[0].text[:1].upper()}{evidence[0].text[1:]}.", tuple(dict.fromkeys(evidence)))
+
+
+def _in_layer(side: Side, place: PurePosixPath) -> Evidence | None:
+    """Where it is seen that a directory lies in the overlay at a container's root, and on none of its other mounts."""
+    above = [one for one in side.mounts if PurePosixPath(one.point) in (place, *place.parents)]
+    deepest = max(above, key=lambda one: len(PurePosixPath(one.point).parts), default=None)
+    if deepest is None or deepest.filesystem not in ("overlay", "aufs") or deepest.point != "/":
+        return None
+    return deepest.where.says(f"{deepest.filesystem} at {deepest.point}, and nothing mounted at {place}")

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
-from math import exp, factorial
 from statistics import fmean, median
 
 from acidtest.analysis.steady import SECONDS_NEEDED, Steadiness, steadiness
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit.bench import Bench, Published, Side
 from acidtest.audit.finding import Found, rule
-from acidtest.audit.repeated import DRIVE_TOOLS, PROSE, SHORT_S, repetitions
+from acidtest.audit.repeated import DRIVE_TOOLS, SHORT_S, repetitions
 from acidtest.audit.said import Seen, between, called, gathered, rate
 from acidtest.audit.settings import size
-from acidtest.audit.told import tables
 from acidtest.journal.protocol import Second
 from acidtest.words import counted
 
 POINTS_MAX = 300  # of a series; neighbours are taken together above it
 WARM_UP_SHARE = 1 / 3  # a step later than that is none of a warm-up
 FIRST_RUN_SHARE = 0.9
-DRIFT = 0.10
-REPEATED = 3  # times: fewer show nothing of how far apart they lie
 SPREAD_MAX = 0.30
 WIDE_SHARE = 0.2  # of all kinds of runs
 UNSTEADY_SHARE = 0.2  # of all results over time
-CHANCE_MAX = 0.05
-OF_RUNS = re.compile(r"±|\+/-|\bst(?:d|andard)|quartile|error bar|variation|\bspread\b|interval|\d", re.IGNORECASE)
+COLD, COLD_SHARE = 0.95, 0.5  # of the usual rate, and of all results
 LONG_S = 600.0  # beside which a warm-up is short
-DRIVES_COMPARED = 4  # results of tests of drives: fewer may describe the one that was used
 OF_DATABASES = ("transactions", "reads", "queries", "operations")
-COUNTING = re.compile(r"date|time|\brun|\brep|\biter|\bid\b|#|seed|\bno\b", re.IGNORECASE)  # of a row, not its kind
 OTHERS_WITHIN = 1.25  # of each other, where first ones are told from them
 FIRST_OF_ALL = 4  # one first run in so many
 CHECKPOINT_TIMEOUT_S = 300.0  # PostgreSQL's default
@@ -93,7 +83,10 @@ def warm_up_inside(bench: Bench) -> Iterator[Found]:
 
 
 def _of_many(bench: Bench, seen: Sequence[Seen]) -> Iterator[Found]:
-    """Of a tool with many results, a few that are not steady say nothing of the others."""
+    """Of a tool with many results, a few that are not steady say nothing of the others, and where a text shows rates
+    over time and tells no figure, none is told wrongly."""
+    if any(one.kind == "timeline" for one in bench.texts) and not any(one.told for one in bench.others):
+        return
     for tool in dict.fromkeys(one.of.tool for one in seen):
         of_tool = [one for one in seen if one.of.tool == tool]
         if len(of_tool) >= UNSTEADY_SHARE * sum(1 for one in bench.others if one.tool == tool and one.series):
@@ -158,16 +151,32 @@ def no_warm_up(bench: Bench) -> Iterator[Found]:
     ]
     yield from gathered(none)
     told = any(one.kind == "warm-up" for one in bench.texts) or any(one.warmup_s for one in bench.published)
-    silent = [
-        one
-        for one in bench.measured
-        if one.rate and one.unit in OF_DATABASES and one.tool not in DRIVE_TOOLS and (one.measured_s or LONG_S) < LONG_S
-    ]
-    if not none and not told and silent and not any(len(one.series) >= SECONDS_NEEDED for one in silent):
+    steps = [step for one in bench.harnesses for step in one.steps]
+    if none or told or any(step.kind == "warm-up" for step in steps):
+        return
+    of_databases = [one for one in bench.measured if one.unit in OF_DATABASES and one.tool not in DRIVE_TOOLS]
+    short = [one for one in of_databases if one.rate and (one.measured_s or LONG_S) < LONG_S]
+    silent = [one for one in short if len(one.series) < SECONDS_NEEDED or _begins_low(one)]
+    level = len(silent) < len(short) * COLD_SHARE
+    long = {one.tool for one in bench.plans if (one.measured_s or 0) >= LONG_S}
+    started = [step for step in steps if step.kind == "run" and step.tool and step.tool not in long]
+    if short and not level:
         text = f"Nothing in the kit tells of a warm-up before its {counted(len(silent), 'result')} of {silent[0].tool}."
         evidence = [one.where.says(rate(one)) for one in silent]
-        evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
-        yield Found(text, tuple(evidence), "guessed")
+    elif started and not short and not any(len(one.series) >= SECONDS_NEEDED for one in of_databases):
+        text = f"{started[0].where.file} runs {started[0].tool}, and nothing in the kit tells of a warm-up before it."
+        evidence = []
+    else:
+        return
+    evidence += [step.where.says(step.text) for step in started]
+    evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
+    yield Found(text, tuple(dict.fromkeys(evidence)), "guessed")
+
+
+def _begins_low(one: Published) -> bool:
+    """Whether the rate over time begins lower than it goes on: what a warm-up would have left out."""
+    rest = median(one.series[1:])
+    return one.series[0] < COLD * rest
 
 
 @rule(
@@ -222,54 +231,6 @@ def _timeout_s(side: Side) -> float | None:
 
 
 @rule(
-    "few-repetitions",
-    severity="doubtful",
-    over=Bench,
-    says="Rates are compared that were measured too few times to tell a difference from chance.",
-    remedy=f"Repeat every run at least {REPETITIONS_FOR_INTERVAL} times and give an interval.",
-    disproved_by="further runs of the same that are not in the kit",
-    source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
-)
-def few_repetitions(bench: Bench) -> Iterator[Found]:
-    if any(one.kind == "spread" and OF_RUNS.search(one.text) for one in bench.texts):
-        return
-    drives_only = all(one.tool in DRIVE_TOOLS for one in bench.measured)
-    measured = [of for of in repetitions(bench, DRIVE_TOOLS if drives_only else ()).values() if of]
-    if drives_only and len(measured) < DRIVES_COMPARED:
-        measured = []
-    groups = measured or _told_apart(bench)
-    said = [one for one in bench.texts if one.kind == "repeated" and one.value]
-    # What was measured counts as often as it is there, unless a text says more: a script may have been another run's.
-    stated = max((one.value or 0 for one in said if not measured or PROSE.search(one.where.file)), default=0)
-    most = max([stated, *(max(len(of), *(one.runs or 1 for one in of)) for of in groups)])
-    if len(groups) < 2 or most >= REPEATED:
-        return
-    times = "once" if most <= 1 else f"at most {counted(most, 'time', spec=',g')}"
-    ranked = sorted((of[0] for of in groups), key=lambda one: one.where.file)
-    of_its_kind = {id(of[0]): len(of) for of in groups}
-    evidence = [one.where.says(f"{rate(one)}, {of_its_kind[id(one)]:,} of its kind") for one in ranked]
-    evidence += [one.where.says(one.text) for one in said if one.value == 1]
-    evidence += [one.where.says(f"{one.tool} is asked for here") for one in bench.plans]
-    if measured or said:
-        text = f"{counted(len(groups), 'rate')} are compared, each measured {times}."
-    else:
-        text = f"{counted(len(groups), 'figure')} are compared, and nothing says that any was repeated."
-    yield Found(text, tuple(dict.fromkeys(evidence)))
-
-
-def _told_apart(bench: Bench) -> list[list[Published]]:
-    """The figures of each table, each with those that stand under the same name and differ in nothing that is told."""
-    groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
-    for number, table in enumerate(tables(bench)):
-        for one in table:
-            if one.rate or one.took_s or one.nopm or one.latency_ms:
-                told = tuple(value for name, value in sorted(one.parameters.items()) if not COUNTING.search(name))
-                what = (one.name, one.terminals, one.unit, one.scale, one.measured_s, tuple(one.latency_ms), told)
-                groups[number, *what].append(one)
-    return [list({one.where.line: one for one in of}.values()) for of in groups.values()]
-
-
-@rule(
     "no-interval",
     severity="note",
     over=Bench,
@@ -279,7 +240,8 @@ def _told_apart(bench: Bench) -> list[list[Published]]:
     source="T. Kalibera, R. Jones: Rigorous Benchmarking in Reasonable Time (ISMM 2013)",
 )
 def no_interval(bench: Bench) -> Iterator[Found]:
-    if not bench.texts or any(one.kind == "spread" for one in bench.texts):
+    texts = [one for one in bench.texts if one.kind != "figure"]
+    if not texts or any(one.kind == "spread" for one in texts):
         return
     repeated = [of for of in repetitions(bench).values() if len(of) > 2]
     yield from gathered(
@@ -341,7 +303,7 @@ def _rate(one: Published) -> float:
 def first_run_differs(bench: Bench) -> Iterator[Found]:
     first: list[Seen] = []
     elsewhere = 0  # runs that are as slow, and are not the first: by chance they are the first as often as any
-    for of in _in_turn(bench):
+    for of in in_turn(bench):
         slow = _slow(of)
         if not slow:
             continue
@@ -370,39 +332,7 @@ def _slow(of: Sequence[Published]) -> set[int]:
     return set()
 
 
-@rule(
-    "state-inherited",
-    severity="doubtful",
-    over=Bench,
-    says="Each run is faster, or slower, than the one before: they inherit what those before them left.",
-    remedy="Begin every run with the same database: restore it, or measure in turns.",
-    disproved_by="a script or a log that loads the database anew before each run",
-    source="TPC-C, clause 5.5.2: throughput is to be reproducible; a strict order of five has one chance in 60",
-)
-def state_inherited(bench: Bench) -> Iterator[Found]:
-    inherited: list[Seen] = []
-    by_chance = 0.0
-    for of in _in_turn(bench):
-        rates = [one.rate or 0 for one in of]
-        if len(rates) < REPETITIONS_FOR_INTERVAL:
-            continue
-        by_chance += 2 / factorial(len(rates))
-        steps = [later - one for one, later in pairwise(rates)]
-        one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-        if one_way and abs(rates[-1] - rates[0]) > DRIFT * median(rates):
-            text = f"{counted(len(rates), 'run')} of {called(of[0])} go one way, from {rate(of[0])} to {rate(of[-1])}"
-            evidence = tuple(one.where.says(rate(one)) for one in of)
-            inherited.append(Seen(of[0], text, evidence, abs(rates[-1] - rates[0]) / median(rates)))
-    if len(inherited) >= 1 and _at_least(len(inherited), by_chance) < CHANCE_MAX:
-        yield from gathered(inherited)
-
-
-def _at_least(count: int, expected: float) -> float:
-    """The probability of that many or more of rare things of which so many are expected (Poisson)."""
-    return 1 - sum(exp(-expected) * expected**n / factorial(n) for n in range(count))
-
-
-def _in_turn(bench: Bench) -> list[list[Published]]:
+def in_turn(bench: Bench) -> list[list[Published]]:
     """Repetitions that may have inherited something from each other, in order."""
     ours = [[replace(one, rate=rate) for rate in one.in_turn] for one in bench.published if one.in_turn]
     return [*repetitions(bench).values(), *ours]

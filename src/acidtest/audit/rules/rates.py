@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from acidtest.audit import machines
 from acidtest.audit.bench import OURS, Bench, Published, Statement
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.flushes import AS_PLAIN, FASTEST_US, TOLERANCE
-from acidtest.audit.said import Seen, called, failed_share, gathered, rate
+from acidtest.audit.said import COUNTS_ALL, OVER_HTTP, Seen, and_more, called, failed_share, gathered, rate
 from acidtest.words import counted
 
 IOPS_TOLERANCE = 1.1  # a volume may give a little more than was paid for
@@ -20,6 +21,9 @@ NEW_ORDERS_LEAST = 0.25  # HammerDB's own are 0.43; its old counts for MySQL, th
 TPMC_PER_WAREHOUSE = 12.86
 CLIENTS_A_THREAD_MOST = 50
 FAILED_MOST = 0.01
+MANY = 0.05  # of those that a table tells itself
+COUNTED_SHARE = 0.05  # from which on a rate that counts failures is said to be none of work done
+LOST_MOST = 0.5  # of a load's rows
 RELAXED: dict[str, dict[str, tuple[str, ...]]] = {  # settings under which a commit does not wait for the drive
     "postgresql": {"fsync": ("off", "false", "0", "no"), "synchronous_commit": ("off", "false", "0", "no")},
     "mysql": {"innodb_flush_log_at_trx_commit": ("0", "2"), "innodb_flush_method": ("nosync",)},
@@ -258,13 +262,38 @@ def _below(one: Published) -> Seen | None:
     "generator-threads",
     severity="note",
     over=Bench,
-    says="Many clients share one thread of the load generator: its own queue may be what is measured.",
-    remedy="Give pgbench about as many threads (-j) as the generator has cores.",
+    says="The load generator's threads do not fit its clients: where many clients share one thread, its own queue may "
+    "be what is measured; threads without a client of their own are never started.",
+    remedy="Give pgbench about as many threads (-j) as the generator has cores, and no more than it has clients.",
     disproved_by="processor time of the generator's threads far below that of a core each",
     source="PostgreSQL's manual of pgbench: -j, and Good Practices",
 )
 def generator_threads(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published if (seen := _crowded(one)))
+    crowded = [seen for one in bench.published if (seen := _crowded(one))]
+    for at, seen in enumerate(crowded):
+        if seen.of.tool == "pgbench" and seen.of.threads == 1:
+            crowded[at] = replace(seen, evidence=(*seen.evidence, *_without_threads(bench)))
+            break
+    yield from gathered([*crowded, *_idle(bench)])
+
+
+def _without_threads(bench: Bench) -> Iterator[Evidence]:
+    """Where pgbench is started without -j, which is one thread."""
+    for one in bench.plans:
+        known = one.threads is not None or "threads" in one.parameters
+        if one.tool == "pgbench" and not known and one.script != "initialize":
+            yield one.where.says("no -j is given: one thread")
+
+
+def _idle(bench: Bench) -> Iterator[Seen]:
+    """Threads of pgbench that have no client, unless another run with as many threads has clients for them."""
+    asked = [one for one in bench.published if one.planned and one.tool == "pgbench" and one.threads and one.terminals]
+    enough = {one.threads for one in asked if (one.terminals or 0) >= (one.threads or 0)}
+    for one in asked:
+        if one.threads not in enough and (one.threads or 0) > (one.terminals or 0):
+            threads, clients = counted(one.threads or 0, "thread"), counted(one.terminals or 0, "client")
+            text = f"{called(one)}: {threads} are asked for, and there are {clients}"
+            yield Seen(one, text, (one.where.says(f"{threads}, {clients}"),), 0.0)
 
 
 def _crowded(one: Published) -> Seen | None:
@@ -285,7 +314,18 @@ def _crowded(one: Published) -> Seen | None:
     source="TPC-C, clause 5.4: only completed transactions count",
 )
 def many_failed(bench: Bench) -> Iterator[Found]:
-    yield from gathered(seen for one in bench.published if (seen := _failures(one)))
+    seen = [found for one in bench.published if not loads(one) and not _said(one) and (found := _failures(one))]
+    few = [one for one in seen if one.of.told and (failed_share(one.of) or 0) < MANY]
+    yield from gathered(one for one in seen if one not in few)
+    # Whoever tells a few failures beside a figure has done what is asked for.
+    yield from (replace(one, noted=True) for one in gathered(few))
+
+
+def _said(one: Published) -> bool:
+    """Whether ``throughput-is-not-goodput`` says it of this result."""
+    share = failed_share(one)
+    counted_too = not (one.rate and one.attempts and one.attempts > one.rate)
+    return one.tool in COUNTS_ALL - OVER_HTTP and counted_too and bool(one.rate and share and share >= COUNTED_SHARE)
 
 
 def _failures(one: Published) -> Seen | None:
@@ -294,6 +334,37 @@ def _failures(one: Published) -> Seen | None:
         text = f"{called(one)}: {counted(one.errors, 'virtual user')} finished with a failure"
         return Seen(one, text, evidence, one.errors)
     share = failed_share(one)
+    if one.failed_share and share and share >= FAILED_MOST:
+        text = f"{called(one)}: {share:.1%} of all failed"
+        return Seen(one, text, (one.where.says(f"{share:.1%} failed, beside {rate(one)}"),), share)
     if not one.errors or not share or share < FAILED_MOST:
         return None
     return Seen(one, f"{called(one)}: {counted(one.errors, 'transaction')} failed, {share:.1%} of all", evidence, share)
+
+
+@rule(
+    "load-failed",
+    severity="invalid",
+    over=Bench,
+    says="The load of the data failed: the runs after it find no rows, or those of an earlier one.",
+    remedy="Stop when a load fails, begin from an empty database, and count the rows before each run.",
+    disproved_by="a count of the rows before the runs that follow",
+    source="YCSB's wiki, Running a Workload: the data is loaded before the transactions run",
+)
+def load_failed(bench: Bench) -> Iterator[Found]:
+    seen: list[tuple[float, Published]] = []
+    for one in bench.measured:
+        share = failed_share(one)
+        if loads(one) and one.errors and share and share >= LOST_MOST:
+            seen.append((share, one))
+    if seen:
+        share, worst = max(seen, key=lambda of: of[0])
+        more = and_more(len(seen) - 1, "load", before="the like in ")
+        evidence = (worst.where.says(f"{worst.errors:,} failed"), worst.where.says(rate(worst)))
+        others = (one.where.says(f"{one.errors:,} failed") for _, one in seen if one is not worst)
+        yield Found(f"{called(worst)}: {share:.0%} of the load failed{more}.", (*evidence, *others))
+
+
+def loads(one: Published) -> bool:
+    """Whether it is no measurement but a load of the data."""
+    return one.parameters.get("phase") == "load" or one.script == "load"

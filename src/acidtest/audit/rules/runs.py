@@ -8,9 +8,10 @@ from statistics import median
 from acidtest.analysis import kinds
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
-from acidtest.analysis.steady import steadiness
+from acidtest.analysis.steady import RowSteadiness, row_steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
 from acidtest.audit.finding import Found, rule
+from acidtest.journal.protocol import RunResult
 from acidtest.words import counted
 
 GENERATOR_SHARE_MAX = 0.20
@@ -72,6 +73,21 @@ def wide_spread(row: Row) -> Iterator[Found]:
         )
 
 
+def _generator_us(result: RunResult) -> float:
+    """The generator's processor time a transaction, µs.
+
+    Clocked transactions are slower than others: the clock is a system call. They tell how the time divides, and all
+    transactions together how much it was.
+    """
+    cpu, counts = result.cpu, result.counts
+    clocked = cpu.generator_us_per_transaction + cpu.session_us_per_transaction
+    ended = counts.committed + counts.rolled_back + counts.given_up + counts.errors
+    if not clocked or not ended:
+        return cpu.generator_us_per_transaction
+    whole = (cpu.process_user_s + cpu.process_system_s) * 1e6 / ended
+    return min(cpu.generator_us_per_transaction, whole * cpu.generator_us_per_transaction / clocked)
+
+
 @rule(
     "generator-bound",
     severity="doubtful",
@@ -82,7 +98,7 @@ def wide_spread(row: Row) -> Iterator[Found]:
 )
 def generator_bound(row: Row) -> Iterator[Found]:
     shares = [
-        result.cpu.generator_us_per_transaction / (result.service.mean_ns / 1e3)
+        _generator_us(result) / (result.service.mean_ns / 1e3)
         for result in row.results()
         if result.service.mean_ns and result.cpu.sampled_transactions
     ]
@@ -260,12 +276,18 @@ def late_arrivals(row: Row) -> Iterator[Found]:
     severity="doubtful",
     over=Row,
     says="The rate still rose or fell through the measurement.",
-    remedy="Lengthen warm-up and duration.",
+    remedy="Lengthen warm-up and duration; repeat more often where only some of the repetitions are concerned.",
     source="A. N. Pettitt: A non-parametric approach to the change-point problem (1979); docs/ANALYSIS.md",
 )
 def not_steady(row: Row) -> Iterator[Found]:
-    if any(state in ("drifts", "steps") for state in _states(row)):
-        yield Found("The rate still rose or fell through the measurement.")
+    if row.is_staged:  # its rate is to change
+        return
+    judged = _steadiness(row)
+    if judged.steady:
+        return
+    some = judged.common is not None and judged.common.state == "steady"
+    within = f"in {judged.unsteady} of {counted(judged.judged, 'repetition')}" if some else "through the measurement"
+    yield Found(f"The rate still rose or fell {within}.")
 
 
 @rule(
@@ -277,13 +299,12 @@ def not_steady(row: Row) -> Iterator[Found]:
     source="docs/ANALYSIS.md",
 )
 def too_short(row: Row) -> Iterator[Found]:
-    states = _states(row)
-    if states and all(state == "too short to tell" for state in states):
+    if row.results() and not (row.by_count or row.is_staged) and not _steadiness(row).judged:
         yield Found("The runs are too short to tell whether the rate was steady (8 whole seconds are needed).")
 
 
-def _states(row: Row) -> list[str]:
-    return [] if row.by_count else [steadiness(result.series).state for result in row.results()]
+def _steadiness(row: Row) -> RowSteadiness:
+    return row_steadiness([] if row.by_count else [result.series for result in row.results()])
 
 
 @rule(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from acidtest.audit import settings, tied
+from acidtest.audit import settings, stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.rules.builds import INVESTIGATION, named
@@ -13,7 +14,9 @@ from acidtest.audit.rules.disclosure import names_settings
 from acidtest.audit.unchecked import listed
 from acidtest.words import counted
 
+ENGINES_COMPARED = 2
 TOLD_MAX = 6  # settings that a sentence names
+NUMBERED_PAGE = re.compile(r"(?:^|/)\d{2,8}[^/]{0,80}\.(?:md|markdown|rst|adoc|txt|html?)$", re.IGNORECASE)
 
 # What has rules of its own.
 ELSEWHERE = frozenset(
@@ -109,7 +112,11 @@ def _tuned(side: Side) -> bool:
     about="settings",
 )
 def settings_all_default(bench: Bench) -> Iterator[Found]:
-    for side in bench.sides:
+    used = tied.in_use(bench, bench.sides)
+    # Of one engine alone the defaults are the same for all that is compared.
+    engines = {side.engine for side in used} | {store for together in stores.compared(bench) for store in together}
+    alone = len(engines) < ENGINES_COMPARED
+    for side in used:
         written = files(side)
         if not written or not side.tells_all or _tuned(side):
             continue
@@ -126,12 +133,15 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
         text = f"{named(side, bench.sides)} runs with defaults: " + (
             f"only {changed} set." if changed else "nothing is set."
         )
-        yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence))
-    started = [one for one in bench.texts if one.kind == "server"]
-    if started and not names_settings(bench) and not any(files(side) and side.tells_all for side in bench.sides):
-        engines = ", ".join(dict.fromkeys(one.text for one in started))
+        yield Found(text + (f" So {'; '.join(meant)}." if meant else ""), tuple(evidence), noted=alone)
+    started = bench.said("server")
+    given = any(one.whole is False for side in bench.sides for one in side.configurations)
+    whole = any(files(side) and side.tells_all for side in bench.sides)
+    if started and not given and not names_settings(bench) and not whole:
+        names = list(dict.fromkeys(one.text for one in started))
         evidence = [one.where.says(f"{one.text} is started here") for one in started]
-        yield Found(f"The kit starts {engines}, and none of its files sets anything.", tuple(evidence), "guessed")
+        text = f"The kit starts {', '.join(names)}, and none of its files sets anything."
+        yield Found(text, tuple(evidence), "guessed", noted=alone and len(names) < ENGINES_COMPARED)
 
 
 @rule(
@@ -145,11 +155,11 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
     about="settings",
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:
-    engines: dict[str, list[Side]] = defaultdict(list)
+    engines: dict[tuple[str, str], list[Side]] = defaultdict(list)
     for side in tied.measured(bench):
         if files(side):
-            engines[side.engine or ""].append(side)
-    for engine, sides in engines.items():
+            engines[side.engine or "", _page(side)].append(side)
+    for (engine, _), sides in engines.items():
         differing = [one for name in _names(engine, sides, bench) if (one := _differs(engine, name, sides))]
         evidence = tuple(said for _, said_of_it in differing for said in said_of_it)
         if len(differing) == 1:
@@ -158,6 +168,11 @@ def setting_differs(bench: Bench) -> Iterator[Found]:
             more = f"; and {len(differing) - TOLD_MAX:,} more" if len(differing) > TOLD_MAX else ""
             told = "; ".join(text for text, _ in differing[:TOLD_MAX])
             yield Found(f"{counted(len(differing), 'setting differs', 'settings differ')}: {told}{more}.", evidence)
+
+
+def _page(side: Side) -> str:
+    """The text that all is known of a side from, if it is one of numbered ones: each is a study of its own."""
+    return side.name if NUMBERED_PAGE.search(side.name) else ""
 
 
 def _names(engine: str, sides: list[Side], bench: Bench) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -10,8 +11,9 @@ from acidtest.audit import changes, spoken
 from acidtest.audit.bench import Bench, Published, TableRow, Where
 from acidtest.audit.changes import figure
 from acidtest.audit.finding import Found, rule
-from acidtest.audit.said import called, rate
+from acidtest.audit.said import and_more, called, rate
 from acidtest.audit.told import Told, figures, pool, tables, words
+from acidtest.formats import linear
 from acidtest.words import counted
 
 OFF = 0.02  # of a figure whose run is known: less may be a question of what was counted
@@ -20,7 +22,31 @@ DIGITS_LEAST = 4  # of a figure that two runs do not share by chance
 SAME_LEAST = 3  # such figures in one row
 PARTS_LEAST = 3  # of those that are no whole numbers
 ROW_SAME_LEAST = 4  # of a table whose figures are not known
+EXAMPLE_OFF = 0.002  # of a figure, by which it may be rounded
+# The heading of results that are shown as one might have them.
+EXAMPLE = linear.Pattern(
+    r"\b(?:examples?|samples?|expected|typical|hypothetical|illustrative|exemplos?|ejemplos?|exemples?|beispiel\w{0,8}|"
+    r"esempi\w?|esperad[oa]s?|пример\w{0,2}|erwartete\w?)\b|пример|ожидаем|示例|例子|範例|예시|예상",
+    linear.IGNORECASE,
+)
+OF_RESULTS = linear.Pattern(
+    r"result|output|report|run\b|resultado|salida|sa[ií]da|ergebnis|ausgabe|résultat|sortie|risultat|результат|вывод|结果|"
+    r"結果|결과|출력",
+    linear.IGNORECASE,
+)
 RATES = frozenset(("transactions", "queries", "operations", "requests", "reads"))
+LABEL_MAX = 60
+MEAN = r"(?:average|averaged|avg\.?|mean|geomean|평균|平均|средн\w{1,4}|moyenne?|promedio|media|mittel(?:wert)?|Ø)"
+P9X = r"p\.?(?:9\d(?:\.\d{1,3})?)(?:th)?|9\d(?:\.\d{1,3})?(?:th)? ?(?:percentile|%ile|pct)"
+# "P95 mean", "average p99 (ms)"; not "mean / p95", which are two.
+MEAN_OF_PERCENTILES = linear.Pattern(
+    rf"(?:{MEAN}[ _](?:of )?(?:the )?(?:{P9X})|(?:{P9X})[ _(]{{1,2}}{MEAN}\)?)"
+    r"(?: latency| response time)?(?:[ _]?[(\[]?m?s[)\]]?)?",
+    linear.IGNORECASE,
+)
+AVERAGE = linear.Pattern(r"average|averaged|\bavg\b|\bmean\b|평균|平均")
+LETTERS_LEAST = 3  # of a label that is none of a level, as "500" or "c8"
+BRACKETS = str.maketrans("()[]:*_", "       ")
 SUMMARY = frozenset(
     (
         "best",
@@ -52,17 +78,18 @@ SUMMARY = frozenset(
 )
 def figure_not_in_results(bench: Bench) -> Iterator[Found]:
     yield from spoken.found(bench)
+    yield from _examples(bench)
     measured = [one for one in bench.measured if one.rate or one.nopm]
     held = pool(measured)
     if not any(held.values()):
         return
-    kinds = _by_kind(measured)
+    kinds, named = _by_kind(measured), _by_word(measured)
     contradicted: dict[str, list[tuple[Told, Published]]] = defaultdict(list)
     unknown: dict[str, list[tuple[Told, Sequence[Published]]]] = defaultdict(list)
     for table in tables(bench):
         told = [figure for one in table if one.unit in RATES for figure in figures(one)]
         strange = [one for one in told if not one.among(held.get(one.kind, ()))]
-        off = [(one, of) for one in strange if (of := _same_run(one, measured)) and _ratio(one, of) > 1 + OFF]
+        off = [(one, of) for one in strange if (of := _same_run(one, measured, named)) and _ratio(one, of) > 1 + OFF]
         file = table[0].where.file
         contradicted[file] += off
         near = _about(table, kinds) if strange else []
@@ -74,9 +101,41 @@ def figure_not_in_results(bench: Bench) -> Iterator[Found]:
         yield _unknown(found)
 
 
+def _examples(bench: Bench) -> Iterator[Found]:
+    """Tables of figures that a text shows as an example of results, none of which is in the results of the kit."""
+    held = sorted(
+        value
+        for one in bench.measured
+        for value in (one.rate, one.attempts, one.tpm, one.nopm, *one.latency_ms.values(), *one.series)
+        if value
+    )
+    for table in changes.tables(bench) if len(bench.measured) >= TABLE_LEAST else ():
+        if not (EXAMPLE.search(table[0].under) and OF_RESULTS.search(table[0].under)):
+            continue
+        told = [
+            (row, value)
+            for row in table
+            for cell in row.cells[1:]
+            if (value := figure(cell)) and len(cell.replace(".", "").replace(",", "").strip("0*~ ")) >= DIGITS_LEAST
+        ]
+        if len(told) >= TABLE_LEAST and not any(_among(value, held) for _, value in told):
+            text = (
+                f"None of {counted(len(told), 'figure')} that the text shows as an example of results is in the "
+                f"results of the kit, such as {told[0][1]:,.10g}."
+            )
+            evidence = dict.fromkeys(row.where.says(" | ".join(row.cells)) for row, _ in told)
+            results = (one.where.says(rate(one)) for one in bench.measured[:TABLE_LEAST])
+            yield Found(text, (*evidence, *results), "read from prose", noted=True)
+
+
+def _among(value: float, ranked: Sequence[float]) -> bool:
+    at = bisect(ranked, value)
+    return any(abs(value - one) <= EXAMPLE_OFF * one for one in ranked[max(0, at - 1) : at + 1])
+
+
 def _contradicted(pairs: Sequence[tuple[Told, Published]]) -> Found:
     (worst, of), *others = sorted(pairs, key=lambda one: -_ratio(*one))
-    more = f", and {counted(len(others), 'more figure')} like it" if others else ""
+    more = and_more(len(others), "figure", after=" like it")
     text = f"{called(worst.of)}: the text has {rate(worst.of)}, the result {rate(of)}{more}."
     evidence = ((told.of.where.says(rate(told.of)), of.where.says(rate(of))) for told, of in [(worst, of), *others])
     return Found(text, tuple(dict.fromkeys(said for pair in evidence for said in pair)))
@@ -91,15 +150,28 @@ def _unknown(found: Sequence[tuple[Told, Sequence[Published]]]) -> Found:
     return Found(text, (*dict.fromkeys(evidence), *(one.where.says(rate(one)) for one in near[:TABLE_LEAST])))
 
 
-def _same_run(told: Told, measured: Sequence[Published]) -> Published | None:
+def _by_word(measured: Sequence[Published]) -> Mapping[str, set[int]]:
+    """The positions of results that a word names, in their file, script or name."""
+    places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for at, one in enumerate(measured):
+        places[one.where.file, one.script, one.name].append(at)
+    named: dict[str, set[int]] = defaultdict(set)
+    for parts, at_all in places.items():
+        for word in words(" ".join(parts)):
+            named[word].update(at_all)
+    return named
+
+
+def _same_run(told: Told, measured: Sequence[Published], named: Mapping[str, set[int]]) -> Published | None:
     """The result of the run that the figure names by all of its words, if there is only one."""
     label = words(f"{told.of.name} {' '.join(told.of.parameters.values())}")
+    if len(label) < 2:
+        return None
+    rarest, *others = sorted((named.get(word, set()) for word in label), key=len)
     found = [
         one
-        for one in measured
-        if len(label) > 1
-        and label <= words(f"{one.where.file} {one.script} {one.name}")
-        and told.of.terminals in (None, one.terminals)
+        for one in (measured[at] for at in rarest.intersection(*others))
+        if told.of.terminals in (None, one.terminals)
         and getattr(one, told.kind)
         and (told.kind != "rate" or one.unit in RATES)
     ]
@@ -131,6 +203,57 @@ def _about(table: Sequence[Published], kinds: Mapping[Kind, list[Published]]) ->
 
 
 @rule(
+    "figures-contradict",
+    severity="doubtful",
+    over=Bench,
+    says="Two tables tell the same figures, and of one quantity another figure.",
+    remedy="Let both tables come from one place.",
+    disproved_by="two measurements that the two tables are of",
+    source="R. Jain, The Art of Computer Systems Performance Analysis, chapter 10",
+)
+def figures_contradict(bench: Bench) -> Iterator[Found]:
+    by_head: dict[tuple[str, ...], list[dict[frozenset[str], TableRow]]] = defaultdict(list)
+    for table in changes.tables(bench):
+        labelled = {
+            of: row
+            for row in table
+            if (of := _quantity(row.cells[0])) and sum(map(str.isalpha, row.cells[0])) >= LETTERS_LEAST
+        }
+        for earlier in by_head[table[0].head[1:]]:
+            same = [label for label in labelled if label in earlier and _is_own(labelled[label], earlier[label])]
+            other = [label for label in labelled if label in earlier and _differ(labelled[label], earlier[label])]
+            if same and other and len(other) <= len(same):
+                one, again = earlier[other[0]], labelled[other[0]]
+                values = (" | ".join(row.cells[1:]) for row in (one, again))
+                rows = [row for at in (*other, *same) for row in (earlier[at], labelled[at])]
+                text = (
+                    f"{one.cells[0]}: {next(values)} on line {one.where.line:,}, {next(values)} on line "
+                    f"{again.where.line:,}."
+                )
+                evidence = (row.where.says(" | ".join(row.cells)) for row in rows)
+                yield Found(text, tuple(evidence), certainty="read from prose")
+        if labelled:
+            by_head[table[0].head[1:]].append(labelled)
+
+
+def _quantity(label: str) -> frozenset[str]:
+    """What a first cell calls its row, whichever word it has for a mean."""
+    return frozenset(AVERAGE.sub("mean", label.lower()).translate(BRACKETS).split())
+
+
+def _is_own(one: TableRow, other: TableRow) -> bool:
+    """Whether both tell the same figures, and such as two measurements do not share by chance."""
+    figures = [cell.strip("* ") for cell in one.cells[1:] if figure(cell.strip("* ").partition(" ")[0])]
+    long = [cell for cell in figures if len(cell.partition(" ")[0].replace(".", "").replace(",", "").strip("0")) >= 2]
+    return one.cells[1:] == other.cells[1:] and len(set(long)) > 1
+
+
+def _differ(one: TableRow, other: TableRow) -> bool:
+    values = [[figure(cell.strip("* %").partition(" ")[0]) for cell in row.cells[1:]] for row in (one, other)]
+    return any(a is not None and b is not None and abs(a - b) > OFF * max(a, b) for a, b in zip(*values, strict=False))
+
+
+@rule(
     "tpm-against-nopm",
     severity="doubtful",
     over=Bench,
@@ -147,6 +270,7 @@ def tpm_against_nopm(bench: Bench) -> Iterator[Found]:
             text = f"{called(orders[0])} has {rate(orders[0])} where {called(others[0])} has {rate(others[0])}."
             yield Found(text, tuple(one.where.says(rate(one)) for one in (*orders, *others)))
     yield from _in_another_unit(bench)
+    yield from _called_both(bench)
     for said in bench.texts:
         if said.kind == "tpm-against-nopm":
             yield Found(f"The text says: “{said.text}”.", (said.where.says(said.text),))
@@ -155,6 +279,28 @@ def tpm_against_nopm(bench: Bench) -> Iterator[Found]:
 def _subject(one: Published) -> frozenset[str]:
     """What a row is of, without its unit."""
     return words(one.name) - {"tpm", "nopm", "tpmc", "per", "minute", "new", "orders", "transactions"}
+
+
+def _called_both(bench: Bench) -> Iterator[Found]:
+    """Figures that one table of a text calls new orders a minute, and another transactions a minute."""
+    orders: dict[tuple[str, float], Published] = {}
+    both: dict[str, list[tuple[Published, Published]]] = defaultdict(list)
+    told = [one for one in bench.others if one.told]
+    for one in told:
+        if one.nopm and not one.tpm:
+            orders.setdefault((one.where.file, one.nopm), one)
+    for one in told:
+        if one.tpm and not one.nopm and (same := orders.get((one.where.file, one.tpm))):
+            both[one.where.file].append((same, one))
+    for file, pairs in both.items():
+        if len(pairs) >= SAME_LEAST:
+            first, second = pairs[0]
+            text = (
+                f"{counted(len(pairs), 'figure')} of {file}, such as {rate(first)}, are {rate(second)} elsewhere in it."
+            )
+            evidence = dict.fromkeys(one.where.says(rate(one)) for pair in pairs for one in pair)
+            # One of the names is wrong; what is compared may be in one unit all the same.
+            yield Found(text, tuple(evidence), noted=True)
 
 
 def _in_another_unit(bench: Bench) -> Iterator[Found]:
@@ -210,7 +356,7 @@ def figures_repeated(bench: Bench) -> Iterator[Found]:
                     twice.append((before[1], row))
         if twice:
             first, again = twice[0]
-            more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
+            more = and_more(len(twice) - 1, "row")
             text = (
                 f"{_row(again)} of {file} has the {counted(len(_fingerprint(again)), 'figure')} of {_row(first)}, "
                 f"such as {rate(again[0])}{more}."
@@ -256,7 +402,7 @@ def _rows_repeated(bench: Bench) -> Iterator[Found]:
                     twice.append((first, row))
         if twice:
             first, row = twice[0]
-            more = f", and {counted(len(twice) - 1, 'more row')}" if len(twice) > 1 else ""
+            more = and_more(len(twice) - 1, "row")
             text = (
                 f"{_line(row)} of {file} has the {counted(len(_digits(row)), 'figure')} of {_line(first)}, such as "
                 f"{_digits(row)[0]}{more}."
@@ -330,29 +476,47 @@ def _shared(of: Sequence[Rows]) -> set[tuple[int, int]]:
     about="latency",
 )
 def average_of_percentiles(bench: Bench) -> Iterator[Found]:
-    said = [one for one in bench.texts if one.kind == "percentiles-averaged"]
+    said = bench.said("percentiles-averaged")
     if said:
         yield Found(f"The text says: “{said[0].text}”.", tuple(one.where.says(one.text) for one in said))
+    yield from _labelled(bench)
     groups: dict[tuple[object, ...], list[Published]] = defaultdict(list)
     for one in bench.measured:
         if one.latency_ms:
             groups[one.tool, one.where.file.rpartition("/")[0], one.script, one.terminals].append(one)
     found: list[tuple[Published, str, list[Published]]] = []
+    chances = 0.0
     for told in (one for one in bench.others if one.told):
         for name, value in told.latency_ms.items():
-            if name.startswith("p") and name != "p50":
-                found += [
-                    (told, name, of)
-                    for of in groups.values()
-                    if _is_mean(value, [one.latency_ms.get(name) for one in of])
-                ]
-    if len(found) > 1:  # one may be so by chance
+            if not name.startswith("p") or name == "p50":
+                continue
+            for of in groups.values():
+                held = [one.latency_ms.get(name) for one in of]
+                chances += _chance(held)
+                if _is_mean(value, held):
+                    found.append((told, name, of))
+    # Some may be so by chance: the more figures are held against the more groups, the more of them.
+    if len(found) > max(1.0, CHANCES * chances):
         told, name, of = found[0]
         text = (
             f"{called(told)}: {name} {told.latency_ms[name]:,.4g} ms is the mean of those of {counted(len(of), 'run')}."
         )
         evidence = [one.where.says(f"{name} {one.latency_ms[name]:,.4g} ms") for one in (told, *of)]
         yield Found(text, tuple(evidence))
+
+
+def _labelled(bench: Bench) -> Iterator[Found]:
+    """Headings and first cells that call a figure the mean of percentiles."""
+    of_file: dict[str, dict[str, TableRow]] = defaultdict(dict)
+    for row in bench.rows:
+        for label in (*row.head, *row.cells[:1]):
+            if len(label) <= LABEL_MAX and MEAN_OF_PERCENTILES.fullmatch(label.strip()):
+                of_file[row.where.file].setdefault(label.strip(), row)
+    for labels in of_file.values():
+        first, row = next(iter(labels.items()))
+        more = and_more(len(labels) - 1, "label")
+        evidence = tuple(one.where.says(f"{label}: {' | '.join(one.cells)}") for label, one in labels.items())
+        yield Found(f"A table of {row.where.file} has “{first}”{more}.", evidence, certainty="read from prose")
 
 
 def _is_mean(value: float, of: Sequence[float | None]) -> bool:
@@ -363,4 +527,13 @@ def _is_mean(value: float, of: Sequence[float | None]) -> bool:
     return abs(fmean(known) - value) <= near and all(abs(one - value) > 5 * near for one in known)
 
 
+def _chance(of: Sequence[float | None]) -> float:
+    """How likely a figure among those of a group is near to its mean without being one."""
+    known = [one for one in of if one]
+    if len(known) < 2 or len(known) != len(of) or max(known) <= min(known):
+        return 0.0
+    return min(1.0, 2 * ROUNDED_MS * fmean(known) / (max(known) - min(known)))
+
+
+CHANCES = 3.0  # times as many as are expected by chance
 ROUNDED_MS = 0.005

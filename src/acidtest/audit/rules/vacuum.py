@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acidtest.audit import tied
 from acidtest.audit.bench import Bench
 from acidtest.audit.finding import Found, rule
 from acidtest.audit.settings import alike
@@ -20,7 +21,7 @@ from acidtest.audit.settings import alike
     about="settings",
 )
 def autovacuum_off(bench: Bench) -> Iterator[Found]:
-    for side in bench.sides:
+    for side in tied.in_use(bench, bench.sides):
         for setting in side.settings("autovacuum"):
             if side.engine == "postgresql" and alike(setting.value) == "off":
                 yield Found(f"autovacuum is off in {side.name}.", (setting.says(),))

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from acidtest.audit.bench import Bench, Statement, StatementKind
+from acidtest.audit.bench import Bench, Sentence, Statement, StatementKind
 from acidtest.audit.finding import Evidence, Found, rule
 from acidtest.audit.repeated import repetitions
-from acidtest.audit.said import between, called, rate
+from acidtest.audit.said import and_more, between, called, rate
 from acidtest.audit.told import best_taken
+from acidtest.formats import linear
 from acidtest.words import counted
+
+# "Up to 3x faster", "as much as 40 % more".
+UP_TO = linear.Pattern(
+    r"\b(?:up to|as much as|as high as|bis zu|jusqu['’]à|hasta|até|до)\s(?:a |an |~|\+)?\d{1,6}(?:[.,]\d{1,3})?\s?"
+    r"(?:%|percent\b|x\b|×|times\b|-?fold\b)",
+    linear.IGNORECASE,
+)
+NOT_AHEAD = linear.Pattern(
+    r"\b(?:cpu|memory|disk|utili[sz]ation|usage|slower|worse|noise|variance|load|limit)\b", linear.I
+)
+AHEAD = linear.Pattern(r"\d\s?(?:%|percent\b|x\b|×|times\b|-?fold\b)", linear.IGNORECASE)
 
 DISCLOSE = "B. Schwartz et al., High Performance MySQL, chapter 2: what a benchmark has to document"
 
 
 def _statements(bench: Bench, kind: StatementKind) -> list[Statement]:
-    return list(dict.fromkeys(one for one in bench.texts if one.kind == kind))
+    return list(dict.fromkeys(bench.said(kind)))
 
 
 @rule(
@@ -32,6 +45,7 @@ def best_of(bench: Bench) -> Iterator[Found]:
     said = _statements(bench, "best-of")
     for sentences in _by_file(said):
         yield Found(_all_said(sentences, "{}"), tuple(one.where.says(one.text) for one in sentences))
+    yield from _of_cases(bench)
     if said:
         return
     repeated = [of for of in repetitions(bench).values() if len(of) > 1]
@@ -39,9 +53,26 @@ def best_of(bench: Bench) -> Iterator[Found]:
     if len(taken) > 1:  # one may be so for another reason
         told, of = taken[0]
         text = f"{called(told)} is {rate(told)}, the best of {counted(len(of), 'run')}: they lie between {between(of)}"
-        more = f", and the like in {counted(len(taken) - 1, 'more figure')}"
+        more = and_more(len(taken) - 1, "figure", before="the like in ")
         evidence = [one.where.says(rate(one)) for told, of in taken for one in (told, *of)]
         yield Found(f"{text}{more}.", tuple(dict.fromkeys(evidence)))
+
+
+def _of_cases(bench: Bench) -> Iterator[Found]:
+    """Texts that publish only by how much the best of their cases is ahead."""
+    best: dict[str, list[Sentence]] = defaultdict(list)
+    others: set[str] = set()
+    for one in bench.sentences:
+        if UP_TO.search(one.text) and not NOT_AHEAD.search(one.text):
+            best[one.where.file].append(one)
+        elif AHEAD.search(one.text):
+            others.add(one.where.file)
+    for file, sentences in best.items():
+        if file not in others:
+            more = and_more(len(sentences) - 1, "sentence", before="the like in ")
+            evidence = tuple(one.where.says(one.text) for one in sentences)
+            text = f"Of its cases the text tells by how much the best is ahead, and of no other: “{sentences[0].text}”"
+            yield Found(f"{text}{more}.", evidence, "read from prose", noted=True)
 
 
 def _by_file(said: Sequence[Statement]) -> Iterator[list[Statement]]:
@@ -51,7 +82,7 @@ def _by_file(said: Sequence[Statement]) -> Iterator[list[Statement]]:
 
 def _all_said(said: Sequence[Statement], of: str) -> str:
     """One sentence for whatever was said of a kind, for it has one cause."""
-    more = f", and the like on {counted(len(said) - 1, 'more line')}" if len(said) > 1 else ""
+    more = and_more(len(said) - 1, "line", before="the like on ")
     return f"The text says {of.format(f'“{said[0].text}”')}{more}."
 
 

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from acidtest.audit.bench import Bench, Published
-from acidtest.audit.compared import by_side, without_products
+from acidtest.audit.compared import by_side, product, without_products
 from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.said import called
+from acidtest.audit.said import and_more, called
+from acidtest.audit.unchecked import listed
 from acidtest.words import counted
 
 SAME = "G. Heiser, Systems Benchmarking Crimes: the same benchmark on both sides; TPC-C, clause 5.6: one configuration"
@@ -25,6 +26,14 @@ BUILT_IN = re.compile(
     r"builtin|oltp_\w+|select_random_\w+|bulk_insert|work ?load ?[a-f]\b|tpc-?[bch]|simple update|select only"
 )
 EVIDENCE_EACH = 3
+LABELS = (("random", re.compile(r"rand")), ("sequential", re.compile(r"seq")))
+# Of a program's own parameters those that decide how much is done.
+DECIDES = re.compile(
+    r"^(?:num|number|n|total|max|count)?(?:of)?(?:clients?|threads?|workers?|concurrency|goroutines?|connections|rows|records?|"
+    r"documents|docs|messages|operations|ops|iterations|requests|batch(?:size)?|inserts|transactions|recordcount|"
+    r"operationcount|duration|warmup)(?:count|seconds|s)?$"
+)
+ASKED_BY_SCRIPT = frozenset(("k6", "jmeter"))
 
 
 def _differs(
@@ -95,6 +104,90 @@ def workload_differs(bench: Bench) -> Iterator[Found]:
     for of in by_tool.values():
         if found := _differs(bench, of, lambda one: one.script, str):
             yield Found(f"{of[0].tool} ran another workload on each side: {found[0]}.", found[1])
+
+    yield from _not_as_asked(bench)
+    yield from _otherwise_labelled(bench)
+    yield from _own_programs(bench)
+
+
+def _not_as_asked(bench: Bench) -> Iterator[Found]:
+    """Results of another number of users than the only script of their tool asks for."""
+    by_tool: dict[str, list[Published]] = defaultdict(list)
+    for one in bench.published:
+        if one.planned and one.tool in ASKED_BY_SCRIPT and one.script == one.where.file.rpartition("/")[2]:
+            by_tool[one.tool].append(one)
+    for tool, plans in by_tool.items():
+        asked = {one.terminals for one in plans}
+        ran = [one for one in bench.measured if one.tool == tool and one.terminals]
+        ran = [one for one in ran if one.script in ("", *(plan.script for plan in plans))]
+        made = {one.terminals for one in ran}
+        if len(asked) != 1 or None in asked or not ran or asked & made or "clients" in bench.factors:
+            continue
+        users = next(iter(asked)) or 0
+        text = f"{plans[0].where.file} asks for {counted(users, 'virtual user')}, and the results of {tool} are of "
+        text += f"{listed([f'{n:,}' for n in sorted(n for n in made if n)])}"
+        evidence = [one.where.says(f"asks for {counted(users, 'virtual user')}") for one in plans]
+        evidence += [one.where.says(counted(one.terminals or 0, "virtual user")) for one in ran]
+        yield Found(f"{text}: they are not of this script as it stands.", tuple(dict.fromkeys(evidence)), "guessed")
+
+
+def _otherwise_labelled(bench: Bench) -> Iterator[Found]:
+    """Jobs of fio that are random where their name or file calls them sequential, or the other way round."""
+    known = [(one, _order(one.parameters.get("rw") or one.parameters.get("readwrite") or "")) for one in bench.published
+             if one.tool == "fio"]  # fmt: skip
+    jobs = [(one, order, _labelled(one)) for one, order in known if order]
+    agree = {(one.where.file, label[0]) for one, order, label in jobs if label and label[0] == order}
+    seen = [
+        (one, order, label)
+        for one, order, label in jobs
+        if label and label[0] != order and (label[1] == "name" or (one.where.file, label[0]) in agree)
+    ]
+    if seen:
+        one, order, label = seen[0]
+        more = and_more(len(seen) - 1, "job", before="the like in ")
+        text = f"{called(one)} is called {label[0]} by its {label[1]}, and what fio was asked for is {order}{more}."
+        evidence = (job.where.says(f"{job.written or called(job)}") for job, _, _ in seen)
+        yield Found(text, tuple(dict.fromkeys(evidence)))
+
+
+def _order(rw: str) -> str:
+    return "random" if rw.startswith("rand") else "sequential" if rw in ("read", "write", "rw", "readwrite") else ""
+
+
+def _labelled(one: Published) -> tuple[str, str] | None:
+    """What a job's own name, or else that of its file, calls it."""
+    names = (("name", one.parameters.get("name") or one.script), ("file", one.where.file.rpartition("/")[2]))
+    for which, text in names:
+        called_ = {what for what, pattern in LABELS if pattern.search(text.lower())}
+        if called_:
+            return (called_.pop(), which) if len(called_) == 1 else None
+    return None
+
+
+def _own_programs(bench: Bench) -> Iterator[Found]:
+    """What programs of somebody's own, one for each engine, set to another value in each."""
+    own = [one for one in bench.published if one.planned and not one.tool and product(one)]
+    names = sorted({_plain(name) for one in own for name in one.parameters})
+    told: list[str] = []
+    evidence: list[Evidence] = []
+    for name in names:
+        of = [one for one in own if any(_plain(known) == name for known in one.parameters)]
+        if DECIDES.search(name) and name not in bench.factors and (found := _differs(bench, of, _of(name), str)):
+            told.append(f"{name}: {found[0]}")
+            evidence += found[1]
+    if told:
+        yield Found(
+            f"The kit's own programs ask for another load on each side. {_sentence(told)}.", tuple(evidence), "guessed"
+        )
+
+
+def _plain(name: str) -> str:
+    """A parameter's name without products and marks: "PG_BATCH_SIZE" is "batchsize"."""
+    return re.sub(r"[-_ .]", "", without_products(name.replace("_", " ")))
+
+
+def _of(name: str) -> Callable[[Published], object]:
+    return lambda one: next((value for known, value in one.parameters.items() if _plain(known) == name), None)
 
 
 def _sentence(told: Sequence[str]) -> str:
@@ -183,6 +276,12 @@ def connect_per_transaction_differs(bench: Bench) -> Iterator[Found]:
 )
 def connect_per_transaction(bench: Bench) -> Iterator[Found]:
     anew = [one for one in (*bench.measured, *bench.plans) if one.reconnects]
-    if anew and "connections" not in bench.factors:
+    if "connections" in bench.factors:
+        return
+    if anew:
         text = f"{counted(len(anew), 'result')} with a connection for each transaction, such as {called(anew[0])}."
         yield Found(text, tuple(dict.fromkeys(one.where.says("a connection for each transaction") for one in anew)))
+    elif said := bench.said("connects-anew"):
+        more = and_more(len(said) - 1, "place", before="the like in ")
+        text = f"{said[0].where.file} connects anew for each piece of work{more}."
+        yield Found(text, tuple(one.where.says(one.text) for one in said), "guessed")

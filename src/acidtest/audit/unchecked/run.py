@@ -20,7 +20,7 @@ def unchecked(rows: Sequence[Row], cuts: Sequence[Recording] = ()) -> list[Unche
     done = [recording for row in rows for recording in row.done]
     if not done:
         return []
-    writing = [one for one in done if workload.unit(str(one.workload.get("kind"))) == "commits"]
+    writing = [one for one in done if _may_write(one)]
     return [
         *_survival(writing, cuts),
         *_flushes(writing),
@@ -29,6 +29,11 @@ def unchecked(rows: Sequence[Row], cuts: Sequence[Recording] = ()) -> list[Unche
         *_clients(writing),
         *_conditions(done),
     ]
+
+
+def _may_write(recording: Recording) -> bool:
+    read = workload.recorded(recording.workload)
+    return read.may_write() if read else workload.unit(str(recording.workload.get("kind"))) == "commits"
 
 
 def _survival(writing: Sequence[Recording], cuts: Sequence[Recording]) -> Iterator[Unchecked]:

@@ -1,7 +1,10 @@
-"""Firebird: 3.0, 4.0 and 5.0 embedded in the rig's process, and the 3.0 server of Debian."""
+"""Firebird: embedded in the rig's process, Debian's servers, users' builds of both kinds, and servers by URL."""
 
 from acidtest.engine.base import Engine
 from acidtest.engine.firebird import embedded, server
+from acidtest.engine.firebird.build import build
+from acidtest.engine.firebird.by_url import FirebirdByUrl
+from acidtest.engine.firebird.server_looking import LOOKS
 
 
 def engines() -> list[Engine]:
@@ -9,4 +12,4 @@ def engines() -> list[Engine]:
     return [*embedded.engines(), *server.engines()]
 
 
-__all__ = ["engines"]
+__all__ = ["LOOKS", "FirebirdByUrl", "build", "engines"]

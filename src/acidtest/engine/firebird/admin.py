@@ -1,4 +1,4 @@
-"""Creates and configures Firebird databases with firebird-driver, in a process of its own.
+"""Creates, configures and counts Firebird databases with firebird-driver, in a process of its own.
 
 A process can load one Firebird version, and the lab must stay free of all of them: ``python -P admin.py`` reads one
 JSON request on standard input and answers with exit code 0, or 1 and the engine's words on standard error. The
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from firebird.driver import Connection, DatabaseError, connect_server, create_database, driver_config
+from firebird.driver import Connection, DatabaseError, Server, connect_server, create_database, driver_config
 from firebird.driver.types import DbWriteMode, SrvStatFlag
 
 
@@ -52,9 +52,21 @@ def _new(request: dict[str, Any]) -> Connection:
     return create_database("new")
 
 
+def _services(request: dict[str, Any]) -> Server:
+    """Those of the embedded engine, or of the server that the request names; there its database may have users of its
+    own."""
+    remote = request.get("remote")
+    if remote is None:
+        return connect_server("", user=request["user"])
+    server = driver_config.register_server("remote")
+    server.host.value, server.port.value = remote["host"], str(remote["port"])
+    server.encoding.value = "utf-8"
+    return connect_server("remote", user=request["user"], password=remote["password"], expected_db=request["database"])
+
+
 def _configure(request: dict[str, Any]) -> None:
     """Header properties, through the services of the embedded engine."""
-    with connect_server("", user=request["user"]) as server:
+    with _services(request) as server:
         mode = DbWriteMode.SYNC if request["forced_writes"] else DbWriteMode.ASYNC
         server.database.set_write_mode(database=request["database"], mode=mode)
         if request["page_buffers"] is not None:
@@ -63,7 +75,7 @@ def _configure(request: dict[str, Any]) -> None:
 
 def _take_statistics(request: dict[str, Any]) -> None:
     """What ``gstat -a -r`` prints, to standard output, after a line with the seconds that it took."""
-    with connect_server("", user=request["user"]) as server:
+    with _services(request) as server:
         began = time.monotonic()
         server.database.get_statistics(
             database=request["database"],

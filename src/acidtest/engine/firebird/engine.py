@@ -10,6 +10,24 @@ from acidtest.engine.firebird.versions import Version, specs_of
 from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
+LEVELS = ("os", "drive")
+
+
+def refuse_contradictions(id: str, level: str, settings: Mapping[str, Scalar]) -> None:  # noqa: A002
+    """Raise BadInput for a level that Firebird does not have, and for forced writes against the level."""
+    if level not in LEVELS:
+        raise BadInput(
+            f"{id}: has no durability level {level} (it has {', '.join(LEVELS)}): "
+            "Firebird hands its pages to the operating system at each commit",
+            f"ask for durability {' or '.join(LEVELS)}",
+        )
+    asked = settings.get("forced_writes")
+    if asked is not None and asked is not (level == "drive"):
+        raise BadInput(
+            f"{id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
+            without("forced_writes", ["drive" if asked else "os"]),
+        )
+
 
 class Firebird(Engine):
     """One Firebird of this machine, whichever way it runs."""
@@ -26,26 +44,14 @@ class Firebird(Engine):
         return self._specs
 
     def durability_levels(self) -> tuple[str, ...]:
-        return ("os", "drive")
+        return LEVELS
 
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """The level as Forced Writes off or on."""
-        if level not in self.durability_levels():
-            raise BadInput(
-                f"{self.id}: has no durability level {level} (it has {', '.join(self.durability_levels())}): "
-                "Firebird hands its pages to the operating system at each commit",
-                f"ask for durability {' or '.join(self.durability_levels())}",
-            )
-        forced = level == "drive"
-        asked = settings.get("forced_writes")
-        if asked is not None and asked is not forced:
-            raise BadInput(
-                f"{self.id}: forced_writes = {str(asked).lower()} contradicts durability {level}",
-                without("forced_writes", ["drive" if asked else "os"]),
-            )
+        refuse_contradictions(self.id, level, settings)
         does = (
             "Forced Writes on: each page is written through to the drive (O_DSYNC)"
-            if forced
+            if level == "drive"
             else "Forced Writes off: handed to the OS at commit, never flushed, and in no order kept"
         )
         return Durability(level, promised(does, self.family, level, settings))

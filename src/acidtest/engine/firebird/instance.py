@@ -11,8 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
-import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,12 +20,16 @@ from typing import Any
 
 from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
-from acidtest.engine.firebird import log, statistics, witness
+from acidtest.engine.counters import Counters
+from acidtest.engine.firebird import counters, log, services, statistics, witness
 from acidtest.engine.firebird.engine import Firebird
+from acidtest.engine.firebird.runtime import LIBRARY
+from acidtest.engine.firebird.statement_trace import FirebirdTrace
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
-from acidtest.engine.firebird.versions import CONF, conf_value, config_said, flag
+from acidtest.engine.firebird.versions import CONF, PARALLEL_WORKERS, conf_value, config_said, flag
 from acidtest.engine.server import log_tail
+from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
 from acidtest.formats import firebird_header, gstat
@@ -35,7 +37,6 @@ from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, Setti
 from acidtest.journal.protocol import Inspection, Settings
 
 FILE = "database.fdb"
-LIBRARY = "libfbclient.so.2"
 USER = "SYSDBA"
 ISOLATION_MODES = {  # MON$TRANSACTIONS.MON$ISOLATION_MODE
     "0": "consistency",
@@ -51,11 +52,9 @@ DAMAGED = re.compile(
 )
 
 VALIDATION_S = 300
-ADMIN = [sys.executable, "-P", str(Path(__file__).with_name("admin.py"))]
 
-# Firebird 3 has no other way to be asked for its mode: only a cache that sessions share has a writer (CCH_init2 in its
-# src/jrd/cch.cpp).
-SHARED_CACHE = "exists (select 1 from mon$attachments where mon$system_flag = 1 and mon$user = 'Cache Writer')"
+# Firebird 3 has no other way to be asked for its mode.
+SHARED_CACHE = counters.SHARED
 EITHER = "Classic or SuperClassic"  # where nothing tells one from the other
 
 
@@ -76,7 +75,9 @@ class FirebirdInstance(Instance):
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
         self._furnish()
-        conf = {**{CONF[name]: conf_value(name, value) for name, value in self._conf().items()}, **self._own_conf()}
+        workers = PARALLEL_WORKERS if engine.version.has_parallel_workers else {}
+        asked = {CONF[name]: conf_value(name, value) for name, value in self._conf().items()}
+        conf = {**workers, **asked, **self._own_conf()}
         (self._root / "firebird.conf").write_text(
             "".join(f"{entry} = {value}\n" for entry, value in conf.items()), encoding="utf-8"
         )
@@ -109,7 +110,7 @@ class FirebirdInstance(Instance):
         """Have a process of its own ``do`` it with the engine embedded; see admin.py."""
         environment = {**os.environ, **self.environment()}
         ended = subprocess.run(
-            ADMIN,
+            services.ADMIN,
             input=self._request(do, request),
             env=environment,
             capture_output=True,
@@ -119,15 +120,18 @@ class FirebirdInstance(Instance):
         self._done(do, ended.returncode, ended.stderr)
 
     def _request(self, do: str, request: dict[str, Any]) -> bytes:
-        request |= {"do": do, "library": str(self._root / LIBRARY), "user": USER}
-        request.setdefault("database", str(self.directory / FILE))
-        return json.dumps(request).encode()
+        return json.dumps({"do": do, **self._named(), **request}).encode()
+
+    def _named(self) -> dict[str, Any]:
+        """What each request to admin.py names."""
+        return {"library": str(self._root / LIBRARY), "user": USER, "database": str(self.directory / FILE)}
 
     def _done(self, do: str, code: int, stderr: bytes) -> None:
         """Raise CellFailed with its last words unless it ended in order."""
-        if code != 0:
-            words = stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"ended with code {code}"]
-            raise CellFailed(f"{self._engine.id}: could not {do}: {words[0]}")
+        try:
+            services.check(code, stderr)
+        except CellFailed as error:
+            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
 
     def database_files(self) -> list[Path]:
         return [self.directory / FILE]
@@ -144,6 +148,7 @@ class FirebirdInstance(Instance):
                 "isolation": settings["isolation"],
                 "lock_resolution": settings["lock_resolution"],
                 "lock_timeout_s": timeout if settings["lock_resolution"] == "wait" else None,
+                "setup": [],
             }
         )
 
@@ -158,9 +163,9 @@ class FirebirdInstance(Instance):
 
     def inspections(self) -> list[Inspection]:
         questions = [
-            *_columns("mon$database", "", "mon$page_size", "mon$page_buffers", "mon$forced_writes", "mon$sql_dialect"),
-            *_columns("mon$database", "", "mon$ods_major", "mon$ods_minor", "mon$sweep_interval", "mon$reserve_space"),
-            *_columns(
+            *columns("mon$database", "", "mon$page_size", "mon$page_buffers", "mon$forced_writes", "mon$sql_dialect"),
+            *columns("mon$database", "", "mon$ods_major", "mon$ods_minor", "mon$sweep_interval", "mon$reserve_space"),
+            *columns(
                 "mon$transactions",
                 " where mon$transaction_id = current_transaction",
                 "mon$isolation_mode",
@@ -173,6 +178,12 @@ class FirebirdInstance(Instance):
             mode = f"select iif({SHARED_CACHE}, 'Super', {self._unshared_mode()}) from rdb$database"  # noqa: S608
             questions.append(Inspection(name="server_mode", sql=mode))
         return questions
+
+    def counters(self) -> Counters:
+        return counters.COUNTERS
+
+    def statement_trace(self) -> StatementTrace:
+        return FirebirdTrace(self.target(), FILE, self.environment())
 
     def witness(self, processes: Sequence[int]) -> bool:
         if not self._engine.version.has_config_table:
@@ -206,7 +217,7 @@ class FirebirdInstance(Instance):
                 self._lock_timeout(),
                 "MON$TRANSACTIONS",
                 answer="mon$lock_timeout",
-                translate=_lock_timeout,
+                translate=lock_timeout_said,
             ),
             given.compare("sweep_interval", None, "MON$DATABASE", answer="mon$sweep_interval"),
             given.compare("reserve_space", None, "MON$DATABASE", answer="mon$reserve_space", translate=flag),
@@ -284,6 +295,9 @@ class FirebirdInstance(Instance):
     def log(self) -> str:
         return log_tail(self._log)
 
+    def log_file(self) -> Path | None:
+        return self._log
+
     def _validate(self) -> str:
         """See validation.py; "" when the engine found nothing."""
         if self._validator is None:
@@ -304,17 +318,13 @@ class FirebirdInstance(Instance):
         self._many_looks = many
         self._end_validator()
 
-    def _engine_log(self) -> Path:
-        """Where the library of the engine writes its firebird.log."""
-        return self._log
-
     def lose_power(self) -> None:
         for file in (self._root / "lock").iterdir():
             file.unlink()
 
     def integrity(self, ask: Ask) -> Integrity:
         check = "gfix -validate -full"
-        path = self._engine_log()
+        path = self._log
         before = path.stat().st_size if path.exists() else 0
         refused = self._validate()  # also when it ended and found something
         with path.open("rb") if path.exists() else io.BytesIO() as file:
@@ -349,21 +359,14 @@ class FirebirdInstance(Instance):
             raise CellFailed(f"{self._engine.id}: could not take its statistics: the engine was never started")
         if forget:
             forget()
-        do = "take its statistics"
-        with tempfile.TemporaryFile() as stderr:
-            environment = {**os.environ, **self.environment()}
-            id_, process = self._launcher.start_process(ADMIN, environment=environment, stderr=stderr)
-            try:
-                stdout, _ = process.communicate(self._request(do, {}))
-            finally:
-                self._launcher.end_process(id_, process)
-            stderr.seek(0)
-            self._done(do, process.returncode, stderr.read())
-        seconds, *lines = stdout.decode(errors="replace").splitlines()
-        output = gstat.parse(lines)
+        do = services.TAKE_STATISTICS
+        try:
+            seconds, output = services.take_statistics(self._launcher, self.environment(), self._named())
+        except CellFailed as error:
+            raise CellFailed(f"{self._engine.id}: could not {do}: {error.message}") from None
         if output.damaged:
             raise CellFailed(f"{self._engine.id}: could not {do}: gstat says: {output.damaged}")
-        return float(seconds), output
+        return seconds, output
 
     def log_findings(self) -> list[str]:
         return log.findings(self._log)
@@ -372,9 +375,11 @@ class FirebirdInstance(Instance):
         self._end_validator()
 
 
-def _columns(table: str, where: str, *names: str) -> list[Inspection]:
+def columns(table: str, where: str, *names: str) -> list[Inspection]:
+    """Each column of a table's one row ``where``."""
     return [Inspection(name=name, sql=f"select {name} from {table}{where}") for name in names]  # noqa: S608 - our words
 
 
-def _lock_timeout(value: str) -> str:
+def lock_timeout_said(value: str) -> str:
+    """MON$LOCK_TIMEOUT in the words of the setting."""
     return {"-1": "without limit", "0": "no wait"}.get(value, value)

@@ -21,11 +21,15 @@ from pathlib import Path
 from acidtest.journal.models import Integrity
 from acidtest.words import counted
 
+FOUND = "Validation finished:"
+SOUND = f"{FOUND} 0 errors, 0 warnings, 0 fixed"
 KINDS_MAX = 5
 WIDTH = 200
 
 # What a healthy server writes: sweeps (src/jrd/tra.cpp), an orderly end (src/jrd/jrd.cpp, src/remote).
 ROUTINE = (
+    "Validation started",
+    "Validation finished: # errors, # warnings, # fixed",  # of one that found nothing, see SOUND
     "Sweep is started by",
     "Sweep is finished",
     "Shutting down the server with",
@@ -33,6 +37,7 @@ ROUTINE = (
     "INET/select_wait: client rundown complete, server exiting",
     "SERVER/process_packet: Multi-client server shutdown",
     "Info: Remote Buffer Size set to",
+    "setsockopt: error setting IPV#_V#ONLY to #",  # it is bound to an address of IPv4 (src/remote/inet.cpp)
 )
 HEAD = re.compile(r"\S+\t\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}")  # ctime(3)
 NUMBER = re.compile(r"\d[\d:]*")
@@ -85,12 +90,34 @@ def messages(lines: Iterable[str]) -> Iterator[str]:
             waiting, begun = not entered, ""
 
 
+def worth_reading(log: str) -> str:
+    """The log without entries of what a healthy server writes."""
+    entries: list[list[str]] = []
+    headed = False
+    for line in log.splitlines():
+        head = HEAD.fullmatch(line.rstrip()) is not None
+        if head or not headed:
+            entries.append([])
+        headed = headed or head
+        entries[-1].append(line)
+    return "\n".join("\n".join(entry).rstrip() for entry in entries if not _is_routine(entry)).strip()
+
+
+def _is_routine(entry: Iterable[str]) -> bool:
+    return all(_kind(message).startswith(ROUTINE) for message in messages(entry))
+
+
+def _kind(message: str) -> str:
+    """Equal for messages that differ in numbers only; one that tells of damage is not a sound one."""
+    return message if message.startswith(FOUND) and message != SOUND else NUMBER.sub("#", message)
+
+
 def summary(entries: Iterable[str]) -> list[str]:
     """Messages that differ in numbers only are one kind, shown as it was first said."""
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for message in entries:
-        kind = NUMBER.sub("#", message)
+        kind = _kind(message)
         if not kind.startswith(ROUTINE):
             first.setdefault(kind, message)
             counts[kind] += 1

@@ -1,7 +1,7 @@
 """A private Firebird server: Debian's program with a root, a security database and a port of our own.
 
-Nothing of the machine's own Firebird is used but its program files: its configuration, users, databases and log stay as
-they are, and whether it runs does not matter.
+The program and its libraries lie in a folder of ours and run by the loader of that folder. Databases are made and
+looked at by the same version embedded, whose wheel has the rig's client too: Debian's is built for Debian's C library.
 """
 
 from __future__ import annotations
@@ -9,69 +9,128 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from acidtest.engine import debian, install, libraries
 from acidtest.engine.base import Ask, Engine, Forget, Instance, Launcher, Offer, SettingSpec
+from acidtest.engine.compare import Answers
+from acidtest.engine.firebird import log, wheel, wire
 from acidtest.engine.firebird.engine import Firebird
-from acidtest.engine.firebird.instance import LIBRARY, FirebirdInstance
+from acidtest.engine.firebird.instance import FirebirdInstance
+from acidtest.engine.firebird.runtime import Runtime, link_or_copy, name_plugins
 from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import VERSIONS, Version
-from acidtest.engine.server import LOOPBACK, ServedInstance, Server, password, port_for
+from acidtest.engine.server import LOOPBACK, ServedInstance, Server, SocketDirectory, log_tail, password, port_for
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
-from acidtest.journal.protocol import Settings
+from acidtest.journal.protocol import Inspection, Settings
 
 MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Classic"}
 PORT = SettingSpec("port", "The server listens on this port of 127.0.0.1.", None, 1, 65_535, unset="a free one")
 
-# Providers: without Loopback, which would try the machine's own server when ours has no such database.
-# WireCrypt: sessions of other engines are not encrypted on the loopback address either.
-CONF = {
-    "Providers": "Remote, Engine12",
-    "RemoteBindAddress": LOOPBACK,
-    "AuthServer": "Srp",
-    "AuthClient": "Srp",
-    "UserManager": "Srp",
-    "WireCrypt": "Disabled",
-    "SecurityDatabase": "$(root)/security3.fdb",
-}
+ENGINES = {"3.0": "Engine12", "4.0": "Engine13"}  # the plugin that is the engine, by release
+USERS = "security.fdb"
+# What a session has proved of its user names this file twice, and 4.0 gives all of it 255 bytes where a service opens a
+# database (src/alice/exe.cpp).
+USERS_PATH_MAX = 60
+PACKAGES = ("firebird{}-server", "firebird{}-server-core", "firebird{}-utils", "libib-util")
 
 
 class FirebirdServer(Firebird):
-    """The server of a Debian package. ``usr`` is where the package's files lie."""
+    """The server of Debian's packages. ``home`` holds them as ``server``, and the wheel as ``client``."""
 
-    def __init__(self, version: Version, usr: Path = Path("/usr")) -> None:
+    names_plugins = False  # whether its root says where its plugins are
+
+    def __init__(self, version: Version, home: Path) -> None:
         super().__init__(f"firebird-{version.release}-server", version)
-        self.package = f"firebird{version.release}-server"
-        self.program = usr / "sbin" / "firebird"
-        self.runtime = next((usr / "lib").glob(f"*/firebird/{version.release}"), usr / "lib" / "firebird")
-        self.library = self.runtime.parents[1] / LIBRARY
-        self._specs[PORT.name] = PORT
+        self.home = home
+        self.client = Runtime(home / "client")
+        self.folder = home / "server"
+        self.program = _program(self.folder, version.release)
+        self.packages = [name.format(version.release) for name in PACKAGES]
+        self._specs |= {spec.name: spec for spec in (PORT, *wire.SPECS)}
+
+    @property
+    def runtime(self) -> Path:
+        """The folder with the server's plugins and character sets. Raises OSError where it is gone."""
+        for found in (self.folder / "usr" / "lib").glob(f"*/firebird/{self.version.release}/plugins"):
+            return found.parent
+        raise FileNotFoundError(2, "no plugins of the server", str(self.folder))
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that is the engine, as firebird.conf names it."""
+        return ENGINES[self.version.release]
+
+    @property
+    def log_name(self) -> str:
+        """Of the file that it logs to: it is built into Debian's program."""
+        return f"firebird{self.version.release}.log"
+
+    def command(self) -> list[str]:
+        """What starts the server. Raises OSError where its files are gone."""
+        return debian.command(self.folder, self.program)
+
+    def libraries(self, root: Path) -> Path | None:
+        """The folder of libraries that the server is to find first; None: those of its own loader."""
+        return None
 
     def _offer(self) -> Offer:
-        installed = all(path.exists() for path in (self.program, self.library, self.runtime / "firebird.msg"))
+        installed = self.home.is_dir()
         facts = self.facts() if installed else None
         return Offer(
             self.id,
             installed,
             version=facts.version if facts else self.version.release,
             architecture=facts.architecture if facts else "",
-            source=facts.source if facts else f"Debian {self.package}",
-            path=str(self.program) if installed else "",
-            remedy=f"apt-get install {self.package}",
+            source=facts.source if facts else f"Debian {self.packages[0]}",
+            path=str(self.home) if installed else "",
+            remedy=f"acidtest engines install {self.id}",
+            missing_libraries=self.client.missing_libraries() if installed else (),
+            damage=self._outdated() if installed else "",
         )
 
+    def _outdated(self) -> str:
+        lacks = debian.brought(self.folder).lacks(self.packages)
+        return f"an older acidtest installed it without {', '.join(lacks)}" if lacks else ""
+
+    def _is_current(self) -> bool:
+        try:
+            return not self._outdated()
+        except OSError:
+            return False
+
+    def install(self, say: Callable[[str], None]) -> None:
+        release = self.version.release
+
+        def fill(work: Path) -> Path:
+            made = work / "home"
+            made.mkdir()
+            debian.bring(self.id, release, self.packages, work, say).rename(made / "server")
+            program = _program(made / "server", release)
+            plugins = (made / "server" / "usr" / "lib").glob(f"*/firebird/{release}/plugins/lib*.so")
+            debian.check(self.id, made / "server", [program, *plugins])
+            (work / "wheel").mkdir()
+            wheel.bring(self.id, wheel.VERSIONS[release], work / "wheel").rename(made / "client")
+            libraries.check(self.id, Runtime(made / "client").library)
+            return made
+
+        install.install(self.id, fill, say, is_current=lambda _: self._is_current())
+
+    def remove(self, say: Callable[[str], None]) -> None:
+        install.remove(self.id, say)
+
     def facts(self) -> EngineFacts:
-        # "Firebird TCP/IP server version LI-V3.0.11.33637 Firebird 3.0"
+        # "Firebird TCP/IP server version LI-V3.0.14.33856 Firebird 3.0"
         output = subprocess.run(
-            [self.program, "-z"], capture_output=True, encoding="utf-8", errors="replace", check=False
+            [*self.command(), "-z"], capture_output=True, encoding="utf-8", errors="replace", check=False
         ).stdout
         return EngineFacts(
             id=self.id,
             version=output.partition("-V")[2].partition(" ")[0],
             architecture=elf.read(self.program).machine,
-            source=f"Debian {self.package}",
+            source=debian.brought(self.folder).source,
             mode=MODES["Super"],
         )
 
@@ -83,47 +142,83 @@ class FirebirdServer(Firebird):
 
 
 def engines() -> list[Engine]:
-    """Every version that a package has a server of, installed or not."""
-    return [FirebirdServer(VERSIONS["3.0"])]
+    """Every version that Debian has a server of, installed or not."""
+    return [FirebirdServer(VERSIONS[release], install.home(f"firebird-{release}-server")) for release in ENGINES]
+
+
+def _program(folder: Path, release: str) -> Path:
+    return folder / "usr" / "lib" / "firebird" / release / "bin" / "firebird"
 
 
 class ServerInstance(ServedInstance, FirebirdInstance):
     _engine: FirebirdServer
+    _sockets: SocketDirectory  # which here holds the users' database
 
     def __init__(
         self, engine: FirebirdServer, directory: Path, settings: Mapping[str, Scalar], durability: str | None
     ) -> None:
+        if durability is None:  # a load, which every cell begins from
+            settings = {name: value for name, value in settings.items() if name not in wire.VARIABLES}
         super().__init__(engine, directory, settings, durability)
-        self._server = Server(engine.id, self._log)
+        self._sockets = SocketDirectory(self._server_root, USERS, USERS_PATH_MAX)
+        # What the server prints joins what it logs.
+        self._server_log = self._server_root / engine.log_name
+        self._server = Server(engine.id, self._server_log)
         self._password = password()
         self._port = 0
 
+    @property
+    def _server_root(self) -> Path:
+        return self.directory / "server"
+
     def _furnish(self) -> None:
-        (self._root / LIBRARY).symlink_to(self._engine.library)
-        for name in ("plugins", "intl", "firebird.msg"):
-            (self._root / name).symlink_to(self._engine.runtime / name)
+        self._engine.client.furnish(self._root)
+        root, runtime = self._server_root, self._engine.runtime
+        (root / "plugins").mkdir(parents=True)
+        for plugin in (runtime / "plugins").glob("*.so"):
+            link_or_copy(plugin, root / "plugins" / plugin.name)
+        (root / "intl").symlink_to(runtime / "intl")
+        # Debian's 3.0 comes with the messages of 4.0.
+        (root / "firebird.msg").symlink_to(self._engine.client.path / "firebird.msg")
+        (root / "databases.conf").touch()
+        if (runtime / "tzdata").is_dir():
+            (root / "tzdata").symlink_to(runtime / "tzdata")
+        if self._engine.names_plugins:
+            name_plugins(root)
 
     def _own_conf(self) -> dict[str, str]:
-        return CONF
+        return {
+            # Without Loopback, which would try the machine's own server when ours has no such database.
+            "Providers": f"Remote, {self._engine.plugin}",
+            "RemoteBindAddress": LOOPBACK,
+            "AuthServer": "Srp",
+            "AuthClient": "Srp",
+            "UserManager": "Srp",
+            **wire.entries(
+                crypt="Required" if self._settings[wire.CRYPT.name] else "Disabled",
+                compression=bool(self._settings[wire.COMPRESSION.name]),
+            ),
+        }
 
     def start(self, launcher: Launcher) -> None:
         super().start(launcher)
-        users = self._root / "security3.fdb"
+        self._sockets.make(launcher)
+        users = self._sockets.path / USERS
         users.unlink(missing_ok=True)  # of a start before this one
+        said = (self._root / "firebird.conf").read_text(encoding="utf-8").splitlines(keepends=True)
+        own = "".join(line for line in said if not line.startswith("SecurityDatabase"))
+        (self._root / "firebird.conf").write_text(f"{own}SecurityDatabase = {users}\n", encoding="utf-8")
         self._admin("make the user", database=str(users), password=self._password)
         self._port = port_for(self._engine.id, self._settings.get(PORT.name))
         # A port in the command line would make the server forget RemoteBindAddress.
-        conf = self._root / "firebird.conf"
-        lines = [
-            line for line in conf.read_text(encoding="utf-8").splitlines() if not line.startswith("RemoteServicePort")
-        ]
-        conf.write_text("\n".join([*lines, f"RemoteServicePort = {self._port}", ""]), encoding="utf-8")
-        self._server.start(
-            launcher,
-            [str(self._engine.program)],
-            environment={**os.environ, **self.environment()},
-            ready=self._answers,
-        )
+        conf = (self._root / "firebird.conf").read_text(encoding="utf-8")
+        (self._server_root / "firebird.conf").write_text(f"{conf}RemoteServicePort = {self._port}\n", encoding="utf-8")
+        root = str(self._server_root)
+        environment = {**os.environ, **self.environment(), "FIREBIRD": root, "FIREBIRD_MSG": root}
+        del environment["LD_LIBRARY_PATH"]
+        if (libraries := self._engine.libraries(self._root)) is not None:
+            environment["LD_LIBRARY_PATH"] = str(libraries)
+        self._server.start(launcher, self._engine.command(), environment=environment, ready=self._answers)
 
     def _answers(self) -> bool:
         try:
@@ -141,16 +236,20 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         own = "select mon$server_pid from mon$attachments where mon$attachment_id = current_connection"
         return f"iif(({own}) = {self._server.pid or 0}, 'SuperClassic', 'Classic')"
 
+    def inspections(self) -> list[Inspection]:
+        return [*super().inspections(), Inspection(name="", sql=wire.QUESTION)]
+
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
-        asked = self._settings.get(PORT.name)
+        number = self._settings.get(PORT.name)
         port = SettingInForce(
             name=PORT.name,
-            asked=None if asked is None else str(asked),
+            asked=None if number is None else str(number),
             in_force=str(self._port),
-            agrees=asked in (None, self._port),
+            agrees=number in (None, self._port),
             source="the sessions' own",
         )
-        return [*super().settings_in_force(answers), port]
+        asked = {spec.name: bool(self._settings[spec.name]) for spec in wire.SPECS}
+        return [*super().settings_in_force(answers), port, *wire.in_force(asked, Answers(answers))]
 
     def seal(self) -> None:
         # Now and then it does not heed SIGTERM: the thread that waits for it lost a race at the server's start and is
@@ -159,12 +258,18 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._server.stop(files=self.database_files(), orderly=(0, 2))
         super().seal()
 
+    def log(self) -> str:
+        return log.worth_reading(log_tail(self._server_log))
+
+    def log_file(self) -> Path | None:
+        return self._server_log
+
+    def log_findings(self) -> list[str]:
+        return log.findings(self._server_log)
+
     def lose_power(self) -> None:
         ServedInstance.lose_power(self)
         FirebirdInstance.lose_power(self)
-
-    def _engine_log(self) -> Path:
-        return Path(f"/var/log/firebird/firebird{self._engine.version.release}.log")  # built into Debian's library
 
     def integrity(self, ask: Ask) -> Integrity:
         self._server.kill()  # the end of the last session has closed the database

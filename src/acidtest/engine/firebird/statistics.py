@@ -8,6 +8,8 @@ from acidtest.journal.models import DatabaseStatistics, IndexStatistics, TableSt
 # What a data page holds of each record beside its bytes: the record's header (RHD_SIZE) and its entry in the page's
 # directory (data_page::dpg_repeat); see src/jrd/ods.h of Firebird's source.
 RECORD_HEADER_BYTES, DIRECTORY_ENTRY_BYTES = 13, 4
+# What blobs take of the data pages: gstat does not tell it, the rig's reading of pages does.
+BLOB_ROOM = "room of blobs"
 
 
 def of_gstat(output: gstat.Output, source: str) -> DatabaseStatistics:
@@ -34,8 +36,12 @@ def _table(part: gstat.Part, page_bytes: int, indexes: list[IndexStatistics]) ->
     figures = part.figures
     name, records, pages = part.name.lower(), int(figures["total records"]), int(figures["data pages"])
     record_bytes, room = figures["average record length"], pages * page_bytes
-    whole = records * (record_bytes + RECORD_HEADER_BYTES + DIRECTORY_ENTRY_BYTES)
+    # How much of the data pages is blobs' is not known of a table that has some, unless it was counted.
+    is_known = BLOB_ROOM in figures or not figures.get("blobs")
+    whole = records * (record_bytes + RECORD_HEADER_BYTES + DIRECTORY_ENTRY_BYTES) + figures.get(BLOB_ROOM, 0)
     versions = int(figures["total versions"])
+    # Pages of records that are longer than a page: they are no data pages to gstat, nor part of its fill.
+    long_room = int(figures.get("big record pages", 0)) * page_bytes
     return TableStatistics(
         name=name,
         records=records,
@@ -45,10 +51,10 @@ def _table(part: gstat.Part, page_bytes: int, indexes: list[IndexStatistics]) ->
         versions_max=int(figures["max versions"]),
         data_pages=pages,
         slots=int(figures["data page slots"]),
-        bytes=room + int(figures.get("blob pages", 0)) * page_bytes,
+        bytes=room + long_room + int(figures.get("blob pages", 0)) * page_bytes,
         index_bytes=sum(index.bytes for index in indexes if index.table == name),
         fill_percent=figures["average fill"] if pages else None,
-        real_fill_percent=min(100.0, 100 * whole / room) if pages else None,
+        real_fill_percent=min(100.0, 100 * whole / (room + long_room)) if pages and is_known else None,
     )
 
 

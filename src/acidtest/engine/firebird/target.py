@@ -22,3 +22,4 @@ class FirebirdTarget(Target):
     isolation: Literal["read_committed", "snapshot"]
     lock_resolution: Literal["wait", "no_wait"]
     lock_timeout_s: int | None
+    setup: list[str]

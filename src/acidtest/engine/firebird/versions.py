@@ -17,16 +17,20 @@ class Version:
     release: str  # "3.0"
     page_sizes: tuple[int, ...]
     has_config_table: bool  # RDB$CONFIG, and with it ReadConsistency and UseFileSystemCache: Firebird 4
+    has_parallel_workers: bool  # of backups, restores and sweeps: Firebird 5
 
 
 VERSIONS = {
     version.release: version
     for version in (
-        Version("3.0", (4096, 8192, 16384), False),
-        Version("4.0", (4096, 8192, 16384, 32768), True),
-        Version("5.0", (4096, 8192, 16384, 32768), True),
+        Version("3.0", (4096, 8192, 16384), False, False),
+        Version("4.0", (4096, 8192, 16384, 32768), True, False),
+        Version("5.0", (4096, 8192, 16384, 32768), True, True),
     )
 }
+
+# As many as an operation may ask for: the most that firebird.conf takes. Each has one unless it asks for more.
+PARALLEL_WORKERS = {"MaxParallelWorkers": "64"}
 
 # Setting of ours -> entry of firebird.conf.
 CONF = {

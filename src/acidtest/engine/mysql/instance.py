@@ -10,21 +10,28 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force, spoken
 from acidtest.engine.mysql import statistics
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
+from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.mysql.versions import (
     ISOLATION_VARIABLES,
+    NO_TLS,
     RECORDED,
     SETTINGS,
+    TLS_IN_FORCE,
+    TLS_SOURCE,
+    TLS_STATUS,
     Version,
+    encrypts,
     isolation_said,
+    log_size,
     specs_of,
 )
 from acidtest.engine.reads import clearly, timed_reads
@@ -59,20 +66,17 @@ ROUTINE = re.compile(
     r"Could not increase number of max_open_files|Changed limits: |option '(table_open_cache|max_connections)'"
     # Our own look at whether it answers.
     r"|unauthenticated|This connection closed normally"
+    # What this configuration means to do: its SQL mode, accounts by socket and address only, no keys and no TLS, or a
+    # certificate whose CA only the sessions are told.
+    r"|sql modes? (should be used with strict mode|was not set)|ignored in --skip-name-resolve mode"
+    r"|RSA (private|public) key file not found|Failed to initialize TLS for channel"
+    r"|SSL context is not usable without certificate and private key|Server certificate \S+ verification has failed"
+    r"|Failed to validate certificate \S+ because unable to get local issuer"
+    # A sealed database has no log, and an account of ours with another password.
+    r"|New log files created|Following users were specified in CREATE USER IF NOT EXISTS but they already exist"
+    # Of a database below /tmp.
+    r"|Insecure configuration for --pid-file"
 )
-
-
-@dataclass(frozen=True)
-class Installation:
-    """Where a server's files lie."""
-
-    program: Path
-    base: Path
-    share: Path  # messages, character sets, scripts
-    libs: Path  # libraries that came along
-    seed: Path  # a data directory with system tables, where the version has no scripts for them
-    release: str
-    source: str
 
 
 class MysqlInstance(ServedInstance):
@@ -96,11 +100,9 @@ class MysqlInstance(ServedInstance):
         asked = {"connection": "tcp", **settings} if "port" in settings else settings
         self._settings = filled(specs_of(version), asked)
         if durability is None:
+            self._settings.pop("tls", None)
             self._settings |= {"log_bin": False, "innodb_flush_log_at_trx_commit": 0, "innodb_doublewrite": False}
-            self._settings |= {
-                "innodb_log_file_mb": version.load_log_file_mb,
-                "innodb_buffer_pool_mb": _load_pool_mb(),
-            }
+            self._settings |= {log_size(version): version.load_log_file_mb, "innodb_buffer_pool_mb": _load_pool_mb()}
         else:
             self._settings["innodb_flush_log_at_trx_commit"] = AT_COMMIT[durability]
             if self._settings["log_bin"]:
@@ -114,21 +116,29 @@ class MysqlInstance(ServedInstance):
         self._sockets = SocketDirectory(self.directory, SOCKET)
         self._port = 0
         self._password = password()
+        self._tls: tls.Files | None = None  # since the start
 
     def create(self) -> None:
         """Make the data directory with its system tables and no account at all."""
         empty_directory(self._id, self._data)
         self.configure()
-        if self._version.scripts:
+        if self._version.initializes:
+            introduction = self.directory / "user.sql"
+            introduction.write_text(
+                "delete from mysql.user where user = 'root';\ndelete from mysql.proxies_priv;\n", encoding="utf-8"
+            )
+            self._bootstrap("", "--initialize-insecure", f"--init-file={introduction}")
+            introduction.unlink()
+        elif self._version.scripts:
             scripts = [
-                (self._files.share / name).read_text(encoding="utf-8", errors="replace")
+                ((self._files.scripts or self._files.share) / name).read_text(encoding="utf-8", errors="replace")
                 for name in self._version.scripts
             ]
-            self._bootstrap("\n".join(["create database mysql;", "use mysql;", *scripts]))
+            self._bootstrap("\n".join(["create database mysql;", "use mysql;", *scripts]), "--bootstrap")
         else:
             shutil.copytree(self._files.seed, self._data, dirs_exist_ok=True)
             # One statement a line, as a bootstrapping MySQL 5.5 reads them.
-            self._bootstrap("delete from mysql.user;\ndelete from mysql.db;\n")
+            self._bootstrap("delete from mysql.user;\ndelete from mysql.db;\n", "--bootstrap")
 
     def configure(self) -> None:
         """Write ``my.cnf`` for the settings and the durability."""
@@ -145,7 +155,7 @@ class MysqlInstance(ServedInstance):
         lines = [
             f"basedir = {files.base}",
             f"lc_messages_dir = {files.share}",
-            f"character_sets_dir = {files.share / 'charsets'}",
+            f"character_sets_dir = {files.charsets or files.share / 'charsets'}",
             f"datadir = {self._data}",
             f"tmpdir = {self._temporary}",
             f"pid_file = {self.directory / 'server.pid'}",
@@ -157,31 +167,36 @@ class MysqlInstance(ServedInstance):
             "max_prepared_stmt_count = 1048576",
             "max_allowed_packet = 64M",
             "local_infile = 1",
-            "log_warnings = 1",
             "default_storage_engine = InnoDB",
             "innodb_file_per_table = 1",
             "character_set_server = utf8mb4",
             "collation_server = utf8mb4_bin",
             "sql_mode = STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
-            "query_cache_type = 0",
-            "query_cache_size = 0",
             "log_bin_trust_function_creators = 1",
             "innodb_fast_shutdown = 0",
-            *self._version.options,
+            *(line for line in self._version.options if self._tls is None or line != NO_TLS),
         ]
+        if self._tls is not None:
+            lines += [f"ssl_cert = {self._tls.certificate}", f"ssl_key = {self._tls.key}"]
         for name, variable in SETTINGS.items():
             if name == "log_bin":
-                # By statement, InnoDB would refuse to write at read committed.
-                lines += [f"log_bin = {BINLOG}", "binlog_format = ROW"] if self._settings[name] else []
+                lines += self._binary_log_lines()
             elif name in self._settings:
                 lines.append(variable.line(self._settings[name]))
         return lines
 
-    def _bootstrap(self, sql: str, *more: str) -> None:
+    def _binary_log_lines(self) -> list[str]:
+        if not self._settings["log_bin"]:
+            return ["skip_log_bin"] if self._version.has_binary_log else []
+        # By statement, InnoDB would refuse to write at read committed.
+        by_row = [] if self._version.initializes else ["binlog_format = ROW"]  # as they have it of themselves
+        return [f"log_bin = {BINLOG}", *by_row]
+
+    def _bootstrap(self, sql: str, *options: str) -> None:
         """Run the server without a socket over ``sql`` and wait until it has shut down."""
         try:
             ended = subprocess.run(
-                [self._files.program, f"--defaults-file={self._configuration}", "--bootstrap", *more],
+                [*self._files.command, f"--defaults-file={self._configuration}", *options],
                 input=sql,
                 env=self.environment(),
                 capture_output=True,
@@ -207,6 +222,8 @@ class MysqlInstance(ServedInstance):
         self._sockets.make(launcher)
         if self._settings["connection"] == "tcp":
             self._port = port_for(self._id, self._settings.get("port"))
+        if self._settings.get("tls"):
+            self._tls = tls.make(self.directory, LOOPBACK)
         self._write_configuration()
         introduction = self.directory / "user.sql"
         introduction.touch(mode=0o600)
@@ -215,7 +232,7 @@ class MysqlInstance(ServedInstance):
             self._server.start(
                 launcher,
                 [
-                    str(self._files.program),
+                    *self._files.command,
                     f"--defaults-file={self._configuration}",
                     f"--init-file={introduction}",
                 ],
@@ -227,13 +244,23 @@ class MysqlInstance(ServedInstance):
 
     def _introduction(self) -> str:
         """Our database and its user, who may change nothing else; not into the binary log."""
-        host = LOOPBACK if self._port else "localhost"
-        return (
-            "set session sql_log_bin = 0;\n"
-            f"create database if not exists {DATABASE};\n"
-            f"grant all privileges on {DATABASE}.* to '{USER}'@'{host}' identified by '{self._password}';\n"
-            f"grant process on *.* to '{USER}'@'{host}';\n"  # what it takes to see InnoDB's own tables
-        )
+        # One account for socket and TCP, where the server must know over TCP what it saw on its socket.
+        host = "%" if self._version.remembers else LOOPBACK if self._port else "localhost"
+        user = f"'{USER}'@'{host}'"
+        identified = f"identified by '{self._password}'"
+        if self._version.initializes:
+            made = [f"create user if not exists {user} {identified}", f"alter user {user} {identified}"]
+            granted = f"grant all privileges on {DATABASE}.* to {user}"
+        else:
+            made, granted = [], f"grant all privileges on {DATABASE}.* to {user} {identified}"
+        statements = [
+            "set session sql_log_bin = 0",
+            f"create database if not exists {DATABASE}",
+            *made,
+            granted,
+            f"grant process on *.* to {user}",  # what it takes to see InnoDB's own tables
+        ]
+        return "".join(f"{statement};\n" for statement in statements)
 
     def _answers(self) -> bool:
         """Whether it greets: a packet of protocol version 10, not of an error."""
@@ -253,11 +280,13 @@ class MysqlInstance(ServedInstance):
             password=self._password,
             database=DATABASE,
             setup=[f"set session transaction isolation level {str(self._settings['isolation']).replace('_', ' ')}"],
+            tls=self._tls.trusting if self._tls else None,
+            socket=str(self._sockets.path / SOCKET) if self._port and self._version.remembers else None,
         )
 
     def environment(self) -> dict[str, str]:
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
-        return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs.is_dir() else {})
+        return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs else {})
 
     def inspections(self) -> list[Inspection]:
         names = [variable.name for name, variable in SETTINGS.items()] + [
@@ -267,7 +296,10 @@ class MysqlInstance(ServedInstance):
             "port",
         ]
         asked = ", ".join(f"'{name}'" for name in names if name not in self._version.lacks)
-        return [Inspection(name="", sql=f"show session variables where variable_name in ({asked})")]
+        return [
+            Inspection(name="", sql=f"show session variables where variable_name in ({asked})"),
+            Inspection(name="", sql=TLS_IN_FORCE),
+        ]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
@@ -297,6 +329,10 @@ class MysqlInstance(ServedInstance):
         )
         if connection == "tcp":
             settings.append(given.compare("port", str(self._port), "@@port"))
+        asked = None if "tls" in lacks else spoken(self._settings.get("tls", False))
+        seen = [given.compare("tls", asked, TLS_SOURCE, answer="Ssl_cipher", translate=encrypts)]
+        seen += [given.compare(name, None, TLS_SOURCE, answer=status) for status, name in TLS_STATUS.items()]
+        settings += tls.in_force(self._tls.trusting if self._tls else None, seen)
         settings += [given.compare(name, None, f"@@{name}") for name in RECORDED if name not in lacks]
         return settings
 
@@ -307,12 +343,15 @@ class MysqlInstance(ServedInstance):
     def seal(self) -> None:
         self._server.stop()
         if self._version.makes_missing_log:
-            for log in self._data.glob("ib_logfile*"):
+            for log in (*self._data.glob("ib_logfile*"), *self._data.glob("#innodb_redo/#ib_redo*")):
                 log.unlink()
         else:
             # Small, so that a copy is quick: each cell gets a log of the size that it asks for when it starts.
-            self._bootstrap("", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
+            self._bootstrap("", "--bootstrap", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
         sync_filesystem(self._data)
+
+    def log_file(self) -> Path | None:
+        return self._server.log
 
     def log(self) -> str:
         return "\n".join(worth_reading(log_tail(self._server.log)))

@@ -23,11 +23,14 @@ TABLES = (
     "select table_name from information_schema.tables where table_schema = database() and engine = 'InnoDB' "
     "order by table_name"
 )
-# From MariaDB 10.0 on; MySQL 8 has the same without SYS.
-HAS_IDS = "select count(*) from information_schema.tables where table_name = 'INNODB_SYS_INDEXES'"
+# From MySQL 5.6 and MariaDB 10.0 on; MySQL 8.0 and later call them so without SYS.
+HAS_IDS = (
+    "select lower(table_name) from information_schema.tables where table_schema = 'information_schema' "
+    "and lower(table_name) in ('innodb_sys_indexes', 'innodb_indexes')"
+)
 IDS = (
-    "select substring_index(t.name, '/', -1), i.name, i.index_id from information_schema.innodb_sys_indexes i "
-    "join information_schema.innodb_sys_tables t on t.table_id = i.table_id where t.name like concat(database(), '/%')"
+    "select substring_index(t.name, '/', -1), i.name, i.index_id from information_schema.{indexes} i "
+    "join information_schema.{tables} t on t.table_id = i.table_id where t.name like concat(database(), '/%')"
 )
 COUNTER = re.compile(r"Trx id counter (\w+)")
 PURGED = re.compile(r"Purge done for trx's n:o < (\w+)")
@@ -112,13 +115,14 @@ def found(ask: Ask, tables: Sequence[Table], records: Mapping[str, int]) -> Foun
                 repeat = count_keys(ask, table.quoted, columns, n, all_differ=index.all_differ)
             keys[table.name, index.name] = repeat
     ids = {}
-    if ask(HAS_IDS)[0][0] != "0":
-        ids = {(str(table), str(name)): int(id_ or 0) for table, name, id_ in ask(IDS)}
+    for (indexes,) in ask(HAS_IDS):
+        question = IDS.format(indexes=indexes, tables=str(indexes).replace("indexes", "tables"))
+        ids = {(str(table), str(name)): int(id_ or 0) for table, name, id_ in ask(question)}
     version = str(ask("select version()")[0][0])
-    return Found(tables, records, keys, sampled, ids, _transactions(ask), version)
+    return Found(tables, records, keys, sampled, ids, transactions_of(ask), version)
 
 
-def _transactions(ask: Ask) -> Transactions | None:
+def transactions_of(ask: Ask) -> Transactions | None:
     """Of the monitor, whose numbers are hexadecimal in MySQL 5.5."""
     monitor = str(ask("show engine innodb status")[0][-1])
     counter, purged, history = COUNTER.search(monitor), PURGED.search(monitor), HISTORY.search(monitor)

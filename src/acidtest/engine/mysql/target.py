@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from acidtest.journal.protocol import Target
+from acidtest.journal.protocol import Target, Tls
 
 
 class MysqlTarget(Target):
@@ -15,3 +15,5 @@ class MysqlTarget(Target):
     password: str | None
     database: str
     setup: list[str]
+    tls: Tls | None
+    socket: str | None = None  # beside ``host``: where the server takes the password itself, if it asks for that

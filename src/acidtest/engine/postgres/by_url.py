@@ -6,11 +6,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from acidtest.engine import tls
 from acidtest.engine.base import Durability, SettingSpec
 from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
 from acidtest.engine.postgres import durability as levels
 from acidtest.engine.postgres.target import PostgresTarget
-from acidtest.engine.postgres.versions import PARAMETERS, READ_BACK, RECORDED, VERSIONS, in_our_words, specs_of
+from acidtest.engine.postgres.versions import (
+    PARAMETERS,
+    READ_BACK,
+    RECORDED,
+    TLS_IN_FORCE,
+    VERSIONS,
+    in_our_words,
+    specs_of,
+)
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -83,7 +92,7 @@ class PostgresByUrlInstance(ForeignInstance):
         names = (*PARAMETERS.values(), *READ_BACK.values(), *RECORDED)
         listed = ", ".join(f"'{name}'" for name in names)
         sql = f"select name, setting || coalesce(' ' || unit, '') from pg_settings where name in ({listed})"  # noqa: S608
-        return [Inspection(name="", sql=sql)]
+        return [Inspection(name="", sql=sql), Inspection(name="", sql=TLS_IN_FORCE)]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         specs = self.engine.setting_specs()
@@ -92,4 +101,6 @@ class PostgresByUrlInstance(ForeignInstance):
             for name, answer in {**PARAMETERS, **READ_BACK}.items()
             if name in specs
         }
-        return held_against(self.asked, variables, RECORDED, "pg_settings", answers)
+        settings = held_against(self.asked, variables, RECORDED, "pg_settings", answers)
+        seen = held_against({}, {"tls": ("tls", str)}, tls.RECORDED, "pg_stat_ssl", answers)
+        return settings + tls.in_force(self.engine.address.tls, seen)

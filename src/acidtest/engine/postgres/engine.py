@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from acidtest.engine import archives, install, libraries
+from acidtest.engine import archives, install, libraries, tls
 from acidtest.engine.base import Durability, Engine, Instance, Offer, SettingSpec, filled
 from acidtest.engine.postgres import durability
 from acidtest.engine.postgres.instance import PostgresInstance
@@ -27,6 +27,7 @@ class Postgres(Engine):
 
     family = "postgresql"
     empty_bytes = 150_000_000
+    libraries: Path | None = None  # that its programs are to find first
 
     def __init__(self, version: Version, home: Path) -> None:
         self.id = version.id
@@ -107,6 +108,7 @@ class Postgres(Engine):
 
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """The level as a pair of synchronous_commit and fsync."""
+        tls.check(self.id, self.family, settings, tcp=settings.get("connection") == "tcp")
         asked = filled(self._specs, settings)
         durability.refuse_contradictions(self.id, level, asked)
         return Durability(level, durability.meaning(level, asked))
@@ -116,7 +118,9 @@ class Postgres(Engine):
         return int(str(settings.get("max_wal_size_mb", 1024))) * 1_300_000 + 64_000_000
 
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
-        return PostgresInstance(self.id, self.version, self.programs, directory, settings, durability)
+        return PostgresInstance(
+            self.id, self.version, self.programs, directory, settings, durability, libraries=self.libraries
+        )
 
 
 def engines() -> list[Engine]:

@@ -16,16 +16,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
 from acidtest.engine.compare import Answers, number_in_force
 from acidtest.engine.postgres import integrity, statistics
 from acidtest.engine.postgres.durability import LEVELS
-from acidtest.engine.postgres.log import LINE_PREFIX, worth_reading
+from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
     READ_BACK,
     RECORDED,
+    TLS_IN_FORCE,
     Version,
     in_our_words,
     parameter,
@@ -84,8 +86,11 @@ class PostgresInstance(ServedInstance):
         directory: Path,
         settings: Mapping[str, Scalar],
         durability: str | None,
+        *,
+        libraries: Path | None = None,
     ) -> None:
         self._id = engine_id
+        self._environment = environment(libraries)
         self._version = version
         self._programs = programs
         self._specs = specs_of(version)
@@ -93,6 +98,9 @@ class PostgresInstance(ServedInstance):
         self._data = self.directory / "data"
         flushed, commit = LEVELS[durability or "none"]
         self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
+        if durability is None:
+            self._settings["tls"] = False
+        self._tls: tls.Files | None = None  # since the start
         self._server = Server(engine_id, self.directory / "postgresql.log")
         self._sockets = SocketDirectory(self.directory, ".s.PGSQL.65535")
         self._port = SOCKET_PORT
@@ -132,7 +140,7 @@ class PostgresInstance(ServedInstance):
 
     def _write(self, parameters: Mapping[str, str]) -> None:
         # When one process crashes the server would end all others, start them anew and go on: it is to end instead.
-        lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX}
+        lines = {**parameters, "restart_after_crash": "off", "log_line_prefix": LINE_PREFIX, **LOGGED}
         (self._data / "postgresql.auto.conf").write_text(
             "".join(f"{name} = '{value}'\n" for name, value in lines.items()), encoding="utf-8"
         )
@@ -149,7 +157,7 @@ class PostgresInstance(ServedInstance):
         return subprocess.run(
             command,
             input=stdin,
-            env=_environment(),
+            env=self._environment,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
@@ -179,9 +187,12 @@ class PostgresInstance(ServedInstance):
             "listen_addresses": LOOPBACK if tcp else "",
             "unix_socket_directories": "" if tcp else f'"{sockets}"',
         }
+        if self._settings["tls"]:
+            self._tls = tls.make(self.directory, LOOPBACK)
+            options |= {"ssl": "on", "ssl_cert_file": self._tls.certificate, "ssl_key_file": self._tls.key}
         command = [str(self._programs / "postgres"), "-D", str(self._data)]
         command += [f"--{name}={value}" for name, value in options.items()]
-        self._server.start(launcher, as_ordinary_user(command), environment=_environment(), ready=self._answers)
+        self._server.start(launcher, as_ordinary_user(command), environment=self._environment, ready=self._answers)
         self._shared = _shared_memory(self._server.pid)
         self._memory = _memory_of(self._pid_file())
 
@@ -225,6 +236,7 @@ class PostgresInstance(ServedInstance):
             database=NAME,
             setup=[f"set default_transaction_isolation = '{isolation}'"],
             pipeline=bool(self._settings["pipeline"]),
+            tls=self._tls.trusting if self._tls else None,
         )
 
     def environment(self) -> dict[str, str]:
@@ -241,6 +253,7 @@ class PostgresInstance(ServedInstance):
             Inspection(
                 name="connection", sql="select case when inet_client_addr() is null then 'socket' else 'tcp' end"
             ),
+            Inspection(name="", sql=TLS_IN_FORCE),
         ]
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
@@ -260,6 +273,9 @@ class PostgresInstance(ServedInstance):
         settings.append(
             SettingInForce(name="pipeline", asked=pipeline, in_force=pipeline, agrees=True, source="the rig's job")
         )
+        seen = [given.compare("tls", asked["tls"], "pg_stat_ssl")]
+        seen += [given.compare(name, None, "pg_stat_ssl") for name in tls.RECORDED]
+        settings += tls.in_force(self._tls.trusting if self._tls else None, seen)
         return settings + [given.compare(name, None, "pg_settings") for name in RECORDED]
 
     def cache_bytes(self, settings: Sequence[SettingInForce], sessions: int) -> int | None:
@@ -274,6 +290,9 @@ class PostgresInstance(ServedInstance):
 
     def log(self) -> str:
         return "\n".join(self._worth_reading()).encode()[-LOG_BYTES:].decode(errors="ignore")
+
+    def log_file(self) -> Path | None:
+        return self._server.log
 
     def log_findings(self) -> list[str]:
         return [f"The engine wrote to its log: {line[:200]}" for line in self._worth_reading()[:FINDINGS_MAX]]
@@ -360,6 +379,8 @@ def _shared_memory(pid: int | None) -> set[Path]:
     return {Path(path) for path in re.findall(r"/dev/shm/PostgreSQL\.\d+", maps)}  # noqa: S108 - its names, not ours
 
 
-def _environment() -> dict[str, str]:
-    """Ours without what would turn PostgreSQL's programs to somebody's own server (``PGDATA``, ``PGPORT`` ...)."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+def environment(libraries: Path | None) -> dict[str, str]:
+    """Ours without what would turn PostgreSQL's programs to somebody's own server (``PGDATA``, ``PGPORT`` ...); with
+    the folder of ``libraries`` that they are to find first."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return ours | ({"LD_LIBRARY_PATH": str(libraries)} if libraries else {})

@@ -9,11 +9,15 @@ from collections.abc import Iterable
 from acidtest.words import counted
 
 LINE_PREFIX = "%m [%p] %e "  # time, process, SQLSTATE
+# What may coincide with a second without commits is logged with its time: checkpoints, as by default from 15 on, and
+# each run of the autovacuum.
+LOGGED = {"log_timezone": "UTC", "log_checkpoints": "on", "log_autovacuum_min_duration": "0"}
 LINE = re.compile(r"\S+ \S+ \S+ \[\d+\] (?P<state>[0-9A-Z]{5} )?(?P<severity>[A-Z]+):  (?P<message>.*)")
 ROUTINE = re.compile(
     "starting PostgreSQL|listening on|database system (was shut down|is ready|is shut down)|"
     "received (fast|immediate) shutdown request|aborting any active transactions|shutting down|"
-    "checkpoint (starting|complete)|background worker .* exited with exit code [01]$"
+    "(checkpoint|restartpoint) (starting|complete)|automatic (aggressive )?(vacuum|analyze) |"
+    "background worker .* exited with exit code [01]$"
 )
 CONFLICTS = ("40001 ", "40P01 ")  # serialization failures and deadlocks: the rig counts each as a conflict
 

@@ -14,12 +14,14 @@ PREPARE = ("create extension if not exists pgstattuple", "grant pg_monitor to ac
 OURS = "n.nspname <> 'information_schema' and n.nspname !~ '^pg_'"
 # Tables, then indexes: one question, so that one session's opening is timed with it.
 READ = (
-    "select 'table', c.relname, format('%I.%I', n.nspname, c.relname), "  # noqa: S608 - our words
+    # As the session names them: with the schema where it would not find them without.
+    "select 'table', c.oid::regclass::text, format('%I.%I', n.nspname, c.relname), "  # noqa: S608 - our words
     "pg_table_size(c.oid), pg_indexes_size(c.oid), "
     "s.table_len, s.tuple_count, s.tuple_len, s.dead_tuple_count, s.dead_tuple_len "
     "from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral pgstattuple(c.oid::regclass) s "
     f"where c.relkind in ('r', 'm') and {OURS} union all "
-    "select 'index', c.relname, null, s.index_size, s.tree_level, s.leaf_pages, s.avg_leaf_density, null, null, null "
+    "select 'index', c.oid::regclass::text, null, s.index_size, s.tree_level, s.leaf_pages, s.avg_leaf_density, "
+    "null, null, null "
     "from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam "
     "cross join lateral pgstatindex(c.oid::regclass) s "
     f"where c.relkind = 'i' and a.amname = 'btree' and {OURS} order by 2"
@@ -27,7 +29,7 @@ READ = (
 # A key that several rows share is stored once with a list of rows: tuples are then fewer than keys. Columns are null
 # where the index holds expressions, or not every row.
 INDEXES = (
-    "select c.relname, t.relname, x.indisunique, s.tuple_len, "  # noqa: S608
+    "select c.oid::regclass::text, t.oid::regclass::text, x.indisunique, s.tuple_len, "  # noqa: S608
     "case when x.indpred is null and x.indexprs is null then "
     "(select string_agg(quote_ident(a.attname), ',' order by a.attnum) from pg_attribute a where a.attrelid = t.oid "
     "and a.attnum = any (x.indkey[0:x.indnkeyatts - 1])) end, x.indpred is null "
@@ -46,8 +48,8 @@ TRANSACTIONS = (
 LINE_POINTER_BYTES = 4  # ItemIdData of each row, beside the row with its header
 
 
-def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics:
-    """The figures, out of the answer to ``READ``; without the times."""
+def of_pgstattuple(rows: list[list[str | None]], ask: Ask, *, counted: bool = True) -> DatabaseStatistics:
+    """The figures, out of the answer to ``READ``; without the times. Different keys are counted, or left out."""
     tables: list[TableStatistics] = []
     quoted: dict[str, str] = {}
     read_bytes = 0
@@ -84,7 +86,7 @@ def of_pgstattuple(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics
         read_bytes += size
         keys = records[str(table).lower()] if whole == "t" else None
         repeat = NOT_COUNTED
-        if keys is not None and (unique == "t" or columns):
+        if keys is not None and (unique == "t" or (columns and counted)):
             repeat = count_keys(ask, quoted[str(table)], str(columns), keys, all_differ=unique == "t")
         indexes.append(
             IndexStatistics(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from acidtest.journal.protocol import Target
+from acidtest.journal.protocol import Target, Tls
 
 
 class PostgresTarget(Target):
@@ -16,3 +16,4 @@ class PostgresTarget(Target):
     database: str
     setup: list[str]
     pipeline: bool
+    tls: Tls | None

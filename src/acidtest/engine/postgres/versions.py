@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidtest.engine import tls
 from acidtest.engine.base import SettingSpec
+from acidtest.engine.server import CONNECTION
 from acidtest.journal.models import Scalar
 from acidtest.keys import MIB, MICROSECONDS, SECONDS
 
@@ -122,12 +124,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             "The server takes this many sessions, which must be more than there are terminals.",
             None, 10, 20_000, default=1000,
         ),
-        SettingSpec(
-            "connection",
-            "Sessions connect through a Unix socket, or TCP on 127.0.0.1.",
-            ("socket", "tcp"),
-            default="socket",
-        ),
+        CONNECTION,
         SettingSpec(
             "port",
             "The server listens on this port of 127.0.0.1, where connection is tcp.",
@@ -139,10 +136,19 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             YES_NO,
             default=False,
         ),
+        tls.SPEC,
     ]  # fmt: skip
     if version.major >= 18:
         specs.append(SettingSpec("io_method", "Reads are issued by this method.", ("worker", "sync", "io_uring")))
     return {spec.name: spec for spec in specs}
+
+
+# What of TLS the session of the question has, as lines of name and value.
+TLS_IN_FORCE = (
+    "select of.name, of.value from pg_stat_ssl, lateral "
+    "(values ('tls', ssl::text), ('tls_version', version), ('tls_cipher', cipher)) as of(name, value) "
+    "where pid = pg_backend_pid()"
+)
 
 
 def parameter(name: str, value: Scalar) -> str:

@@ -19,6 +19,7 @@ class Sqlite(Engine):
     id = "sqlite"
     family = "sqlite"
     embedded = True
+    library: Path | None = None  # of a build of the user's
 
     def _offer(self) -> Offer:
         facts = self.facts()
@@ -45,7 +46,7 @@ class Sqlite(Engine):
         return Durability(level, durability.meaning(level, settings))
 
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:
-        return SqliteInstance(directory, settings, durability or "none")
+        return SqliteInstance(self.id, directory, settings, durability or "none", self.library)
 
 
 def engines() -> list[Engine]:

@@ -15,6 +15,7 @@ from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.durability import synchronous_of
 from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
 from acidtest.engine.sqlite.target import SqliteTarget
+from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
@@ -24,8 +25,19 @@ FILE = "database.db"
 
 
 class SqliteInstance(Instance):
-    def __init__(self, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
+    """``library`` is that of a build of the user's; None: the SQLite that is linked into the rig."""
+
+    def __init__(
+        self,
+        engine_id: str,
+        directory: Path,
+        settings: Mapping[str, Scalar],
+        durability: str,
+        library: Path | None = None,
+    ) -> None:
+        self._id = engine_id
         self.directory = directory
+        self._library = library
         self._settings = filled(SPECS, settings)
         self._settings["synchronous"] = synchronous_of(durability, str(self._settings["journal_mode"]))
 
@@ -43,7 +55,10 @@ class SqliteInstance(Instance):
             setup.append(f"pragma mmap_size = {int(str(settings['mmap_size_mb'])) << 20}")
         setup += [f"pragma {name} = {settings[name]}" for name in ("locking_mode", "journal_mode", "synchronous")]
         return SqliteTarget(
-            path=str(self.directory / FILE), setup=setup, busy_timeout_ms=int(str(settings["busy_timeout_ms"]))
+            library=str(self._library) if self._library else None,
+            path=str(self.directory / FILE),
+            setup=setup,
+            busy_timeout_ms=int(str(settings["busy_timeout_ms"])),
         )
 
     def environment(self) -> dict[str, str]:
@@ -87,12 +102,15 @@ class SqliteInstance(Instance):
         return int(size) * (page_bytes if unit == "pages" else 1024) * sessions
 
     def seal(self) -> None:
-        database = sqlite3.connect(self.directory / FILE)
         try:
-            database.execute("pragma wal_checkpoint(truncate)")
-            database.execute("pragma journal_mode = delete")
-        finally:
-            database.close()
+            database = sqlite3.connect(self.directory / FILE)
+            try:
+                database.execute("pragma wal_checkpoint(truncate)")
+                database.execute("pragma journal_mode = delete")
+            finally:
+                database.close()
+        except sqlite3.Error as error:  # of a build that writes another format
+            raise CellFailed(f"{self.directory / FILE}: could not be sealed with Python's SQLite: {error}") from None
         fsync_path(self.directory / FILE)
         fsync_path(self.directory)
 
@@ -115,11 +133,19 @@ class SqliteInstance(Instance):
         return Integrity(holds="holds" if messages == ["ok"] else "broken", check=check, said=" / ".join(messages[:3]))
 
     def statistics(self, ask: Ask, forget: Forget | None = None) -> DatabaseStatistics:
-        """By the rig's own SQLite, which has dbstat; its session's cache begins empty."""
+        """By dbstat, which the rig's own SQLite has; its session's cache begins empty."""
         began = time.monotonic()
-        ask = clearly("sqlite", ask)
-        reads = timed_reads(partial(ask, statistics.READ), forget)
-        figures = statistics.of_dbstat(reads.answer, ask)
+        ask = clearly(self._id, ask)
+        try:
+            reads = timed_reads(partial(ask, statistics.READ), forget)
+        except CellFailed as error:
+            if "no such table: dbstat" not in error.message:
+                raise
+            raise CellFailed(
+                f"{self._id}: could not take its statistics: this build has no dbstat",
+                "build it with SQLITE_ENABLE_DBSTAT_VTAB, or write statistics = false in [growth]",
+            ) from None
+        figures = statistics.of_dbstat(self._id, reads.answer, ask)
         return figures.model_copy(
             update={
                 "bytes": sum(file.stat().st_size for file in self.directory.glob(f"{FILE}*")),

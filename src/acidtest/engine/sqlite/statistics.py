@@ -64,13 +64,15 @@ class BTree:
         return self.payload / self.keys if self.keys else None
 
 
-def of_dbstat(rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics:
-    """The figures, out of the answer to ``READ``; without size and times of the database."""
+def of_dbstat(name_of: str, rows: list[list[str | None]], ask: Ask) -> DatabaseStatistics:
+    """The figures, out of the answer to ``READ``; without size and times of the database. Errors begin with
+    ``name_of``."""
     named = [(str(name), without_rowid == "1", str(quoted)) for name, without_rowid, quoted in ask(TABLES)]
     trees: dict[str, BTree] = {name: BTree(rows=not without_rowid) for name, without_rowid, _ in named}
     for name, pagetype, *numbers in rows:
         if pagetype not in ("leaf", "internal", "overflow"):
-            raise CellFailed(f"sqlite: could not take its statistics: dbstat says that a page of {name} is {pagetype}")
+            what = f"could not take its statistics: dbstat says that a page of {name} is {pagetype}"
+            raise CellFailed(f"{name_of}: {what}")
         trees.setdefault(str(name), BTree(rows=False)).see(pagetype, [int(number or 0) for number in numbers])
     # The B-tree that a table is stored in, by its row numbers or by its primary key.
     indexes = [

@@ -9,6 +9,7 @@ from acidtest.journal.protocol import Target
 
 class SqliteTarget(Target):
     engine: Literal["sqlite"] = "sqlite"
+    library: str | None = None  # to load; None: the one that is linked into the rig
     path: str
     setup: list[str]
     busy_timeout_ms: int

@@ -1,0 +1,186 @@
+//! A user's own workload: SQL files, a load, transactions in the script language, conditions.
+
+mod compiled;
+mod load;
+mod message;
+mod script;
+mod values;
+
+use crate::condition;
+use crate::registry::Kind;
+use compiled::{compiled, Compiled, DIALECTS};
+use message::Message;
+use protocol::{Condition, TerminalClass};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use transaction::{
+    failed, Acknowledged, Class, KindSpec, LoadContext, Mix, Outcome, Script, Seat, Session, Value, Workload, KINDS_MAX,
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Own(Message);
+
+impl Kind for Own {
+    const NAME: &'static str = "sql";
+
+    fn flaw(&self) -> Option<String> {
+        self.compiled(0).1.into_iter().next()
+    }
+
+    fn samples() -> Vec<Own> {
+        Message::samples().into_iter().map(Own).collect()
+    }
+
+    fn workload(self, seed: u64) -> Box<dyn Workload> {
+        Box::new(self.read(seed))
+    }
+}
+
+impl Own {
+    /// The files as they are read for each dialect, and everything that is wrong in them for any.
+    fn compiled(&self, default_seed: i64) -> (Dialects, Vec<String>) {
+        let Message { transactions, title, .. } = &self.0;
+        let mut flaws = BTreeSet::new();
+        if transactions.is_empty() || transactions.len() > KINDS_MAX {
+            flaws.insert(format!("{title}: {} transactions are not 1 to {KINDS_MAX}", transactions.len()));
+        }
+        for transaction in transactions {
+            if !(transaction.weight >= 0.0 && transaction.weight.is_finite()) {
+                flaws.insert(format!("{title}: the weight of {} must not be negative", transaction.name));
+            }
+        }
+        if transactions.iter().all(|transaction| transaction.weight <= 0.0) && !transactions.is_empty() {
+            flaws.insert(format!("{title}: no transaction has a weight above 0"));
+        }
+        let mut dialects = Vec::new();
+        for dialect in DIALECTS {
+            match compiled(&self.0, dialect, default_seed) {
+                Ok(read) => dialects.push((dialect, Arc::new(read))),
+                Err(more) => flaws.extend(more),
+            }
+        }
+        (dialects, flaws.into_iter().collect())
+    }
+
+    fn read(self, seed: u64) -> Read {
+        // A process reads one workload: its kinds' names live as long as it does.
+        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
+        let kinds: Vec<KindSpec> = self.0.transactions.iter().map(|one| kind(&one.name)).collect();
+        Read {
+            dialects: self.compiled((seed >> 1) as i64).0,
+            kinds: Box::leak(kinds.into_boxed_slice()),
+            weights: self.0.transactions.iter().map(|one| one.weight).collect(),
+        }
+    }
+}
+
+/// What a message says of a workload, for people who are about to run it; as JSON, for the lab.
+#[derive(Debug, Default, Serialize)]
+pub struct Description {
+    kinds: Vec<Described>,
+    conditions: Vec<String>,
+    /// Of each table that the load fills.
+    loaded_rows: Vec<(String, i64)>,
+    /// The bytes of a row's values, where they can be told.
+    row_bytes: Vec<(String, u64)>,
+    warnings: Vec<String>,
+    errors: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Described {
+    name: String,
+    weight: f64,
+    writes: bool,
+}
+
+/// Reads the fields of a message. An error says that they are none.
+pub fn describe(fields: &protocol::Fields) -> Result<Description, String> {
+    let own: Own = protocol::read_fields(Own::NAME, fields)?;
+    let (dialects, errors) = own.compiled(0);
+    let Some((_, first)) = dialects.first() else { return Ok(Description { errors, ..Description::default() }) };
+    let writes = |number: usize| dialects.iter().any(|(_, read)| read.programs[number].writes);
+    let kinds = own.0.transactions.iter().enumerate();
+    let mut warnings = Vec::new();
+    if own.0.conditions.is_none() {
+        warnings.push(format!("{}: it has no conditions.sql: nothing shows that its rows are right", own.0.title));
+    }
+    Ok(Description {
+        kinds: kinds
+            .map(|(number, one)| Described { name: one.name.clone(), weight: one.weight, writes: writes(number) })
+            .collect(),
+        conditions: first.conditions.iter().map(|condition| condition.name.clone()).collect(),
+        loaded_rows: first.tables.iter().map(|table| (table.table.clone(), table.rows)).collect(),
+        row_bytes: first
+            .tables
+            .iter()
+            .filter_map(|table| load::row_bytes(table).map(|bytes| (table.table.clone(), bytes)))
+            .collect(),
+        warnings,
+        errors,
+    })
+}
+
+/// By the name of each dialect that the files could be read for.
+type Dialects = Vec<(&'static str, Arc<Compiled>)>;
+
+/// A workload whose files have been read for every dialect.
+struct Read {
+    dialects: Dialects,
+    kinds: &'static [KindSpec],
+    weights: Vec<f64>,
+}
+
+impl Read {
+    fn of(&self, dialect: &str) -> Outcome<&Arc<Compiled>> {
+        let found = self.dialects.iter().find(|(name, _)| *name == dialect);
+        found.map(|(_, read)| read).ok_or_else(|| failed(Class::Other, format!("no scripts for {dialect}")))
+    }
+}
+
+impl Workload for Read {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        load::load(self.of(context.dialect().name)?, context)
+    }
+
+    fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let read = Arc::clone(self.of(session.dialect().name)?);
+        let check = |one: &compiled::Statement| {
+            let rows = session.rows(&one.sql).map_err(|error| load::placed(&one.place, error))?;
+            Ok(condition(&one.name, rows.is_empty(), shown(&rows)))
+        };
+        read.conditions.iter().map(check).collect()
+    }
+
+    fn kinds(&self) -> &'static [KindSpec] {
+        self.kinds
+    }
+
+    fn class_flaw(&self, class: &TerminalClass) -> Option<String> {
+        let unknown = class.parameters.keys().next();
+        let of_parameters = unknown
+            .map(|name| format!("{name} of class {}: a class of a workload of yours has a mix alone", class.name));
+        of_parameters.or_else(|| Mix::flaw(class, self.kinds()))
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        let read = Arc::clone(self.of(session.dialect().name)?);
+        let own = || Mix::by_weights(self.weights.iter().copied());
+        let mix = Mix::of(seat.class, self.kinds).unwrap_or_else(own);
+        Ok(Box::new(script::Client::new(read, mix, session, seat)?))
+    }
+}
+
+/// The rows that a condition answered, of which there must be none.
+fn shown(rows: &[Vec<Value>]) -> String {
+    let Some(first) = rows.first() else { return "no row".to_string() };
+    let cells: Vec<String> =
+        first.iter().map(|value| value.clone().into_text().unwrap_or_else(|| "null".to_string())).collect();
+    let cells: String = cells.join(" | ").chars().take(200).collect();
+    match rows.len() {
+        1 => format!("1 row: {cells}"),
+        more => format!("{more} rows, the first: {cells}"),
+    }
+}

@@ -1,0 +1,56 @@
+"""What an engine itself counted for each committed transaction of a row: medians of its repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from acidtest.analysis.samples import Row
+from acidtest.analysis.summary import median
+from acidtest.journal.models import EngineCounts
+
+
+@dataclass(frozen=True)
+class EngineWork:
+    """Over the repetitions that are done. A figure is None where the engine does not tell it, never 0 for that."""
+
+    source: str  # where the engine tells it: "MON$IO_STATS, MON$RECORD_STATS"
+    committed: int  # transactions over which was counted, all repetitions together
+    uncertain: float  # the largest part of a repetition's transactions that may be counted in part, 0 to 1
+    units: Mapping[str, str]  # counter -> "pages"
+    sessions: Mapping[str, float | None]  # counter -> by the terminals' sessions, for each commit
+    database: Mapping[str, float | None]  # counter -> in the whole database, for each commit
+    not_counted: str | None  # why there are no figures of some repetition, or of none
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are any figures."""
+        return bool(self.units)
+
+
+def of_row(row: Row) -> EngineWork | None:
+    """None where the engine was not asked."""
+    asked = [one.engine_counts for one in row.done if one.engine_counts]
+    if not asked:
+        return None
+    told = [one for one in asked if one.not_counted is None and one.committed]
+    units = {counter.name: counter.unit for one in told for counter in one.counters}
+    return EngineWork(
+        source=asked[0].source,
+        committed=sum(one.committed for one in told),
+        uncertain=max((one.uncertain / one.committed for one in told), default=0.0),
+        units=units,
+        sessions={name: _each(told, name, "sessions") for name in units},
+        database={name: _each(told, name, "database") for name in units},
+        not_counted=next((_why(one) for one in asked if one not in told), None),
+    )
+
+
+def _why(counts: EngineCounts) -> str:
+    return counts.not_counted or "no transaction was committed"
+
+
+def _each(told: list[EngineCounts], name: str, of: str) -> float | None:
+    """The median over the repetitions that tell it."""
+    rises = [(getattr(counter, of), one.committed) for one in told for counter in one.counters if counter.name == name]
+    return median([rise / committed for rise, committed in rises if rise is not None])

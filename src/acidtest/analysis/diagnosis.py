@@ -1,0 +1,468 @@
+"""Where the time goes: each possible bottleneck held against the figures that there are. Pure.
+
+A bottleneck is ``likely`` or ``unlikely`` only by a figure beyond a threshold, which is told with its source. It is
+``possible`` where what is known makes it one and no figure here can show it, ``cannot tell`` where the figures do not
+decide, and ``not looked at`` where there are none. Nothing that is missing is ever taken for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acidtest.analysis.compare import Judged, judge
+from acidtest.analysis.summary import Summary, median, ratio, summarise
+from acidtest.filesystems import IN_MEMORY, WITHOUT_FLUSHES
+from acidtest.words import counted
+
+Standing = Literal["likely", "possible", "cannot tell", "unlikely", "not looked at"]
+STANDINGS: tuple[Standing, ...] = ("likely", "possible", "cannot tell", "unlikely", "not looked at")
+Name = Literal[
+    "the drive's flush", "the file system", "memory and cache", "the configuration", "the engine's log",
+    "the database inside",
+]  # fmt: skip
+
+FLUSH_LIKELY = 0.5  # of a commit's time: without it a commit would take half
+FLUSH_UNLIKELY = 0.2  # below, a flush that costs nothing would make commits a quarter faster at most
+AMDAHL = (
+    "Amdahl, AFIPS Spring Joint Computer Conference 30 (1967) 483: a part of the time bounds what its removal gains"
+)
+APPEND_LIKELY = 4.0  # times an overwrite
+APPEND_SOURCE = (
+    "counted on a simulated disk: a synced append is 3 writes and 2 flushes on ext4, 2 and 2 on xfs, 7 and 2 on btrfs, "
+    "where an overwrite is 1 and 1"
+)
+FULL = 0.95  # of the file system
+FULL_SOURCE = "mke2fs(8), -m: 5 % are kept free against fragmentation"
+CACHE_SMALL = 0.1  # of the database
+CACHE_SOURCE = (
+    "a threshold of acidtest; PostgreSQL's manual begins with a quarter of the memory (shared_buffers), MySQL's with "
+    "up to 80 % of it (innodb_buffer_pool_size)"
+)
+CONFIGURATION_LIKELY = 0.8  # of the rate under sane settings
+CONFIGURATION_SOURCE = (
+    "Mann-Whitney with Holm's correction, p at most 0.05 (docs/ANALYSIS.md); the fifth is a threshold of acidtest"
+)
+
+SYNCHRONOUS = ("sync", "dirsync")
+NETWORK = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "afs", "9p", "virtiofs",
+     "fuse.sshfs", "ocfs2", "gfs2", "beegfs")
+)  # fmt: skip
+STACKED = frozenset(("overlay", "aufs", "fuse.mergerfs", "ecryptfs"))
+COPY_ON_WRITE = frozenset(("btrfs", "zfs", "bcachefs"))
+NOT_COPIED = ("nodatacow",)
+LAYERS = {"mapped": "a mapped device (LVM or dm-crypt)", "array": "an array", "loop": "a loop device over a file"}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What lies beneath the database."""
+
+    filesystem: str
+    mount_options: tuple[str, ...]
+    free_bytes: int
+    all_bytes: int | None  # of the file system; None: not known
+    devices: tuple[str, ...] = ()  # kinds of what lies beneath it: "partition", "mapped", "disk"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What the probe measured, one figure a repetition."""
+
+    verdict: str  # of ``acidtest.audit.flushes``
+    flush_us: Sequence[float]  # of fdatasync alone, after an overwrite
+    overwrite_us: Sequence[float]  # a block that is overwritten and flushed
+    append_us: Sequence[float]  # a block that is appended and flushed; none where that was not measured
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One workload under one configuration, one figure a repetition that counts."""
+
+    workload: str  # "commits"
+    configuration: str  # "found", "defaults", "found-durable", "sane"
+    level: str  # of durability
+    rates: Sequence[float]  # commits a second
+    commit_us: Sequence[float]  # median time of a transaction
+    flushes: Sequence[float] = ()  # of the device, for each commit; none where they are not counted
+    at_work: Sequence[float] = ()  # share of the measured time in which the device had a request; none as above
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes; None where it is not known."""
+
+    memory: int
+    database: int | None = None
+    cache: int | None = None  # of the engine, as it is configured
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that is known. None: that part was not looked at, and ``why`` says by its name why."""
+
+    sizes: Sizes
+    storage: Storage | None = None
+    probed: Probed | None = None
+    ran: Sequence[Ran] = ()
+    log: Sequence[str] | None = None  # what the engine's log says that matters, one sentence each
+    inside: Sequence[str] | None = None  # what is unusual inside the database
+    why: Mapping[Name, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # what each configuration of the cells sets
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One thing that was measured."""
+
+    text: str
+    figure: Summary | None = None
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    name: Name
+    standing: Standing
+    says: str  # one or two sentences
+    figures: tuple[str, ...] = ()
+    threshold: str = ""
+    source: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The rates of a workload under the configuration that was found, over those under the sane one."""
+
+    workload: str
+    found: Ran
+    sane: Ran
+    ratio: Summary
+    judged: Judged
+
+    @property
+    def alike(self) -> bool:
+        """Whether both promise the same of a commit."""
+        return self.found.level == self.sane.level
+
+
+@dataclass(frozen=True)
+class Answer:
+    compared: tuple[Compared, ...]
+    flush_share: Summary | None  # of a commit's time; None where it is not known
+    bottlenecks: tuple[Bottleneck, ...]  # in the order of STANDINGS
+
+    def of(self, standing: Standing) -> list[Bottleneck]:
+        return [one for one in self.bottlenecks if one.standing == standing]
+
+    @property
+    def headline(self) -> str:
+        """One sentence."""
+        likely, possible = self.of("likely"), self.of("possible")
+        if likely:
+            return f"Likely: {_and(one.name for one in likely)}."
+        if possible:
+            return f"Nothing is shown to be the bottleneck; possible: {_and(one.name for one in possible)}."
+        if self.of("unlikely"):
+            return "No bottleneck is shown by what was looked at."
+        return "Too little could be looked at for an answer."
+
+
+def diagnose(figures: Figures) -> Answer:
+    """Hold every bottleneck against the figures."""
+    compared = tuple(_compared(figures.ran))
+    share, were_counted = _flush_share(figures)
+    found = [
+        _flush(figures, share, were_counted=were_counted),
+        _file_system(figures),
+        _memory(figures),
+        _configuration(figures, compared),
+        _listed("the engine's log", figures.log, figures, "Its log holds nothing that acidtest knows to cost time."),
+        _listed("the database inside", figures.inside, figures, "Nothing in it is unusual."),
+    ]
+    found.sort(key=lambda one: STANDINGS.index(one.standing))
+    return Answer(compared, share, tuple(found))
+
+
+def _not_looked(name: Name, figures: Figures) -> Bottleneck:
+    return Bottleneck(name, "not looked at", figures.why.get(name, "It was not looked at."))
+
+
+def _compared(ran: Sequence[Ran]) -> Iterator[Compared]:
+    """Each workload's found or default configuration with the sane one; all pairs form one family of Holm's."""
+    pairs = [
+        (one, other)
+        for one in ran
+        for other in ran
+        if one.workload == other.workload and one.configuration != "sane" and other.configuration == "sane"
+    ]
+    judged = judge([(one.rates, other.rates) for one, other in pairs])
+    for (one, other), verdict in zip(pairs, judged, strict=True):
+        yield Compared(one.workload, one, other, ratio(one.rates, other.rates), verdict)
+
+
+def commits_of(ran: Sequence[Ran]) -> Ran | None:
+    """The commits that are held against the probe: under the configuration that was found, else the other one."""
+    commits = [one for one in ran if one.workload == "commits" and one.commit_us]
+    return next((one for one in commits if one.configuration != "sane"), next(iter(commits), None))
+
+
+def _flush_share(figures: Figures) -> tuple[Summary | None, bool]:
+    """The time of a flush × flushes a commit, over the time of a commit; and whether the flushes were counted.
+
+    Where they were not, one is taken, so that the share is a lower bound.
+    """
+    commits, probed = commits_of(figures.ran), figures.probed
+    if commits is None or probed is None or commits.level != "drive" or not probed.flush_us:
+        return None, False
+    each = median(commits.flushes) or 0.0
+    were_counted = each >= 0.5
+    times = each if were_counted else 1.0
+    return ratio([times * one for one in probed.flush_us], commits.commit_us), were_counted
+
+
+def _flush(figures: Figures, share: Summary | None, *, were_counted: bool) -> Bottleneck:
+    name: Name = "the drive's flush"
+    commits, probed = commits_of(figures.ran), figures.probed
+    if commits is None or probed is None:
+        return _not_looked(name, figures)
+    flush, commit = summarise(probed.flush_us), summarise(commits.commit_us)
+    each = median(commits.flushes) or 0.0
+    said = [f"a flush: {_us(flush)}", f"a commit: {_us(commit)}"]
+    if commits.level == "drive":
+        said.append(_each(each, were_counted=were_counted))
+    threshold = f"likely from {FLUSH_LIKELY:.0%} of a commit's time, unlikely below {FLUSH_UNLIKELY:.0%}"
+
+    def is_(standing: Standing, says: str, remedy: str = "") -> Bottleneck:
+        return Bottleneck(name, standing, says, tuple(said), threshold, AMDAHL, remedy)
+
+    if commits.level != "drive":
+        return is_("unlikely", "Commits do not wait for the drive: a power cut takes what was committed last.")
+    if share is None or share.median is None:
+        return is_("cannot tell", "A flush could not be timed beside commits here.")
+    part = f"By the probe's time of a flush, the flushes of a commit take {_times(share)} as long as it does."
+    if not were_counted:
+        part = f"One flush takes {_times(share)} as long as a commit; how many there are could not be counted."
+    seen = summarise(commits.at_work) if commits.at_work else None
+    if seen is not None:
+        said.append(f"of the measured time the device was at work: {_percent(seen)}")
+    if flush.median:
+        most = 1e6 / (flush.median * (each if were_counted else 1.0))
+        said.append(f"one session can commit about {_figure(most)} times a second at most, by the flush alone")
+    known = [one for one in (share, seen) if one is not None and one.median is not None]
+    bounds = [one.interval for one in known if one.interval is not None]
+    if len(bounds) < len(known):
+        return is_("cannot tell", f"{part} There are too few repetitions for an interval: {share.reason}.")
+    if any(one.low >= FLUSH_LIKELY for one in bounds) and all((one.median or 0) >= FLUSH_UNLIKELY for one in known):
+        remedy = (
+            "Let several changes share a commit, or commits of several sessions share a flush; or a drive whose cache "
+            "survives a power cut. Not by giving up durability, unless its loss is accepted."
+        )
+        return is_("likely", part, remedy)
+    if seen and seen.interval and seen.interval.high < FLUSH_UNLIKELY and bounds[0].low >= FLUSH_LIKELY:
+        says = "But the device itself was at work for a small part of the time: the wait is above it."
+        remedy = "Look for other programs that flush, a busy processor, or a host that holds requests back."
+        return is_("cannot tell", f"{part} {says}", remedy)
+    if all(one.high < FLUSH_UNLIKELY for one in bounds) and were_counted:
+        return is_("unlikely", part)
+    return is_("cannot tell", f"{part} That does not decide.")
+
+
+def _each(each: float, *, were_counted: bool) -> str:
+    if were_counted:
+        return f"flushes of the device for each commit: {each:.2g} (those of other programs count too)"
+    return "flushes for each commit: not counted by this device, taken as at least one"
+
+
+def _file_system(figures: Figures) -> Bottleneck:
+    name: Name = "the file system"
+    if figures.storage is None:
+        return _not_looked(name, figures)
+    marks = list(_marks(figures.storage))
+    probed = figures.probed
+    said: list[str] = []
+    decided = measured = False
+    if layers := [LAYERS[one] for one in dict.fromkeys(figures.storage.devices) if one in LAYERS]:
+        said.append(f"beneath it: {_and(layers)}, whose cost is within the probe's figures")
+    if probed and probed.append_us and probed.overwrite_us:
+        more = ratio(probed.append_us, probed.overwrite_us)
+        decided = more.interval is not None and more.interval.high < APPEND_LIKELY
+        measured = True
+        said.append(f"a durable append: {_times(more)} a durable overwrite")
+        if more.interval and more.interval.low >= APPEND_LIKELY:
+            marks.append(
+                Mark(
+                    "likely",
+                    "A file that grows costs many times what an overwrite costs: the file system's own journal.",
+                    "Let files be made at their size (preallocation), or compare file systems.",
+                    APPEND_SOURCE,
+                )
+            )
+    threshold = f"likely where an append costs {APPEND_LIKELY:g} overwrites; nearly full from {FULL:.0%}"
+    if not marks:
+        says = f"{figures.storage.filesystem} is mounted without an option that is known to cost time."
+        if not measured:
+            return Bottleneck(
+                name, "cannot tell", f"{says} What it adds to a flush was not measured.", tuple(said), threshold
+            )
+        if not decided:
+            says += " What an append costs beside an overwrite varied too much to decide."
+        return Bottleneck(name, "unlikely" if decided else "cannot tell", says, tuple(said), threshold, APPEND_SOURCE)
+    worst = min((one.standing for one in marks), key=STANDINGS.index)
+    return Bottleneck(
+        name,
+        worst,
+        " ".join(one.says for one in marks),
+        tuple(said),
+        threshold,
+        "; ".join(dict.fromkeys(one.source for one in marks)),
+        " ".join(dict.fromkeys(one.remedy for one in marks)),
+    )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something about the file system that costs time or safety."""
+
+    standing: Standing
+    says: str
+    remedy: str
+    source: str
+
+
+def _marks(storage: Storage) -> Iterator[Mark]:
+    kind, options = storage.filesystem, storage.mount_options
+    if synchronous := next((one for one in options if one in SYNCHRONOUS), ""):
+        says = f"It is mounted with {synchronous}: every write waits for the drive, not only those of commits."
+        yield Mark("likely", says, "Mount it without that option: the engine flushes what it must.", "mount(8)")
+    if kind in NETWORK:
+        says = f"{kind} is reached over a network or through another system: each flush waits for it."
+        yield Mark("likely", says, "Measure on a drive of this machine, and compare.", "the file system's own manual")
+    if kind in IN_MEMORY:
+        says = f"{kind} is memory: flushes cost nothing here, and a power cut takes everything."
+        yield Mark("cannot tell", says, "Name a directory on the drive in question.", "tmpfs(5)")
+    if kind in STACKED:
+        says = f"With {kind}, another file system lies beneath, which cannot be seen from here."
+        yield Mark(
+            "possible",
+            says,
+            "Put the database on a volume of its own.",
+            "Linux, Documentation/filesystems/overlayfs.rst",
+        )
+    if kind in COPY_ON_WRITE and not any(one in NOT_COPIED for one in options):
+        says = (
+            f"With {kind}, a changed block goes elsewhere: a database that is overwritten is scattered over the drive."
+        )
+        remedy = "Compare with a file system that overwrites in place; on btrfs chattr +C before the file is made."
+        yield Mark("possible", says, remedy, "btrfs(5), nodatacow; OpenZFS, Performance and Tuning, recordsize")
+    if without := next((one for one in options if one in WITHOUT_FLUSHES), ""):
+        says = f"It is mounted with {without} and sends its drive no flush: that is fast, and commits are not safe."
+        yield Mark("cannot tell", says, "Mount it without that option before you compare anything.", "ext4(5), barrier")
+    if storage.all_bytes and (used := 1 - storage.free_bytes / storage.all_bytes) >= FULL:
+        says = f"It is nearly full ({used:.0%}): new blocks are hard to find."
+        yield Mark("possible", says, "Free some space, and measure again.", FULL_SOURCE)
+
+
+def _memory(figures: Figures) -> Bottleneck:
+    name: Name = "memory and cache"
+    sizes = figures.sizes
+    if sizes.database is None:
+        return _not_looked(name, figures)
+    said = [f"database: {_bytes(sizes.database)}", f"memory of this machine: {_bytes(sizes.memory)}"]
+    if sizes.cache is not None:
+        said.append(f"the engine's own cache: {_bytes(sizes.cache)}")
+    threshold = (
+        f"possible where the cache holds less than {CACHE_SMALL:.0%} of the database, or memory less than all of it"
+    )
+
+    def is_(standing: Standing, says: str, remedy: str = "") -> Bottleneck:
+        return Bottleneck(name, standing, says, tuple(said), threshold, CACHE_SOURCE, remedy)
+
+    if sizes.database > sizes.memory:
+        remedy = "acidtest init --question page-and-cache with a limit of memory shows what reads from the drive cost."
+        return is_("possible", "The database is larger than the memory: some reads must go to the drive.", remedy)
+    if sizes.cache is None:
+        return is_("cannot tell", "The database fits into memory; how large the engine's own cache is was not found.")
+    if sizes.cache < CACHE_SMALL * sizes.database:
+        says = (
+            "The engine's own cache holds a small part of the database: pages come again and again from the system's."
+        )
+        return is_("possible", says, "Compare sizes of the cache (acidtest init --question page-and-cache).")
+    if sizes.cache >= sizes.database:
+        return is_("unlikely", "The engine's own cache holds the whole database.")
+    return is_("unlikely", "The database fits into memory, and the engine's own cache holds a fair part of it.")
+
+
+def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck:
+    name: Name = "the configuration"
+    if not compared:
+        return _not_looked(name, figures)
+    said = tuple(
+        f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of sane ones: {one.judged.verdict}"
+        + ("" if one.alike else f", at durability {one.found.level} beside {one.sane.level}")
+        for one in compared
+    ) + tuple(f"{name} sets {given}" for name, given in figures.settings.items())
+    threshold = f"likely where a rate is shown to be below {CONFIGURATION_LIKELY:.0%} of that under sane settings"
+    like = [one for one in compared if one.alike]
+    slower = [one for one in like if one.judged.verdict == "slower" and one.ratio.median is not None]
+    far = [one for one in slower if (one.ratio.median or 1.0) < CONFIGURATION_LIKELY]
+
+    def is_(standing: Standing, says: str, remedy: str = "") -> Bottleneck:
+        return Bottleneck(name, standing, says, said, threshold, CONFIGURATION_SOURCE, remedy)
+
+    if far:
+        says = f"The settings that were found make {_and(one.workload for one in far)} slower than sane ones do."
+        return is_("likely", says, "Change them one at a time: the experiment that is proposed does.")
+    if slower:
+        return is_("possible", "The settings that were found cost something, and less than a fifth.")
+    if not like:
+        says = "The two promise different things of a commit, so that their rates say nothing of the other settings."
+        return is_("cannot tell", says, "Compare them at one durability level.")
+    if all(one.judged.verdict == "too few repetitions" for one in like):
+        return is_("cannot tell", "There are too few repetitions for a verdict.", "Give it more --minutes.")
+    says = "On a small database no setting that was found is shown to be slower than sane ones."
+    return is_("unlikely", says)
+
+
+def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:
+    if held is None:
+        return _not_looked(name, figures)
+    if not held:
+        return Bottleneck(name, "unlikely", nothing)
+    says = "What it says may cost time or safety; no figure here shows how much."
+    return Bottleneck(name, "possible", says, tuple(held))
+
+
+def _us(summary: Summary) -> str:
+    if summary.median is None:
+        return "not measured"
+    between = f" ({_figure(summary.interval.low)} – {_figure(summary.interval.high)})" if summary.interval else ""
+    return f"{_figure(summary.median)} µs{between}"
+
+
+def _times(summary: Summary) -> str:
+    if summary.median is None:
+        return "not measured beside"
+    between = f" ({summary.interval.low:.2f} – {summary.interval.high:.2f})" if summary.interval else ""
+    return counted(summary.median, "time", spec=".2f") + between
+
+
+def _percent(summary: Summary) -> str:
+    between = f" ({summary.interval.low:.0%} – {summary.interval.high:.0%})" if summary.interval else ""
+    return f"{summary.median or 0.0:.0%}{between}"
+
+
+def _figure(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _bytes(value: int) -> str:
+    return f"{value / 1e9:,.3g} GB" if value >= 1e9 else f"{value / 1e6:,.3g} MB"
+
+
+def _and(names: Iterable[str]) -> str:
+    *others, end = dict.fromkeys(names)
+    return f"{', '.join(others)} and {end}" if others else end

@@ -1,0 +1,61 @@
+"""What a rule is, and what several families' rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from acidtest.journal.inspected import Inspected
+
+Severity = Literal["severe", "note"]
+
+HITS_MIN_PERCENT, READS_MIN = 90, 1_000_000
+OPEN_MAX_S = 3_600  # of a transaction
+
+GSTAT = "Firebird's gstat and its manual, https://firebirdsql.org/file/documentation/html/en/firebirddocs/gstat"
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One unusual thing."""
+
+    name: str  # "old-transaction"
+    severity: Severity
+    says: str  # one sentence with its figures
+    threshold: str  # from which on it is told
+    do: str  # one sentence
+    source: str
+    evidence: tuple[str, ...] = ()  # all of the kind, the worst first, where there are several
+
+
+Rule = Callable[[Inspected], Iterator[Sign]]
+
+
+def number(inspected: Inspected, fact: str) -> int:
+    """A fact that is a number; 0 where it is not told."""
+    value = inspected.facts.get(fact)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def missed(setting: str, hits: int, reads: int, source: str) -> Sign:
+    """Of a cache by the name of the setting that sizes it."""
+    return Sign(
+        "cache-misses",
+        "note",
+        f"{100 * hits / (hits + reads):.1f} % of {hits + reads:,} page requests found the page in the engine's cache.",
+        f"{HITS_MIN_PERCENT} %, and {READS_MIN:,} pages that were not there",
+        f"Try a larger {setting} (acidtest init --question page-and-cache), or find the queries that read much.",
+        source,
+    )
+
+
+def listed(name: str, fact: str, head: str, threshold: str, do: str, source: str) -> Rule:
+    """A rule over things that were listed because they are unusual."""
+
+    def rule(inspected: Inspected) -> Iterator[Sign]:
+        if lines := inspected.listed.get(fact):
+            more = f", and {len(lines) - 1:,} more" if len(lines) > 1 else ""
+            yield Sign(name, "note", f"{head}: {lines[0]}{more}.", threshold, do, source, tuple(lines))
+
+    return rule

@@ -1,0 +1,128 @@
+"""Rules over databases of every family: damage, free pages, and what growth runs are judged by too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from acidtest.analysis import database
+from acidtest.analysis.database import PAGES_MIN, Unusual
+from acidtest.analysis.health.base import GSTAT, Rule, Sign, number
+from acidtest.journal.inspected import Inspected
+from acidtest.journal.models import DatabaseStatistics
+from acidtest.words import counted
+
+FREE_MIN_PERCENT = 25
+
+RULES_SOURCE = "docs/STATISTICS.md, What is pointed out"
+
+
+def damaged(inspected: Inspected) -> Iterator[Sign]:
+    if inspected.damaged:
+        yield Sign(
+            "damaged",
+            "severe",
+            f"The database is damaged, or was changed while it was read: {inspected.damaged}.",
+            "one page that is not what it must be",
+            {
+                "firebird": "Inspect it again while nobody uses it; if that stays, copy the file and run gfix "
+                "-validate -full on the copy.",
+                "sqlite": "Copy the file, run PRAGMA integrity_check on the copy, and take the last good backup.",
+            }.get(inspected.family, "Take the last good backup."),
+            "docs/INSPECT.md",
+        )
+
+
+def free_pages(inspected: Inspected) -> Iterator[Sign]:
+    pages, free = number(inspected, "pages"), number(inspected, "free_pages")
+    if free < PAGES_MIN or 100 * free < FREE_MIN_PERCENT * pages:
+        return
+    room = free * number(inspected, "page_bytes") / 1e6
+    do = "Back it up and restore it with gbak, if the room is needed: Firebird gives none back by itself."
+    if inspected.family == "sqlite":
+        vacuum = inspected.facts.get("auto_vacuum")
+        do = "Run VACUUM, if the room is needed" + (
+            "; PRAGMA incremental_vacuum gives it back in steps." if vacuum == "incremental" else "."
+        )
+    yield Sign(
+        "free-pages",
+        "note",
+        f"{free:,} of {counted(pages, 'page')} ({100 * free / pages:.0f} %, {room:,.1f} MB) are free and stay in the "
+        "file.",
+        f"{FREE_MIN_PERCENT} % of the pages, and {PAGES_MIN} of them",
+        do,
+        "https://sqlite.org/lang_vacuum.html" if inspected.family == "sqlite" else GSTAT,
+    )
+
+
+def _of_statistics(
+    name: str,
+    ask: Callable[[DatabaseStatistics], list[Unusual]],
+    head: str,
+    threshold: str,
+    do: Callable[[Inspected], str],
+    source: str,
+) -> Rule:
+    """A rule over what growth runs are judged by too."""
+
+    def rule(inspected: Inspected) -> Iterator[Sign]:
+        unusual = ask(inspected.statistics) if inspected.statistics else []
+        if unusual and not (name == "versions-many" and "not_vacuumed" in inspected.listed):  # which tells the same
+            first, *others = unusual
+            more = f", and {len(others):,} more" if others else ""
+            says = f"{head}: {first.where}, {first.text}{more}."
+            evidence = tuple(f"{one.where}: {one.text}" for one in unusual)
+            yield Sign(name, "note", says, threshold, do(inspected), source, evidence)
+
+    return rule
+
+
+def _rebuild(inspected: Inspected) -> str:
+    return {
+        "firebird": "Back it up and restore it with gbak; one index is rebuilt by ALTER INDEX ... ACTIVE.",
+        "postgresql": "REINDEX INDEX CONCURRENTLY rebuilds an index; VACUUM FULL or pg_repack a table.",
+        "mysql": "OPTIMIZE TABLE rebuilds a table with its indexes.",
+        "sqlite": "Run VACUUM, or REINDEX for one index.",
+    }[inspected.family]
+
+
+def _collect(inspected: Inspected) -> str:
+    return {
+        "firebird": "Look for a transaction that stays open (MON$TRANSACTIONS), end it, and sweep: gfix -sweep.",
+        "postgresql": "Look for what holds the rows back, then VACUUM the table; lower its "
+        "autovacuum_vacuum_scale_factor if autovacuum comes too seldom.",
+    }.get(inspected.family, "Let the garbage be collected.")
+
+
+long_chains = _of_statistics(
+    "versions-many",
+    database.long_chains,
+    "Many old versions are kept",
+    f"{database.VERSIONS_MIN:,} old versions and a fifth of the records, or {database.CHAIN_MIN} of one record",
+    _collect,
+    RULES_SOURCE,
+)
+low_fill = _of_statistics(
+    "pages-empty",
+    database.low_fill,
+    "Pages are largely empty",
+    f"{database.TABLE_FILL_MIN_PERCENT:.0f} % of a table's pages, {database.INDEX_FILL_MIN_PERCENT:.0f} % of an "
+    f"index's, of {PAGES_MIN} pages or more",
+    _rebuild,
+    RULES_SOURCE,
+)
+hollow = _of_statistics(
+    "pages-hollow",
+    database.hollow,
+    "Pages are full of what is no live record",
+    f"{database.HOLLOW_MIN_PERCENT:.0f} points between both fills",
+    _collect,
+    RULES_SOURCE,
+)
+repeated = _of_statistics(
+    "index-duplicates",
+    database.repeated,
+    "An index tells few rows apart",
+    f"{database.KEYS_MIN:,} keys, and {database.KEYS_PER_VALUE_MIN} to a value",
+    lambda _: "Add a column that tells rows apart, or drop the index, unless rare values are looked for.",
+    RULES_SOURCE,
+)

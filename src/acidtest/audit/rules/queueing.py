@@ -1,0 +1,111 @@
+"""Clients, rates and latencies that cannot be of one run: by Little's law, clients that wait for each answer spend in
+all of their latencies no more time than there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from acidtest.audit.bench import Bench, Published
+from acidtest.audit.finding import Found, rule
+from acidtest.audit.said import Seen, called, gathered, rate
+from acidtest.formats import linear
+from acidtest.words import counted
+
+LITTLE = "J. D. C. Little: A proof for the queuing formula L = λW (Operations Research 9/3, 1961)"
+IMPOSSIBLE = 1.5  # times the time that the clients have: less may be rounding, or a mean of means
+LEFT_OUT = 0.4  # of the clients' time: the rest is in no latency
+CLOSED = frozenset(("pgbench", "sysbench", "hammerdb", "benchmarksql", "tpcc-mysql", "go-tpc", "mysqlslap", "ycsb", ""))
+RATED = frozenset(("transactions", "operations", "requests", "reads"))
+ALONE = linear.Pattern(
+    r"\b(?:single|one|1)[ -](?:thread(?:ed)?|client|connection|user|terminal|worker)s?\b|\bsequential(?:ly)?\b",
+    linear.IGNORECASE,
+)
+# What makes one answer stand for many, or lets a client ask before it is answered.
+SEVERAL = linear.Pattern(
+    r"pipelin|batch|bulk|async|depth|\brows?\b|records?|documents?|inserts?/|items|multi-row|\bquer|tokens|keys|events|"
+    r"(?:^|\W)(?:multi|concurren|parallel)",
+    linear.IGNORECASE,
+)
+# A rate that is one of many of a run, and no mean of all.
+OF_MANY = linear.Pattern(r"median|max|min|peak|best", linear.IGNORECASE)
+# Columns that tell what else the clients did: requests that failed are in no latency.
+ELSEWHERE = linear.Pattern(r"success|fail|error|think|sleep|wait|delay", linear.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Load:
+    of: Published
+    clients: int
+    mean_ms: float  # that the rate leaves to each
+    said: str  # where the clients are from
+
+
+def _loads(bench: Bench) -> Iterator[_Load]:
+    """Results of a closed loop of which the rate and the clients are known, and what the rate counts is one request."""
+    for one in bench.published:
+        if one.planned or one.asked_rate or one.latency_from == "scheduled start" or one.tool not in CLOSED:
+            continue
+        words = f"{one.name} {one.written} {one.script} {' '.join(one.parameters) if one.told else ''}"
+        if not one.rate or one.unit not in RATED or SEVERAL.search(words) or OF_MANY.search(one.written):
+            continue
+        alone = ALONE.search(one.under.rpartition("\n")[2] or one.under) if one.told else None
+        clients = one.terminals or (1 if alone and not SEVERAL.search(one.under) else None)
+        if clients and 1000 * clients / one.rate > 0:
+            said = counted(clients, "client") if one.terminals or alone is None else f"“{alone[0]}” in the heading"
+            yield _Load(one, clients, 1000 * clients / one.rate, said)
+
+
+@rule(
+    "throughput-impossible-for-latency",
+    severity="invalid",
+    over=Bench,
+    says="So many clients cannot reach this rate if each answer takes this long: the figures are of different runs.",
+    remedy="Publish rate and latency of one and the same run, with its number of clients.",
+    disproved_by="the output of one run with this rate, this mean latency and so many clients",
+    source=LITTLE,
+    about="latency",
+)
+def throughput_impossible_for_latency(bench: Bench) -> Iterator[Found]:
+    yield from gathered(seen for load in _loads(bench) if (seen := _too_fast(load)))
+
+
+def _too_fast(load: _Load) -> Seen | None:
+    one, mean = load.of, load.of.latency_ms.get("mean")
+    if not mean or mean < IMPOSSIBLE * load.mean_ms or one.tool == "ycsb":  # its latency is of one operation of several
+        return None
+    most = 1000 * load.clients / mean
+    text = f"{called(one)}: {rate(one)} with a mean of {mean:,.4g} ms; {load.said} can reach {most:,.0f} a second"
+    evidence = (one.where.says(rate(one)), one.where.says(f"mean {mean:,.4g} ms, {load.said}"))
+    return Seen(one, text, evidence, mean / load.mean_ms)
+
+
+@rule(
+    "rate-contradicts-latency",
+    severity="doubtful",
+    over=Bench,
+    says="Most of the clients' time is in no latency: they waited elsewhere, or start and end count into the rate.",
+    remedy="Say what a client does between two requests, and measure for so long that start and end do not count.",
+    disproved_by="a think time, or a record in which the clients' time is accounted for",
+    source=LITTLE,
+    about="latency",
+)
+def rate_contradicts_latency(bench: Bench) -> Iterator[Found]:
+    yield from gathered(seen for load in _loads(bench) if (seen := _left_out(load)))
+
+
+def _left_out(load: _Load) -> Seen | None:
+    one = load.of
+    known = {name: value for name, value in one.latency_ms.items() if name in ("mean", "p99", "max") and value > 0}
+    # A mean of all, or where it is not told a percentile or maximum that the mean cannot be far above.
+    name = next((name for name in ("mean", "max", "p99") if name in known), "")
+    if not name or known[name] > LEFT_OUT * load.mean_ms or one.errors:
+        return None
+    if one.told and any(ELSEWHERE.search(of) for of in one.parameters):
+        return None
+    text = (
+        f"{called(one)}: {load.said} and {rate(one)} leave {load.mean_ms:,.3g} ms to each; {name} is "
+        f"{known[name]:,.3g} ms"
+    )
+    evidence = (one.where.says(rate(one)), one.where.says(f"{name} {known[name]:,.4g} ms, {load.said}"))
+    return Seen(one, text, evidence, load.mean_ms / known[name])

@@ -1,0 +1,123 @@
+"""The stores that a kit compares, and what each promises of a write when nobody sets anything.
+
+A store is one of those that are compared if results, tables or headings name it; that the kit only starts one, as an
+application's cache is started, says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from acidtest.audit.bench import Bench, Statement
+from acidtest.audit.finding import Evidence
+
+# When a write is acknowledged: once it is on the drive, once it is in a log that is flushed later, or before either.
+ON_DRIVE, IN_LOG, IN_MEMORY = 2, 1, 0
+MEANS = {
+    ON_DRIVE: "on the drive when it returns",
+    IN_LOG: "in a log that is flushed later",
+    IN_MEMORY: "in memory only",
+}
+WORDS = re.compile(r"[a-z]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Store:
+    """One that is no engine of ours, or one of ours without a setting."""
+
+    title: str
+    promise: int
+    knob: str  # a regular expression of what sets it otherwise, or says that it is set
+    words: tuple[str, ...] = ()  # what else it is called
+
+
+MONGODB = (
+    r"JOURNALED\b|\bj['\"]?\s{0,3}[:=]\s{0,3}['\"]?true|journal['\"]?\s{0,3}[:=(]\s{0,3}['\"]?true|--replSet\b|"
+    r"\breplSetName\b|\bw['\"]?\s{0,3}[:=]\s{0,3}['\"]?majority|WriteConcern\.(?:W_)?MAJORITY"
+)
+FSYNC = r"\bsynchronous_commit\b|\bfsync\s{0,3}=|\bUNLOGGED\b"
+APPEND = r"\bappendonly['\"]?[\s:=]{1,3}['\"]?yes|--appendonly\b|\bappendfsync\b"
+PERIODIC = r"\bcommitlog_sync(?:_batch_window_in_ms|_group_window)?\b"
+# Each from its manual: MongoDB, Write Concern (a stand-alone server, j unset) and storage.journal.commitIntervalMs;
+# Redis, Persistence (no append-only file by default); Cassandra and ScyllaDB, commitlog_sync: periodic; Tarantool,
+# wal_mode: write; ClickHouse, fsync_after_insert: 0; YugabyteDB, durable_wal_write: false; CockroachDB and TiKV: each
+# entry of the Raft log is flushed; Elasticsearch, index.translog.durability: request.
+STORES: Mapping[str, Store] = {
+    "postgresql": Store("PostgreSQL", ON_DRIVE, FSYNC, ("postgres", "pg", "pgsql", "pgx")),
+    "mysql": Store("MySQL", ON_DRIVE, r"flush_log_at_trx_commit|sync_binlog"),
+    "mariadb": Store("MariaDB", ON_DRIVE, r"flush_log_at_trx_commit|sync_binlog", ("maria",)),
+    "mongodb": Store("MongoDB", IN_LOG, MONGODB, ("mongo", "mongod")),
+    "redis": Store("Redis", IN_MEMORY, APPEND),
+    "valkey": Store("Valkey", IN_MEMORY, APPEND),
+    "keydb": Store("KeyDB", IN_MEMORY, APPEND),
+    "cassandra": Store("Cassandra", IN_LOG, PERIODIC),
+    "scylladb": Store("ScyllaDB", IN_LOG, PERIODIC, ("scylla",)),
+    "tarantool": Store("Tarantool", IN_LOG, r"\bwal_mode\b|\bTT_WAL_MODE\b", ("taran",)),
+    "clickhouse": Store("ClickHouse", IN_LOG, r"\bfsync_after_insert\b"),
+    "yugabytedb": Store("YugabyteDB", IN_LOG, r"\bdurable_wal_write\b", ("yugabyte", "ysql")),
+    "cockroachdb": Store("CockroachDB", ON_DRIVE, r"raft_log\.synchroni[sz]ation|=type=mem", ("cockroach", "crdb")),
+    "tidb": Store("TiDB", ON_DRIVE, r"\bsync-log\b", ("tikv",)),
+    "elasticsearch": Store("Elasticsearch", ON_DRIVE, r"translog\.durability"),
+}  # fmt: skip
+BY_WORD = {word: name for name, one in STORES.items() for word in (name, *one.words)}
+
+
+def compared(bench: Bench) -> list[dict[str, list[Evidence]]]:
+    """The stores that are compared with each other, each with where results or tables name it: those of one folder of
+    the kit together, for a kit may hold several studies."""
+    found: dict[str, dict[str, list[Evidence]]] = defaultdict(lambda: defaultdict(list))
+
+    def note(store: str, evidence: Evidence) -> None:
+        folder = evidence.file.partition("/")[0] if "/" in evidence.file else ""
+        found["" if named_in(folder) or COMMON.fullmatch(folder) else folder][store].append(evidence)
+
+    for one in bench.others:
+        if not one.planned:
+            told = named_in(f"{one.where.file} {one.name}") | ({one.engine} if one.engine else set())
+            for store in told & set(STORES):
+                note(store, one.where.says(f"a result of {STORES[store].title}"))
+    for row in bench.rows:
+        if any(FIGURE.search(cell) for cell in row.cells[1:]):
+            for store in {store for cell in (*row.head, *row.cells[:1]) for store in named_in(cell)}:
+                note(store, row.where.says(f"a table's row of {STORES[store].title}"))
+    names = (*bench.unread, *(one.file for one in bench.not_understood), *(name for name, _ in bench.read))
+    for name in names:
+        if RESULT.search(name):
+            for store in named_in(name):
+                note(store, Evidence(f"a result of {STORES[store].title}", name))
+    return [dict(of) for of in found.values()]
+
+
+FIGURE = re.compile(r"\d")
+COMMON = re.compile(r"(?:results?|outputs?|reports?|docs?|data|logs?|benchmarks?|bench)[\w.-]{0,20}", re.IGNORECASE)
+RESULT = re.compile(r"result|output|\.(?:out|log|csv|jtl|json|txt)$", re.IGNORECASE)
+
+
+def named_in(text: str) -> set[str]:
+    """The stores that a text names."""
+    return {BY_WORD[word] for word in WORDS.findall(text.lower()) if word in BY_WORD}
+
+
+def started(bench: Bench) -> dict[str, list[Statement]]:
+    """The stores that the kit starts in containers."""
+    found: dict[str, list[Statement]] = {}
+    for one in bench.texts:
+        if one.kind == "store":
+            found.setdefault(one.text, []).append(one)
+    return found
+
+
+def set_otherwise(bench: Bench) -> dict[str, list[Statement]]:
+    """The stores of which some file of the kit sets what they promise."""
+    found: dict[str, list[Statement]] = {}
+    for one in bench.texts:
+        if one.kind == "promise":
+            found.setdefault(one.machine, []).append(one)
+    return found
+
+
+def titles(stores: Sequence[str]) -> str:
+    return ", ".join(STORES[one].title for one in stores)

@@ -1,0 +1,54 @@
+"""Whether durability is what a kit compares: then one side that gives it up is no fault, but the point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acidtest.audit.bench import Bench, Side
+from acidtest.formats import linear
+
+# What decides about a commit or a page, as settings and people call it.
+KNOB = (
+    r"fsync|synchronous(?:[_ -]?commit)?|sync[_ -]?commit|flush[_ -]?log\w*|trx[_ -]?commit|sync[_ -]?binlog|"
+    r"double[_ -]?write|full[_ -]?page[_ -]?writes|fpw|durab\w*|forced[_ -]?writes|barriers?|write[_ -]?concern|"
+    r"appendfsync|wal[_ -]?mode|journal[_ -]?mode"
+)
+COMPARED = linear.compile(
+    rf"\b(?:{KNOB})\b.*(?:\bvs\b|\bversus\b|\bon\b.{{1,20}}\boff\b|\boff\b.{{1,20}}\bon\b|\b0\b.{{1,12}}\b[12]\b|"
+    rf"\bimpact|\beffect|\bcost|\binfluence|\btrade|\blevels?\b)|"
+    rf"(?:\bvs\b|\bversus\b|\bimpact|\beffects?\b|\bcosts?\b|\binfluence|\bwith(?:out)? and with).*\b(?:{KNOB})\b|"
+    rf"\bwhat (?:a |an )?(?:flush|fsync|commit)\w* costs?",
+    linear.I,
+)
+HEAD = linear.compile(rf"[\w ]{{0,20}}\b(?:{KNOB})\b[\w ]{{0,30}}", linear.I)
+LEVELS = linear.compile(
+    r"on|off|[0-3]|full|normal|extra|local|remote_\w+|yes|no|true|false|always|everysec|none", linear.I
+)
+# In names of configurations and folders.
+NAMED = re.compile(
+    r"sync|flush|commit|trx|durab|(?<![a-z])(?:un)?safe|double_?write|fpw|relaxed|barrier|"
+    r"(?:^|[/_.-])(?:on|off|[012])(?:[/_.-]|$)",
+    re.IGNORECASE,
+)
+
+
+def durability(bench: Bench) -> bool:
+    """Whether a heading, or a table with a column or rows of levels, says that it is compared."""
+    if "durability" in bench.factors:
+        return True
+    headings = {row.under for row in bench.rows} | {row.caption for row in bench.rows}
+    headings |= {one.under for one in bench.others} | {one.under for one in bench.sentences}
+    if any(COMPARED.search(part) for one in headings for part in one.split("\n")):
+        return True
+    for row in bench.rows:
+        for at, head in enumerate(row.head[: len(row.cells)]):
+            if HEAD.fullmatch(head.strip("*_` ")) and LEVELS.fullmatch(row.cells[at].strip("*_` ")):
+                return True
+    return False
+
+
+def by_name(sides: Sequence[Side]) -> bool:
+    """Whether sides of one engine are called after it: "sync_on" and "sync_off"."""
+    one_engine = len({(side.engine, side.version) for side in sides}) == 1
+    return one_engine and len(sides) > 1 and all(NAMED.search(side.name) for side in sides)

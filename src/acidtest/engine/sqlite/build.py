@@ -1,0 +1,54 @@
+"""A SQLite of the user's own: a shared library, which the rig loads in the place of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from acidtest.engine import builds
+from acidtest.engine.builds import Found, OfUser, Wanted
+from acidtest.engine.sqlite.engine import Sqlite
+from acidtest.files import find_rig
+
+NAMES = ("libsqlite3.so", "libsqlite3.so.0")
+FOLDERS = (".", "lib", ".libs", "lib/x86_64-linux-gnu")
+OLDEST = (3, 20)
+
+
+class SqliteBuild(OfUser, Sqlite):
+    """One shared library."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        file = _file(wanted)
+        builds.check_binary(wanted, file)
+        self.library = file
+        self.take(wanted, _found(wanted, file))
+
+    def files(self) -> list[Path]:
+        return [self.found.main]
+
+
+def _file(wanted: Wanted) -> Path:
+    path = wanted.path
+    if not path.is_dir():
+        if builds.product_at(path) not in (None, wanted.product):
+            raise builds.nothing_there(wanted, "it is another program")
+        return path
+    found = builds.first_file([path / folder for folder in FOLDERS], NAMES)
+    if found is None:
+        raise builds.nothing_there(wanted, f"there is no {NAMES[0]}", "name its shared library (libsqlite3.so)")
+    return found
+
+
+def _found(wanted: Wanted, file: Path) -> Found:
+    """As the rig reads it, which is what will load it."""
+    said = builds.said_by(wanted, [str(find_rig()), "sqlite", str(file)], dict(os.environ), of=file)
+    told = json.loads(said)
+    release = str(told["version"])
+    if builds.numbers(release) < OLDEST:
+        raise wanted.refuse(f"SQLite {release} is older than any that acidtest can run ({OLDEST[0]}.{OLDEST[1]})")
+    options = [*map(str, told["options"])] or [builds.NOT_TOLD]
+    doubts = [builds.slow(wanted, "SQLITE_DEBUG")] if "DEBUG" in options else []
+    options.insert(0, f"source id: {told['source_id']}")
+    return Found(wanted.path, file, release, builds.listed(options), "sqlite", tuple(doubts))

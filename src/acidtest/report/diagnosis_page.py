@@ -1,0 +1,85 @@
+"""The page of a diagnosis, to be handed over to somebody else: one file, no script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+from acidtest import __version__
+from acidtest.analysis.diagnosis import STANDINGS
+from acidtest.analysis.summary import Summary
+from acidtest.audit.finding import SEVERITIES
+from acidtest.report.diagnosis import Report, not_understood, settings_told, where, written
+from acidtest.report.numbers import interval, number
+from acidtest.report.page import templates, write_whole
+from acidtest.words import counted, harmless
+
+FINDINGS_MAX, SETTINGS_MAX = 60, 300
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A ratio with its interval on a logarithmic axis, in percent of the width; None where it has no figure."""
+
+    low: float
+    middle: float
+    high: float
+    one: float  # where both are the same
+
+
+def drawn(ratios: list[Summary]) -> list[Drawn | None]:
+    """All on one axis, which holds the one and all intervals."""
+    held = [one for one in ratios if one.median and one.median > 0]
+    values = [1.0]
+    for one in held:
+        values += [one.median or 1.0, *([one.interval.low, one.interval.high] if one.interval else [])]
+    least, most = min(value for value in values if value > 0), max(values)
+    least, most = least / 1.2, most * 1.2
+
+    def at(value: float) -> float:
+        return 100 * (log(max(value, least)) - log(least)) / (log(most) - log(least))
+
+    return [
+        Drawn(
+            at(one.interval.low if one.interval else one.median),
+            at(one.median),
+            at(one.interval.high if one.interval else one.median),
+            at(1.0),
+        )
+        if one.median and one.median > 0
+        else None
+        for one in ratios
+    ]
+
+
+def write_page(results: Report, path: Path) -> None:
+    """Write the page to ``path``, whole or not at all. Raises OSError."""
+    held, answer = results.diagnosis, results.answer
+    environment = templates()
+    environment.filters |= {"harmless": harmless, "counted": counted, "number": number, "interval": interval}
+    findings = sorted(held.audited.findings, key=lambda one: SEVERITIES.index(one["severity"])) if held.audited else []
+    html = environment.get_template("diagnosis.html.j2").render(
+        title=f"Diagnosis of {results.subject}",
+        answer=answer,
+        standings=[(one, len(answer.of(one))) for one in STANDINGS if answer.of(one)],
+        shown=results.shown,
+        compared=list(zip(answer.compared, drawn([one.ratio for one in answer.compared]), strict=True)),
+        share=answer.flush_share,
+        bad=results.bad,
+        cells=held.cells,
+        where=where(results),
+        audited=held.audited,
+        settings=held.audited.settings[:SETTINGS_MAX] if held.audited else [],
+        settings_told=settings_told,
+        written=written,
+        findings=findings[:FINDINGS_MAX],
+        more_findings=max(0, len(findings) - FINDINGS_MAX),
+        not_understood=not_understood(held.audited.not_read, 40) if held.audited else [],
+        not_looked=results.not_looked,
+        next=held.next,
+        made=held.ended_at,
+        minutes=held.minutes,
+        version=__version__,
+    )
+    write_whole(html, path)

@@ -1,0 +1,268 @@
+"""What follows from the figures of a diagnosis: by examples, and what holds whatever the figures are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acidtest.analysis.diagnosis import (
+    APPEND_LIKELY,
+    STANDINGS,
+    Answer,
+    Bottleneck,
+    Figures,
+    Name,
+    Probed,
+    Ran,
+    Sizes,
+    Storage,
+    diagnose,
+)
+
+GB = 1 << 30
+EXT4 = Storage("ext4", ("rw", "relatime"), free_bytes=50 * GB, all_bytes=100 * GB, devices=("disk",))
+PROBED = Probed("flushes", [100, 101, 102, 103, 104], [110, 111, 112, 113, 114], [210, 211, 212, 213, 214])
+
+
+def ran(configuration: str, each_us: float, workload: str = "commits", level: str = "drive", flushes: float = 2) -> Ran:
+    spread = (0.98, 0.99, 1.0, 1.01, 1.02)
+    times = [each_us * one for one in spread]
+    return Ran(workload, configuration, level, [1e6 / one for one in times], times, [flushes] * 5, [0.9] * 5)
+
+
+WHOLE = Figures(
+    sizes=Sizes(16 * GB, 1 * GB, 2 * GB),
+    storage=EXT4,
+    probed=PROBED,
+    ran=(ran("found", 250), ran("sane", 250)),
+    log=(),
+    inside=(),
+)
+
+
+def of(answer: Answer, name: Name) -> Bottleneck:
+    return next(one for one in answer.bottlenecks if one.name == name)
+
+
+def test_nothing_is_known_of_nothing() -> None:
+    answer = diagnose(Figures(Sizes(16 * GB), why={"the drive's flush": "No PLACE."}))
+    assert {one.standing for one in answer.bottlenecks} == {"not looked at"}
+    assert of(answer, "the drive's flush").says == "No PLACE."
+    assert answer.headline == "Too little could be looked at for an answer."
+
+
+def test_a_commit_that_waits_for_its_flushes() -> None:
+    found = of(diagnose(WHOLE), "the drive's flush")
+    assert found.standing == "likely"
+    assert "0.82 times" in found.says
+    assert any("4,900 times a second" in one for one in found.figures)
+
+
+@pytest.mark.parametrize(
+    ("each_us", "at_work", "standing"),
+    [(250, 0.9, "likely"), (250, 0.05, "cannot tell"), (600, 0.3, "cannot tell"), (5000, 0.05, "unlikely")],
+)
+def test_the_share_of_flushes(each_us: float, at_work: float, standing: str) -> None:
+    one = replace(ran("found", each_us), at_work=[at_work] * 5)
+    assert of(diagnose(replace(WHOLE, ran=(one,))), "the drive's flush").standing == standing
+
+
+def test_flushes_that_could_not_be_counted_are_a_lower_bound() -> None:
+    slow = replace(ran("found", 5000, flushes=0), at_work=())
+    fast = replace(ran("found", 150, flushes=0), at_work=())
+    assert of(diagnose(replace(WHOLE, ran=(slow,))), "the drive's flush").standing == "cannot tell"
+    assert of(diagnose(replace(WHOLE, ran=(fast,))), "the drive's flush").standing == "likely"
+
+
+def test_commits_that_wait_for_nothing() -> None:
+    found = of(diagnose(replace(WHOLE, ran=(ran("found", 20, level="os"),))), "the drive's flush")
+    assert found.standing == "unlikely"
+    assert "a power cut takes" in found.says
+
+
+@pytest.mark.parametrize(
+    ("storage", "standing", "word"),
+    [
+        (EXT4, "unlikely", "without an option"),
+        (replace(EXT4, mount_options=("rw", "sync")), "likely", "mounted with sync"),
+        (replace(EXT4, filesystem="nfs4"), "likely", "network"),
+        (replace(EXT4, filesystem="overlay"), "possible", "another file system"),
+        (replace(EXT4, filesystem="btrfs"), "possible", "elsewhere"),
+        (replace(EXT4, filesystem="btrfs", mount_options=("nodatacow",)), "unlikely", "without an option"),
+        (replace(EXT4, mount_options=("nobarrier",)), "cannot tell", "not safe"),
+        (replace(EXT4, filesystem="tmpfs"), "cannot tell", "memory"),
+        (replace(EXT4, free_bytes=2 * GB), "possible", "nearly full"),
+        (replace(EXT4, free_bytes=2 * GB, all_bytes=None), "unlikely", "without an option"),
+        (replace(EXT4, filesystem="nfs", free_bytes=GB), "likely", "nearly full"),
+    ],
+)
+def test_the_file_system(storage: Storage, standing: str, word: str) -> None:
+    found = of(diagnose(replace(WHOLE, storage=storage)), "the file system")
+    assert (found.standing, word in found.says) == (standing, True)
+
+
+def test_a_file_that_grows_may_cost_too_much() -> None:
+    slow = replace(PROBED, append_us=[one * 6 for one in PROBED.overwrite_us])
+    unsure = replace(PROBED, append_us=[100, 200, 400, 800, 1600])
+    assert of(diagnose(replace(WHOLE, probed=slow)), "the file system").standing == "likely"
+    assert of(diagnose(replace(WHOLE, probed=unsure)), "the file system").standing == "cannot tell"
+    assert of(diagnose(replace(WHOLE, probed=None)), "the file system").standing == "cannot tell"
+    assert APPEND_LIKELY > 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "standing"),
+    [
+        (Sizes(16 * GB, None, GB), "not looked at"),
+        (Sizes(16 * GB, 32 * GB, GB), "possible"),
+        (Sizes(16 * GB, GB, None), "cannot tell"),
+        (Sizes(16 * GB, 8 * GB, GB // 4), "possible"),
+        (Sizes(16 * GB, 8 * GB, 2 * GB), "unlikely"),
+        (Sizes(16 * GB, GB, 2 * GB), "unlikely"),
+    ],
+)
+def test_memory(sizes: Sizes, standing: str) -> None:
+    assert of(diagnose(replace(WHOLE, sizes=sizes)), "memory and cache").standing == standing
+
+
+@pytest.mark.parametrize(
+    ("found", "standing"),
+    [
+        ((ran("found", 500),), "likely"),
+        ((ran("found", 280),), "possible"),
+        ((ran("found", 250),), "unlikely"),
+        ((ran("found", 100),), "unlikely"),
+        ((ran("found", 20, level="os"),), "cannot tell"),
+        ((ran("found", 20, level="os"), ran("found-durable", 500)), "likely"),
+        ((ran("found", 20, level="os"), ran("found-durable", 250)), "unlikely"),
+        ((replace(ran("found", 500), rates=[1, 2, 3]),), "cannot tell"),
+        ((), "not looked at"),
+    ],
+)
+def test_the_configuration(found: tuple[Ran, ...], standing: str) -> None:
+    answer = diagnose(replace(WHOLE, ran=(*found, ran("sane", 250))))
+    assert of(answer, "the configuration").standing == standing
+
+
+def test_what_the_log_and_the_database_say_is_possible() -> None:
+    answer = diagnose(replace(WHOLE, log=("checkpoints-frequent, 3 times",), inside=("an old transaction",)))
+    assert of(answer, "the engine's log").figures == ("checkpoints-frequent, 3 times",)
+    assert {of(answer, "the engine's log").standing, of(answer, "the database inside").standing} == {"possible"}
+    assert answer.headline == "Likely: the drive's flush."
+
+
+times = st.lists(st.floats(1, 1e6), max_size=7)
+runs = st.builds(
+    lambda workload, configuration, level, each, flushes, at_work: Ran(
+        workload,
+        configuration,
+        level,
+        [1e6 / one for one in each],
+        each,
+        [flushes] * len(each) if flushes is not None else (),
+        [at_work] * len(each) if at_work is not None else (),
+    ),
+    st.sampled_from(("commits", "tpcb")),
+    st.sampled_from(("found", "defaults", "found-durable", "sane")),
+    st.sampled_from(("none", "os", "drive")),
+    times,
+    st.none() | st.floats(0, 20),
+    st.none() | st.floats(0, 1),
+)
+storages = st.builds(
+    Storage,
+    st.sampled_from(("ext4", "xfs", "btrfs", "zfs", "nfs", "overlay", "tmpfs", "unknown", "")),
+    st.lists(st.sampled_from(("rw", "sync", "nobarrier", "nodatacow", "")), max_size=4).map(tuple),
+    st.integers(0, 10 * GB),
+    st.none() | st.integers(10 * GB, 20 * GB),
+    st.lists(st.sampled_from(("partition", "mapped", "array", "loop", "disk")), max_size=4).map(tuple),
+)
+figures = st.builds(
+    Figures,
+    st.builds(Sizes, st.integers(1, 1 << 40), st.none() | st.integers(0, 1 << 50), st.none() | st.integers(0, 1 << 50)),
+    st.none() | storages,
+    st.none() | st.builds(Probed, st.sampled_from(("flushes", "cannot tell", "does not flush")), times, times, times),
+    st.lists(runs, max_size=6, unique_by=lambda one: (one.workload, one.configuration)),
+    st.none() | st.lists(st.text(max_size=5), max_size=2),
+    st.none() | st.lists(st.text(max_size=5), max_size=2),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(figures)
+def test_every_bottleneck_has_its_standing_once(some: Figures) -> None:
+    answer = diagnose(some)
+    assert sorted(one.name for one in answer.bottlenecks) == sorted(get_args(Name))
+    places = [STANDINGS.index(one.standing) for one in answer.bottlenecks]
+    assert all(one <= other for one, other in pairwise(places))
+    assert all(one.says for one in answer.bottlenecks)
+    assert answer.headline.endswith(".")
+
+
+@settings(max_examples=60, deadline=None)
+@given(figures)
+def test_what_decides_has_a_threshold_and_a_source(some: Figures) -> None:
+    listed = {"the engine's log", "the database inside"}
+    for one in diagnose(some).bottlenecks:
+        if one.standing in ("likely", "unlikely") and one.name not in listed:
+            assert one.threshold
+            assert one.source
+
+
+@settings(max_examples=60, deadline=None)
+@given(figures)
+def test_what_is_missing_is_never_taken_for_good(some: Figures) -> None:
+    bare = replace(
+        some, storage=None, probed=None, ran=(), log=None, inside=None, sizes=replace(some.sizes, database=None)
+    )
+    assert {one.standing for one in diagnose(bare).bottlenecks} == {"not looked at"}
+    without = diagnose(replace(some, probed=None))
+    assert of(without, "the drive's flush").standing == "not looked at"
+
+
+@settings(max_examples=60, deadline=None)
+@given(figures)
+def test_too_few_repetitions_decide_nothing(some: Figures) -> None:
+    few = replace(
+        some,
+        ran=[
+            Ran(
+                one.workload,
+                one.configuration,
+                "drive",
+                one.rates[:4],
+                one.commit_us[:4],
+                one.flushes[:4],
+                one.at_work[:4],
+            )
+            for one in some.ran
+        ],
+    )
+    answer = diagnose(few)
+    assert of(answer, "the drive's flush").standing in ("cannot tell", "not looked at")
+    assert of(answer, "the configuration").standing in ("cannot tell", "not looked at")
+
+
+@settings(max_examples=30, deadline=None)
+@given(figures, st.sampled_from((0.25, 4.0)))
+def test_a_machine_that_is_slower_in_everything_has_the_same_answer(some: Figures, factor: float) -> None:
+    def slower(values: object) -> list[float]:
+        return [one * factor for one in values]  # type: ignore[attr-defined]
+
+    probed = some.probed and Probed(
+        some.probed.verdict, *map(slower, (some.probed.flush_us, some.probed.overwrite_us, some.probed.append_us))
+    )
+    all_slower = replace(
+        some,
+        probed=probed,
+        ran=[replace(one, rates=[r / factor for r in one.rates], commit_us=slower(one.commit_us)) for one in some.ran],
+    )
+    before, after = diagnose(some), diagnose(all_slower)
+    assert [(one.name, one.standing) for one in before.bottlenecks] == [
+        (one.name, one.standing) for one in after.bottlenecks
+    ]

@@ -1,0 +1,188 @@
+"""What is called unusual in a database that was inspected, and from which figure on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.analysis import health
+from acidtest.analysis.health import signs
+from acidtest.journal.inspected import Inspected
+from acidtest.journal.models import DatabaseStatistics, IndexStatistics, Scalar, TableStatistics
+
+
+def inspected(family: str, facts: dict[str, Scalar] | None = None, **more: Any) -> Inspected:
+    return Inspected(
+        acidtest_version="0",
+        taken_at="2026-01-01T00:00:00+00:00",
+        where="x",
+        family=family,
+        version="",
+        facts=facts or {},
+        statistics=more.pop("statistics", None),
+        **more,
+    )
+
+
+def statistics(tables: list[dict[str, Any]], indexes: list[dict[str, Any]]) -> DatabaseStatistics:
+    table = dict.fromkeys(TableStatistics.model_fields) | {"name": "t", "bytes": 0, "index_bytes": 0}
+    index = dict.fromkeys(IndexStatistics.model_fields) | {"name": "i", "table": "t", "bytes": 0}
+    return DatabaseStatistics(
+        source="",
+        page_bytes=8192,
+        bytes=0,
+        took_s=0,
+        tables=[TableStatistics.model_validate(table | one) for one in tables],
+        indexes=[IndexStatistics.model_validate(index | one) for one in indexes],
+    )
+
+
+FIREBIRD: dict[str, Scalar] = {
+    "oldest_transaction": 100,
+    "oldest_active": 100,
+    "next_transaction": 100,
+    "sweep_interval": 20_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "at", "beyond", "name", "severe"),
+    [
+        ("firebird", {"next_transaction": 20_100}, {"next_transaction": 20_101}, "transaction-stays-open", True),
+        (
+            "firebird",
+            {"oldest_active": 20_100, "next_transaction": 20_100},
+            {"oldest_active": 20_101, "next_transaction": 20_101, "oldest_state": "in_limbo"},
+            "oldest-transaction-stuck",
+            True,
+        ),
+        ("firebird", {"in_limbo": 0}, {"in_limbo": 1}, "in-limbo", True),
+        ("firebird", {"forced_writes": True}, {"forced_writes": False}, "forced-writes-off", True),
+        ("firebird", {"backup_locked": False}, {"backup_locked": True}, "backup-lock", False),
+        ("firebird", {"fragments": 999}, {"fragments": 1_000}, "records-fragmented", False),
+        (
+            "firebird",
+            {"sweep_interval": 0, "next_transaction": 20_100, "oldest_active": 20_100},
+            {"sweep_interval": 0, "next_transaction": 20_101, "oldest_active": 20_100},
+            "no-automatic-sweep",
+            False,
+        ),
+        ("firebird", {"next_transaction": 2**47 - 1}, {"next_transaction": 2**47 + 1}, "transaction-numbers-end", True),
+        (
+            "postgresql",
+            {"transaction_age": 200, "autovacuum_freeze_max_age": 200},
+            {"transaction_age": 201, "autovacuum_freeze_max_age": 200},
+            "wraparound",
+            False,
+        ),
+        (
+            "postgresql",
+            {"multixact_age": 0, "autovacuum_multixact_freeze_max_age": 400_000_000},
+            {"multixact_age": 1_600_000_000, "autovacuum_multixact_freeze_max_age": 400_000_000},
+            "wraparound",
+            True,
+        ),
+        ("postgresql", {"held_age": 20_000}, {"held_age": 20_001, "held_by": "session 7, idle"}, "horizon-held", True),
+        (
+            "postgresql",
+            {"idle_in_transaction": 1, "idle_in_transaction_s": 300},
+            {"idle_in_transaction": 1, "idle_in_transaction_s": 301},
+            "idle-in-transaction",
+            False,
+        ),
+        ("postgresql", {"inactive_slots": 0}, {"inactive_slots": 1}, "slot-inactive", False),
+        ("postgresql", {"fsync": "on"}, {"fsync": "off"}, "fsync-off", True),
+        ("postgresql", {"checksum_failures": 0}, {"checksum_failures": 1}, "checksum-failures", True),
+        (
+            "postgresql",
+            {"buffer_hits": 18_000_009, "buffer_reads": 2_000_001},
+            {"buffer_hits": 17_000_000, "buffer_reads": 2_000_001},
+            "cache-misses",
+            False,
+        ),
+        ("mysql", {"history_list": 100_000}, {"history_list": 100_001}, "history-long", True),
+        ("mysql", {"oldest_transaction_s": 3_600}, {"oldest_transaction_s": 3_601}, "transaction-stays-open", True),
+        ("mysql", {"innodb_doublewrite": "ON"}, {"innodb_doublewrite": "OFF"}, "doublewrite-off", True),
+        (
+            "mysql",
+            {"innodb_flush_log_at_trx_commit": 1},
+            {"innodb_flush_log_at_trx_commit": 2},
+            "commits-not-flushed",
+            False,
+        ),
+        (
+            "sqlite",
+            {"page_bytes": 4096, "wal_bytes": 4_000 * 4096},
+            {"page_bytes": 4096, "wal_bytes": 4_000 * 4096 + 1},
+            "wal-long",
+            False,
+        ),
+        (
+            "sqlite",
+            {"leaves_followed": 100, "leaves_apart": 50},
+            {"leaves_followed": 100, "leaves_apart": 51},
+            "leaves-scattered",
+            False,
+        ),
+        (
+            "sqlite",
+            {"pages": 1_000, "free_pages": 249, "page_bytes": 4096},
+            {"pages": 1_000, "free_pages": 250, "page_bytes": 4096},
+            "free-pages",
+            False,
+        ),
+    ],
+)  # fmt: skip
+def test_a_figure_is_unusual_beyond_its_threshold(
+    family: str, at: dict[str, Scalar], beyond: dict[str, Scalar], name: str, severe: bool
+) -> None:
+    others = FIREBIRD if family == "firebird" else {}
+    assert name not in {sign.name for sign in signs(inspected(family, others | at))}
+    found = [sign for sign in signs(inspected(family, others | beyond)) if sign.name == name]
+    assert [sign.severity == "severe" for sign in found] == [severe]
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("rolled_back", "only a sweep"), ("in_limbo", "prepared"), (None, "behind")]
+)
+def test_what_became_of_the_oldest_transaction_decides_what_to_do(state: str | None, said: str) -> None:
+    facts = FIREBIRD | {"oldest_active": 50_000, "next_transaction": 50_000, "oldest_state": state}
+    (sign,) = signs(inspected("firebird", facts))
+    assert said in sign.says and "gfix" in sign.do
+
+
+def test_a_deep_index_and_one_that_tells_few_rows_apart_are_told_with_their_figures() -> None:
+    index = {"depth": 4, "keys": 50_000, "unique": 3, "duplicates": 49_997, "duplicates_max": 40_000}
+    found = signs(inspected("firebird", FIREBIRD, statistics=statistics([], [index])))
+    assert [sign.name for sign in found] == ["index-deep", "index-duplicates"]
+    assert "i of t has 4, with 50,000 keys on pages of 8,192 bytes" in found[0].says
+    assert not signs(inspected("postgresql", {}, statistics=statistics([], [index | {"unique": 49_000}])))
+
+
+def test_severe_things_come_first_and_each_has_all_that_it_takes() -> None:
+    facts = FIREBIRD | {"fragments": 5_000, "in_limbo": 2, "pages": 1_000, "free_pages": 900, "page_bytes": 8192}
+    found = signs(inspected("firebird", facts, damaged="page 7 is empty, where a data page should be"))
+    assert [sign.severity for sign in found] == ["severe", "severe", "note", "note"]
+    for sign in found:
+        assert sign.says.endswith(".") and sign.do.endswith(".") and sign.threshold and sign.source
+
+
+def test_what_is_listed_is_told_by_its_first_with_the_others_as_evidence() -> None:
+    (sign,) = signs(inspected("mysql", listed={"without_primary_key": ["a: about 5 rows", "b: about 4 rows"]}))
+    assert "a: about 5 rows, and 1 more" in sign.says and len(sign.evidence) == 2
+
+
+@pytest.mark.parametrize("family", ["firebird", "sqlite", "postgresql", "mysql"])
+def test_of_a_database_that_tells_nothing_nothing_is_unusual(family: str) -> None:
+    assert signs(inspected(family)) == []
+
+
+def test_each_name_stands_in_the_document() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "INSPECT.md").read_text(encoding="utf-8")
+    source = "".join(file.read_text(encoding="utf-8") for file in Path(health.__file__).parent.glob("*.py"))
+    names = set(re.findall(r'^ +"([a-z]+(?:-[a-z]+)+)",$', source, re.MULTILINE)) | {"damaged", "wraparound"}
+    assert len(names) > 25
+    assert [name for name in names if f"`{name}`" not in document] == []

@@ -1,0 +1,61 @@
+"""How long an administrator's operations took."""
+
+from __future__ import annotations
+
+import pytest
+
+import factory
+from acidtest.analysis import maintenance
+from acidtest.analysis.samples import Row
+from acidtest.journal.protocol import Garbage, Maintenance, OperationDone
+
+LEVELS = {"workload": "maintenance", "engine": "firebird-5.0", "durability": "drive"}
+
+
+def run(*seconds: float, flush_s: float | None = 0.5, workers: int | None = None, **changes: object) -> Maintenance:
+    done = [
+        OperationDone(
+            seconds=one, flush_s=flush_s, database_bytes=100_000_000, backup_bytes=60_000_000, workers=workers
+        )
+        for one in seconds
+    ]
+    return Maintenance.model_validate({"operations": done, "before": None, "after": None} | changes)
+
+
+def row(*runs: Maintenance | None) -> Row:
+    done = [factory.recording(LEVELS, n, found=factory.result(), maintenance=one) for n, one in enumerate(runs, 1)]
+    return Row(LEVELS, done, [], [])
+
+
+def test_a_row_has_the_median_of_its_repetitions_and_the_mean_of_a_repetition() -> None:
+    found = maintenance.of_row(row(run(2.0, 4.0), run(10.0), run(4.0)))
+    assert found is not None
+    assert (found.seconds, found.flush_s, found.database_mb, found.backup_mb) == (4.0, 0.5, 100.0, 60.0)
+    assert found.mb_per_s == pytest.approx(25.0)
+    assert found.workers is None
+
+
+def test_a_flush_that_nobody_waited_for_has_no_time() -> None:
+    found = maintenance.of_row(row(run(2.0, flush_s=None), run(2.0, flush_s=None)))
+    assert found is not None
+    assert found.flush_s is None
+
+
+def test_the_fewest_workers_of_a_repetition_are_told() -> None:
+    found = maintenance.of_row(row(run(2.0, workers=4), run(2.0, workers=3)))
+    assert found is not None
+    assert found.workers == 3
+
+
+def test_what_a_sweep_found_and_left_is_told() -> None:
+    before = Garbage(versions=9, oldest=3, oldest_active=5, oldest_snapshot=4, next=6)
+    after = before.model_copy(update={"versions": 0, "oldest": 8})
+    found = maintenance.of_row(row(run(2.0, before=before, after=after)))
+    assert found is not None
+    assert (found.before, found.after) == (before, after)
+
+
+def test_only_an_administrators_work_has_operations() -> None:
+    assert maintenance.of_row(row(None)) is None
+    assert maintenance.of_row(row(run())) is None
+    assert maintenance.of_row(row()) is None

@@ -1,0 +1,62 @@
+"""Stalls, and what was seen at the same time."""
+
+from __future__ import annotations
+
+import factory
+from acidtest.analysis import stalls
+from acidtest.journal.models import DeviceSample, LogLine, Recording
+from acidtest.journal.protocol import StageResult, Tally
+
+
+def sample(at_s: int, writes: int, busy_s: float) -> DeviceSample:
+    return DeviceSample(
+        at_s=at_s, length_s=1.0, reads=0, read_bytes=0, writes=writes, write_bytes=writes * 4096, flushes=10,
+        flush_s=0.5, busy_s=busy_s,
+    )  # fmt: skip
+
+
+def recorded(rates: list[float]) -> Recording:
+    ran = factory.result(seconds=len(rates), rates=rates)
+    recording = factory.recording(found=ran)
+    work = factory.device_work(100.0, 1.0, 1.0, float(len(rates)))
+    samples = [sample(at, 1000 if rate < 50 else 100, 1.0 if rate < 50 else 0.3) for at, rate in enumerate(rates)]
+    lines = [LogLine(at_s=4.2, text="checkpoint starting"), LogLine(at_s=8.0, text="checkpoint complete")]
+    return recording.model_copy(update={"device": work.model_copy(update={"samples": samples}), "log_lines": lines})
+
+
+def test_seconds_in_a_row_are_one_stall_with_what_was_seen_then() -> None:
+    found = stalls.of_recording(recorded([100, 100, 100, 100, 20, 10, 100, 100, 100, 40]))
+    assert [(one.at_s, one.length_s, one.commits_per_s, one.median_per_s) for one in found] == [
+        (4.0, 2.0, 15.0, 100.0),
+        (9.0, 1.0, 40.0, 100.0),
+    ]
+    assert [line.text for line in found[0].log] == ["checkpoint starting"]
+    assert [line.text for line in found[1].log] == ["checkpoint complete"]
+    device = found[0].device
+    assert device is not None
+    assert (device.writes, device.writes_usual, device.busy, device.busy_usual) == (1000, 100, 1.0, 0.3)
+    assert (device.flushes, device.flush_ms, device.flush_ms_usual) == (10, 50, 50)
+
+
+def test_half_of_the_median_is_no_stall_and_few_commits_are_none() -> None:
+    assert stalls.of_recording(recorded([100, 100, 50, 100, 100, 100])) == []
+    assert stalls.of_recording(recorded([10, 10, 1, 10, 10, 10])) == []
+
+
+def test_each_stage_has_a_median_of_its_own() -> None:
+    recording = recorded([100.0] * 6 + [1000.0] * 5 + [400.0])
+    ran = recording.result
+    assert ran is not None
+    tally = Tally(counts=ran.counts, arrivals=None, latency=ran.latency, service=ran.service, kinds=[])
+
+    def stage(at_s: float, length_s: float) -> StageResult:
+        return StageResult.model_validate({"at_s": at_s, "length_s": length_s, "from": 1, "to": 1, "tally": tally})
+
+    staged = recording.model_copy(update={"result": ran.model_copy(update={"stages": [stage(0, 6), stage(6, 6)]})})
+    assert [one.at_s for one in stalls.of_recording(staged)] == [11.0]
+
+
+def test_a_recording_without_samples_and_log_still_tells_its_stalls() -> None:
+    old = recorded([100, 100, 10, 100, 100, 100]).model_copy(update={"device": None, "log_lines": []})
+    (found,) = stalls.of_recording(old)
+    assert (found.device, found.log) == (None, ())

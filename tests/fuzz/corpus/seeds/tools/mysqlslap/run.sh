@@ -1,0 +1,1 @@
+mysqlslap --concurrency=50 --iterations=10 --auto-generate-sql -u root -psecret

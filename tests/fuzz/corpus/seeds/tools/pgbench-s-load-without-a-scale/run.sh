@@ -1,0 +1,1 @@
+pgbench -i bench

@@ -1,0 +1,1 @@
+sysbench --test=oltp.lua --num-threads=4 --max-time=60 run

@@ -1,0 +1,97 @@
+"""What must hold of any folder that a user calls a workload, whatever its bytes are."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from acidtest.errors import BadInput
+from acidtest.experiment import parse
+from acidtest.words import harmless
+from fuzz.harness import CORPUS, Fault, Kit, Seed, mutate
+from workloads import SHOP
+
+FAULTS = CORPUS / "folders"
+SECONDS_MAX = 10.0  # of processor time for one folder
+NAMES = (
+    "buy.firebird.sql", "buy.mysql.sqlite.sql", "load.sql", "pay.sql", "Workload.toml", "customer.csv", "a b.sql", ".sql",
+    "..sql", ".csv", "x.CSV", "schema.postgresql.sql", "conditions.oracle.sql", "ü.sql", "line\nbreak.sql", "con.csv.sql",
+)  # fmt: skip
+TOML = (
+    b"[variables]\n", b"[transactions]\n", b"[load.customer]\n", b'csv = "country.csv"\n', b"rows = 1e3\n", b"buy = 0\n",
+    b"columns = { }\n", b'x = "\\u0000"\n', b"x = 0x" + b"f" * 6_000 + b"\n", b"x = 2026-01-01\n", b"scale = nan\n",
+    b"x = -9223372036854775809\n", b"[load.'']\n", b'"a\\nb" = 1\n', b"description = '\x7f'\n", b"[[load]]\n",
+)  # fmt: skip
+EXPERIMENT = 'name = "t"\nengine = "sqlite"\ndurability = "drive"\n[workload.t]\nkind = "sql"\ncount = 1\npath = "w"\n'
+
+
+def check(files: Kit, directory: Path) -> None:
+    """Read the folder in the empty ``directory``, which is emptied again. Raises Fault."""
+    folder = directory / "w"
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    begin = time.process_time()
+    try:
+        made = parse(EXPERIMENT, "t.toml", base=directory).workload["t"]
+        made.message().model_dump_json(by_alias=True)
+        made.loaded_text()
+    except BadInput as error:
+        for one in error.problems:
+            told = one.message + one.remedy
+            if "\n" in told or harmless(told, 100_000) != told or not one.message.startswith((str(folder), "t.toml: ")):
+                raise Fault(f"is not told in a plain line that names the file: {one.message!r}") from error
+    except Exception as error:
+        raise Fault(f"{type(error).__name__}: {error}") from error
+    finally:
+        shutil.rmtree(folder)
+    if (took := time.process_time() - begin) > SECONDS_MAX:
+        raise Fault(f"took {took:.1f} s for {sum(map(len, files.values())):,} bytes")
+
+
+def faults() -> list[Kit]:
+    """Folders that were faults once."""
+    folders = sorted(FAULTS.iterdir()) if FAULTS.is_dir() else []
+    return [{path.name: path.read_bytes() for path in sorted(one.iterdir())} for one in folders]
+
+
+def folders(seed: int) -> Iterator[Kit]:
+    """The shop, again and again with other mistakes in it."""
+    whole = {path.name: path.read_bytes() for path in sorted(SHOP.iterdir())}
+    others: list[Seed] = [*whole.items(), *(("workload.toml", line) for line in TOML)]
+    chance = random.Random(seed)
+    while True:
+        files = dict(whole)
+        for _ in range(chance.choice((1, 1, 2, 4))):
+            # workload.toml has the most to be got wrong.
+            name = "workload.toml" if chance.random() < 0.5 else chance.choice(sorted(files) or ["workload.toml"])
+            content = files.pop(name, b"")
+            match chance.randrange(8):
+                case 0:
+                    continue
+                case 1:
+                    name = chance.choice((*NAMES, os.fsdecode(b"\xff.sql")))
+                case 2 | 3:
+                    lines = content.splitlines(keepends=True)
+                    lines.insert(chance.randrange(len(lines) + 1), chance.choice(TOML))
+                    content = b"".join(lines)
+                case _:
+                    content = mutate(content, others, chance)
+            files[name] = content
+        yield files
+
+
+def run(seed: int, directory: Path, seconds: float, tries: int | None = None) -> Iterator[tuple[Kit, Fault]]:
+    """Every fault that is found in that time, or in so many tries."""
+    end = time.monotonic() + seconds
+    for tried, files in enumerate(folders(seed)):
+        if time.monotonic() > end or tried == tries:
+            return
+        try:
+            check(files, directory)
+        except Fault as fault:
+            yield files, fault

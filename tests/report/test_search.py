@@ -1,0 +1,145 @@
+"""Searches as reports show them, over simulated servers."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+from rich.console import Console
+
+import factory
+from acidtest.analysis.search import Asked, judge_of, replayed
+from acidtest.audit import ours
+from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
+from acidtest.report.search import answers, results, sentences
+from acidtest.report.search_page import write_search_page
+from acidtest.report.search_terminal import print_searches
+from pages import NARROW, WIDE, opened, unreadable
+from queues import Kind, Server
+
+SPEC = {"limit": "p99 < 20 ms", "step_percent": 2.0, "unserved_percent": 1.0, "runs_max": 60}
+
+
+def runs(engine: str, server: Server, asked: Asked, until: int = 1000) -> list[Recording]:
+    """A search of that server, as far as so many runs."""
+    found: list[Recording] = []
+    judge = judge_of(asked)
+    while (step := replayed(found, asked, judge).next) is not None and len(found) < until:
+        level = CLOSED_LOOP if step.rate_per_s is None else f"{step.rate_per_s:g}"
+        levels = {"workload": "commits", "engine": engine, "durability": "drive", RATE: level}
+        one = factory.recording(levels, step.number, found=server.run(step.rate_per_s))
+        workload = one.workload | {"rate_per_s": step.rate_per_s}
+        found.append(one.model_copy(update={"workload": workload, "order": len(found) + 1}))
+    return found
+
+
+def journal(until: int = 1000, repetitions: int = 5, **spec: object) -> Journal:
+    """Two engines, of which the second serves a third more."""
+    experiment = {"search": SPEC | spec, "repetitions": repetitions}
+    asked = Asked.of(experiment)
+    servers: list[tuple[str, Kind, float]] = [("sqlite", "M/D/1", 1.0), ("firebird-5.0", "M/D/1", 0.75)]
+    recordings = [
+        one
+        for engine, kind, service_ms in servers
+        for one in runs(engine, Server(kind, service_ms, 20.0, 1), asked, until)
+    ]
+    made = factory.journal(recordings, {"engine": "sqlite"}, **experiment)
+    return made.model_copy(update={"header": made.header.model_copy(update={"cells": 2})})
+
+
+@pytest.fixture(scope="module")
+def searched() -> Journal:
+    return journal()
+
+
+def printed(journal: Journal, width: int) -> str:
+    console = Console(width=width, record=True, file=io.StringIO(), highlight=False)
+    print_searches(results(journal), console)
+    return console.export_text()
+
+
+def test_the_rates_that_are_found_are_compared_with_the_base(searched: Journal) -> None:
+    base, other = results(searched).lines
+    assert base.rate_per_s
+    assert other.rate_per_s
+    assert base.is_base
+    assert other.relative
+    assert other.relative.value == pytest.approx(100 * other.rate_per_s / base.rate_per_s)
+    assert other.relative.low
+    assert other.relative.high
+    assert other.relative.low < other.relative.value < other.relative.high
+    assert other.verdict == "higher"
+    assert base.refuted_per_s
+    assert base.refuted_per_s == pytest.approx(base.rate_per_s * 1.02, rel=0.002)
+
+
+def test_the_answer_is_told_in_words(searched: Journal) -> None:
+    found = results(searched)
+    told = " ".join(sentences(found.lines[0]))
+    assert "a second hold p99 < 20 ms in all 5 fresh runs (p99 " in told
+    assert "does not hold: p99 was " in told
+    assert "The knee lies near " in told
+    assert answers(found)[0].startswith("Highest of all: firebird-5.0 with ")
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_terminal_shows_it_without_cutting(searched: Journal, width: int) -> None:
+    text = printed(searched, width)
+    assert "…" not in text
+    assert all(len(line) <= width for line in text.splitlines())
+    for word in ("highest/s", "not at", "base=100", "holds, 5 of 5", "over the limit"):
+        assert word in text
+
+
+def test_a_search_that_goes_on_says_so() -> None:
+    begun = results(journal(until=4))
+    assert [line.ends for line in begun.lines] == ["goes on", "goes on"]
+    assert begun.missing == "2 of 2 searches have not ended yet."
+    assert "The search has not ended: 4 runs so far." in printed(journal(until=4), 80)
+
+
+def test_a_run_that_failed_breaks_the_search_off(searched: Journal) -> None:
+    bad = [
+        one.model_copy(update={"status": "failed", "reason": "planted", "result": None}) if one.order == 3 else one
+        for one in searched.recordings
+    ]
+    lines = results(searched.model_copy(update={"recordings": bad})).lines
+    assert [line.ends for line in lines] == ["a run failed", "a run failed"]
+    assert "planted" in sentences(lines[0])[0]
+
+
+def test_fewer_than_five_confirmations_are_called_a_first_look() -> None:
+    found = results(journal(repetitions=2))
+    assert "in both fresh runs" in sentences(found.lines[0])[0]
+    assert "That is a first look" in " ".join(sentences(found.lines[0]))
+    assert "too-few-repetitions" in {one.rule.name for one in found.findings}
+
+
+def test_the_audit_judges_the_rates_that_are_claimed_and_not_the_way_there(searched: Journal) -> None:
+    names = {one.rule.name for one in ours.of_searches(searched)}
+    assert not names & {"too-few-repetitions", "unfinished-arrivals", "not-steady", "wide-spread"}
+    severe = [one.rule.name for one in ours.findings(searched) if one.severe]
+    assert "unfinished-arrivals" in severe, "as an ordinary run its saturated rates would be severe"
+
+
+def test_programs_get_every_run(searched: Journal) -> None:
+    found = json.loads(json.dumps(results(searched).as_json(), allow_nan=False))
+    one = found["searches"][0]
+    assert one["limited_by"] == "limit"
+    assert len([run for run in one["runs"] if run["phase"] == "confirming" and run["holds"]]) >= 5
+    assert one["runs"][0]["offered_per_s"] is None
+    assert {run["cell"] for run in one["runs"]} <= {recording.cell for recording in searched.recordings}
+
+
+def test_the_page_is_readable_on_any_screen(searched: Journal, browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_search_page(results(searched), path)
+    for width, scheme in (WIDE, NARROW):
+        page, trouble = opened(browser, path, width, scheme)
+        assert trouble == []
+        assert unreadable(page) == []
+        assert page.locator("#load .plot svg").count() == 2
+        assert "The highest rate with p99 < 20 ms" in page.inner_text("main")

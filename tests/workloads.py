@@ -1,0 +1,38 @@
+"""One workload of each kind, with the keys that its kind cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from acidtest.journal.protocol import DescribedKind, Description
+from acidtest.workload import WorkloadSpec
+
+SHOP = Path(__file__).parents[1] / "workloads" / "shop"
+NEEDED: Mapping[str, Mapping[str, Any]] = {"sql": {"path": str(SHOP)}}
+# What a level may set of a kind beside its fields, with another value than it has.
+ENTRIES: Mapping[str, Mapping[str, Any]] = {"sql": {"variables.scale": 3, "weights.look": 7.0}}
+DESCRIPTION = Description(
+    kinds=(
+        DescribedKind(name="buy", weight=40.0, writes=True),
+        DescribedKind(name="look", weight=60.0, writes=False),
+    ),
+    conditions=("No stock is negative.", "conditions.sql:7"),
+    loaded_rows=(("customer", 1000), ("product", 200)),
+    row_bytes=(("customer", 31), ("product", 40)),
+    warnings=(),
+    errors=(),
+)
+
+
+def keys(kind: str, **given: Any) -> dict[str, Any]:
+    """The keys of a table of this kind, as a file has them."""
+    return {**NEEDED.get(kind, {}), **given}
+
+
+def workload(spec: type[WorkloadSpec], **given: Any) -> WorkloadSpec:
+    """A workload of this kind, as an experiment has it when the rig has been asked about it."""
+    kind = str(spec.model_fields["kind"].default)
+    made = spec.model_validate(spec.completed(keys(kind, **given), Path()))
+    return made.with_description(DESCRIPTION) if made.needs_description else made

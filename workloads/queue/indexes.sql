@@ -1,0 +1,1 @@
+create index job_by_done on job (done, id);

@@ -1,0 +1,1 @@
+create index purchase_of_customer on purchase (customer_id);
