@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ from acidtest.journal.protocol import (
     CheckPhase,
     ClosedLoop,
     Count,
+    Counted,
+    Counting,
     Duration,
     Event,
     Hello,
@@ -28,7 +29,6 @@ from acidtest.journal.protocol import (
     WorkloadMessage,
 )
 from acidtest.place import Ledger
-from acidtest.place.trees import copy_tree
 from acidtest.workload.commits import CommitsWorkload
 from acidtest.workload.iud import IudWorkload
 from acidtest.workload.orders import OrdersWorkload
@@ -44,29 +44,15 @@ IUD = IudWorkload(rows=40)
 CLOSED = ClosedLoop(think_ms=0)
 
 
-@pytest.fixture
-def instance(
-    engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
-) -> Iterator[Instance]:
-    directory = tmp_path / "instance"
-    directory.mkdir()
-    for path in sealed(engine):
-        copy_tree(path, directory / path.name)
-    instance = engine.adopt(directory, {}, "os")
-    try:
-        instance.start(ledger)
-        yield instance
-    finally:
-        instance.release()
-
-
 def run(terminals: int = 1, **changes: object) -> RunPhase:
     fields = {"terminals": terminals, "pacing": CLOSED, "warmup_s": 0, "extent": Count(transactions=50), "retries": 10}
     return RunPhase(**(fields | changes))
 
 
-def talk(instance: Instance, ledger: Ledger, phases: list, workload=COMMITS, inspect=()) -> list[Event]:
-    job = Job(seed=5, target=instance.target(), workload=workload, inspect=list(inspect), phases=phases)
+def talk(
+    instance: Instance, ledger: Ledger, phases: list, workload=COMMITS, inspect=(), count: Counting | None = None
+) -> list[Event]:
+    job = Job(seed=5, target=instance.target(), workload=workload, inspect=list(inspect), phases=phases, count=count)
     return list(converse(job, ledger, instance.environment()))
 
 
@@ -205,3 +191,72 @@ def test_a_database_that_is_not_there_is_a_failure_in_the_engines_words(instance
         list(converse(job, ledger, instance.environment()))
     assert failed.value.message.startswith("opening the database: ")
     assert "nowhere.db" in failed.value.message
+
+
+# ------------------------------------------------------------------------------------------------ the engine's own counters
+
+
+def counted(
+    engine: Engine, instance: Instance, ledger: Ledger, phase: RunPhase, workload: WorkloadMessage
+) -> Counted | None:
+    """What the engine counted during ``phase``; None of a family that is not asked."""
+    counters = instance.counters()
+    assert (counters is not None) == bool(FAMILIES[engine.family].counts)
+    events = talk(instance, ledger, [LoadPhase(), phase], workload, count=counters.asked() if counters else None)
+    (result,) = results(events)
+    assert result.counts.errors == 0
+    told = [event for event in events if isinstance(event, Counted)]
+    assert len(told) == (0 if counters is None else 1)
+    for one in told:
+        assert one.not_counted is None
+        assert counters is not None
+        assert [counter.name for counter in one.counters] == [counter.name for counter in counters.table]
+        recorded = counters.recorded(one)
+        assert (recorded.committed, len(recorded.counters)) == (one.committed, len(one.counters))
+    return told[0] if told else None
+
+
+def risen(engine: Engine, found: Counted) -> dict[str, int]:
+    """By the suite's words what the terminals' sessions counted."""
+    sessions = {counter.name: counter.sessions for counter in found.counters}
+    figures = {word: sessions[name] for word, name in FAMILIES[engine.family].counts.items()}
+    return {word: figure for word, figure in figures.items() if figure is not None}
+
+
+def test_the_engine_counts_the_rows_that_the_workload_changes(
+    engine: Engine, instance: Instance, ledger: Ledger
+) -> None:
+    # Two rounds of 40 inserts, 40 updates and 40 deletes, known without the engine. The load before them is not counted.
+    found = counted(engine, instance, ledger, run(extent=Count(transactions=8)), IUD)
+    if found is None:
+        return
+    figures = risen(engine, found)
+    assert (found.committed, found.uncertain) == (8, 0)
+    assert figures.pop("fetched") >= 3 * 80
+    assert figures == {"inserted": 80, "updated": 80, "deleted": 80}
+    rows = {name for word, name in FAMILIES[engine.family].counts.items() if word != "fetched"}
+    for counter in found.counters:  # nobody else changes rows
+        assert counter.name not in rows or counter.database in (None, counter.sessions), counter
+
+
+def test_the_warm_up_is_not_counted(engine: Engine, instance: Instance, ledger: Ledger) -> None:
+    phase = run(terminals=2, warmup_s=0.6, extent=Count(transactions=30))
+    found = counted(engine, instance, ledger, phase, COMMITS)
+    if found is None:
+        return
+    assert found.from_s < 0
+    # One insert a commit; those under way at the first reading may lie on either side of it.
+    inserted = risen(engine, found)["inserted"]
+    assert found.committed >= 30
+    assert 0 <= found.committed - inserted <= found.uncertain
+
+
+def test_an_engine_that_does_not_answer_is_no_0_and_the_run_goes_on(instance: Instance, ledger: Ledger) -> None:
+    asked = Counting(session="select 1 from nowhere_at_all", counted="select 1, 2 from nowhere_at_all", names=["x"])
+    events = talk(instance, ledger, [LoadPhase(), run(), CheckPhase()], count=asked)
+    (told,) = [event for event in events if isinstance(event, Counted)]
+    assert told.not_counted is not None
+    assert "nowhere_at_all" in told.not_counted.lower()
+    assert told.counters == []
+    assert [r.counts.committed for r in results(events)] == [50]
+    assert all(all(found.values()) for found in conditions(events))

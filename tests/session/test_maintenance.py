@@ -1,0 +1,195 @@
+"""Backup, restore, nbackup and sweep on every Firebird: what is made holds what it was made of, and a check that nods is
+noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest import families
+from acidtest.conductor.rig import converse
+from acidtest.engine import Engine, Instance, catalogue
+from acidtest.errors import CellFailed
+from acidtest.journal.protocol import (
+    AskPhase,
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Maintained,
+    Phase,
+    Result,
+    RunPhase,
+)
+from acidtest.place import Ledger
+from acidtest.place.trees import copy_tree
+from acidtest.workload.maintenance import Maintenance
+from families import FAMILIES
+
+ENGINES = FAMILIES["firebird"].private
+NEWER = ("firebird-4.0", "firebird-5.0", "firebird-4.0-server")
+WORKERS = ("firebird-5.0",)
+RUN = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=1), retries=0)
+LOADED = Maintenance(count=1).message()
+
+Opened = Callable[[], Instance]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def template(
+    request: pytest.FixtureRequest, engines_installed: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Engine, list[Path]]:
+    """A loaded and sealed database of each engine."""
+    engine = catalogue.find(request.param)
+    ledger = Ledger()
+    instance = engine.create(tmp_path_factory.mktemp("loaded"), {})
+    try:
+        instance.start(ledger)
+        talk(instance, ledger, [LoadPhase(sessions=2)], LOADED)
+        instance.seal()
+        return engine, instance.database_files()
+    finally:
+        instance.release()
+        ledger.close()
+
+
+@pytest.fixture
+def instance(template: tuple[Engine, list[Path]], tmp_path: Path, ledger: Ledger) -> Iterator[Instance]:
+    engine, files = template
+    directory = tmp_path / "instance"
+    directory.mkdir()
+    for path in files:
+        copy_tree(path, directory / path.name)
+    instance = engine.adopt(directory, {}, "drive")
+    try:
+        instance.start(ledger)
+        yield instance
+    finally:
+        instance.release()
+
+
+def talk(instance: Instance, ledger: Ledger, phases: list[Phase], workload: object) -> list[Event]:
+    job = Job(seed=5, target=instance.target(), workload=workload, inspect=[], phases=phases)
+    return list(converse(job, ledger, instance.environment()))
+
+
+def done(instance: Instance, ledger: Ledger, spec: Maintenance, between: list[Phase] | None = None) -> tuple:
+    """What was done, the conditions after it, and the run's result."""
+    phases = [CheckPhase(), spec.run_phase(), *(between or []), CheckPhase()]
+    events = talk(instance, ledger, phases, spec.message())
+    (maintained,) = [event for event in events if isinstance(event, Maintained)]
+    (result,) = [event for event in events if isinstance(event, Result)]
+    before, after = (
+        {one.name: (one.holds, one.detail) for one in event.conditions}
+        for event in events
+        if isinstance(event, Checked)
+    )
+    assert all(holds for holds, _ in before.values()), before
+    assert set(before) == set(after) == set(spec.conditions())
+    return maintained, after, result
+
+
+def check(after: dict[str, tuple[bool, str]]) -> None:
+    assert {name: said for name, (holds, said) in after.items() if not holds} == {}
+
+
+def test_every_backup_is_restored_and_is_its_source(instance: Instance, ledger: Ledger, tmp_path: Path) -> None:
+    spec = Maintenance(count=2, changed_percent=10, garbage_collect=False)
+    maintained, after, result = done(instance, ledger, spec)
+    check(after)
+    assert (result.counts.committed, result.counts.errors) == (2, 0)
+    assert [kind.name for kind in result.kinds] == ["backup"]
+    files = sorted((tmp_path / "instance").glob("made-*.fbk"))
+    assert [one.backup_bytes for one in maintained.operations] == [file.stat().st_size for file in files]
+    assert all(one.database_bytes > one.backup_bytes > 1_000_000 for one in maintained.operations)
+    assert all(one.seconds >= one.flush_s >= 0 for one in maintained.operations)
+    assert not (tmp_path / "instance" / "verified.fdb").exists()
+
+
+def test_a_restored_database_has_the_pages_that_were_asked_for(instance: Instance, ledger: Ledger) -> None:
+    maintained, after, _ = done(instance, ledger, Maintenance(operation="restore", page_size=16_384, replace=True))
+    check(after)
+    assert after["restored_page_size_is_as_asked"][1] == "[16384] bytes a page, asked for 16384"
+    (operation,) = maintained.operations
+    assert operation.database_bytes % 16_384 == 0
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_increments_together_are_the_database(instance: Instance, ledger: Ledger, level: int) -> None:
+    spec = Maintenance(operation="incremental_backup", level=level, changed_percent=10, flush=False)
+    maintained, after, _ = done(instance, ledger, spec)
+    check(after)
+    (operation,) = maintained.operations
+    assert operation.flush_s is None
+    if level == 1:
+        assert 0 < operation.backup_bytes < operation.database_bytes / 2
+    else:
+        assert operation.backup_bytes >= operation.database_bytes * 0.9
+
+
+def test_a_sweep_removes_old_versions_and_moves_the_oldest_transaction(instance: Instance, ledger: Ledger) -> None:
+    maintained, after, _ = done(instance, ledger, Maintenance(operation="sweep", changed_percent=30))
+    check(after)
+    assert maintained.before.versions > 0
+    assert maintained.after.versions == 0
+    assert maintained.before.oldest < maintained.before.next - 1
+    assert maintained.after.oldest > maintained.before.oldest
+
+
+def test_what_was_changed_after_a_backup_is_noticed(instance: Instance, ledger: Ledger) -> None:
+    """The restored database is held against the source as it is: a comparison that nods would not see this."""
+    change = AskPhase(questions=["update tellers set filler = 'changed' where tid = 3"])
+    _, after, _ = done(instance, ledger, Maintenance(count=1), [change])
+    broken = {name: said for name, (holds, said) in after.items() if not holds}
+    assert broken == {"restored_equals_source": "tellers has other rows than the source's 10"}
+
+
+def test_what_was_wrong_in_the_source_is_wrong_in_what_is_restored(instance: Instance, ledger: Ledger) -> None:
+    spec = Maintenance(count=1)
+    change = AskPhase(questions=["update branches set bbalance = 7"])
+    events = talk(instance, ledger, [change, spec.run_phase(), CheckPhase()], spec.message())
+    (checked,) = [event for event in events if isinstance(event, Checked)]
+    broken = {one.name: one.detail for one in checked.conditions if not one.holds}
+    assert broken["branches_sum_equals_history"] == "7 and 0"
+    assert broken["restored_keeps_conditions"].endswith("branches_sum_equals_history: 7 and 0")
+    assert "restored_equals_source" not in broken
+
+
+def test_options_of_newer_versions(
+    template: tuple[Engine, list[Path]], instance: Instance, ledger: Ledger, tmp_path: Path
+) -> None:
+    engine, _ = template
+    newer, workers = engine.id in NEWER, engine.id in WORKERS
+    maintained, after, _ = done(instance, ledger, Maintenance(count=1, compress=newer, parallel=3 if workers else 1))
+    check(after)
+    (operation,) = maintained.operations
+    assert (operation.workers is not None) is workers
+    # The text that fills each row is the same: compressed it is a small part.
+    assert (operation.backup_bytes < operation.database_bytes / 4) is newer
+
+
+@pytest.mark.parametrize("operation", ["backup", "restore", "sweep"])
+def test_workers_are_there_from_5_0_on_and_an_error_before(
+    template: tuple[Engine, list[Path]], instance: Instance, ledger: Ledger, operation: str
+) -> None:
+    """The plan refuses them before; where it did not, nothing would pass for done."""
+    spec = Maintenance(operation=operation, parallel=2)
+    if template[0].id in WORKERS:
+        _, after, _ = done(instance, ledger, spec)
+        check(after)
+        return
+    with pytest.raises(CellFailed):
+        talk(instance, ledger, [spec.run_phase()], spec.message())
+
+
+def test_another_engine_says_that_it_offers_nothing_of_the_kind(tmp_path: Path, ledger: Ledger) -> None:
+    assert families.of_engine("sqlite") is not None
+    (tmp_path / "instance").mkdir()
+    instance = catalogue.find("sqlite").create(tmp_path / "instance", {})
+    with pytest.raises(CellFailed, match="does not know how SQLite is backed up or restored"):
+        talk(instance, ledger, [LoadPhase(), RUN], LOADED)

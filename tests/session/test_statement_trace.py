@@ -1,0 +1,125 @@
+"""An engine's own trace of statements agrees with what its counters say, and tells why where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from acidtest.conductor.rig import converse
+from acidtest.engine import Instance
+from acidtest.engine.statements import StatementTrace
+from acidtest.journal.models import TracedStatements
+from acidtest.journal.protocol import (
+    Begins,
+    CheckPhase,
+    ClosedLoop,
+    Count,
+    Counted,
+    Job,
+    LoadPhase,
+    Result,
+    RunPhase,
+)
+from acidtest.place import Ledger
+from acidtest.workload.iud import IudWorkload
+from acidtest.workload.tpcb import TpcbWorkload
+
+ROWS, ROUNDS = 40, 2
+OF_RECORDS = ("inserts", "updates", "deletes", "seq_reads", "idx_reads")
+
+
+def traced(instance: Instance, trace: StatementTrace, ledger: Ledger) -> tuple[TracedStatements, Counted]:
+    """A load, two rounds of as many inserts, updates and deletes as there are rows, and a check."""
+    counters = instance.counters()
+    assert counters is not None
+    run = RunPhase(
+        terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=4 * ROUNDS), retries=10
+    )
+    job = Job(
+        seed=5, target=instance.target(), workload=IudWorkload(rows=ROWS), inspect=instance.inspections(),
+        phases=[LoadPhase(), run, CheckPhase()], count=counters.asked(),
+    )  # fmt: skip
+    told: list[Counted] = []
+    committed = 0
+    trace.begin()
+    for event in converse(job, ledger, instance.environment()):
+        match event:
+            case Begins():
+                trace.terminals_begin(event)
+            case Counted():
+                told.append(event)
+            case Result():
+                committed = event.counts.committed
+    (counted,) = told
+    return trace.finish(committed), counted
+
+
+def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) -> None:
+    trace = instance.statement_trace()
+    if trace is None:  # this engine has none
+        return
+    try:
+        found, counted = traced(instance, trace, ledger)
+    finally:
+        trace.end()
+    assert found.not_traced is None
+    assert not found.lost, found
+    assert found.commits == found.committed == 4 * ROUNDS
+    (inserted,) = [one for one in found.statements if one.text.startswith("insert into iud")]
+    assert (inserted.count, inserted.record_inserts, inserted.failed) == (ROWS * ROUNDS, ROWS * ROUNDS, 0)
+    kinds = {one.kind: one.count for one in found.statements if one.kind}
+    assert kinds == {"commit": 4 * ROUNDS, "start of a transaction": 4 * ROUNDS}
+    texts = " ".join(one.text for one in found.statements)
+    assert "mon$" not in texts, "settings that are read are no statements of the terminals"
+    assert "count(distinct" not in texts, "nor is a check"
+    # Two counts of the engine's own, by ways of their own.
+    risen = {one.name: one.sessions for one in counted.counters}
+    for name in OF_RECORDS:
+        assert sum(getattr(one, f"record_{name}") for one in found.statements) == risen[f"record_{name}"], name
+    for name in ("reads", "writes", "fetches", "marks"):  # what begins a transaction has no figures in the trace
+        assert sum(getattr(one, name) for one in found.statements) <= (risen[f"page_{name}"] or 0), name
+
+
+def test_an_instance_that_cannot_trace_says_why(adopted: Instance, ledger: Ledger) -> None:
+    plugins = list(adopted.directory.resolve().glob("**/plugins/libfbtrace.so"))
+    for plugin in plugins:  # before the start: a server loads it where it looks at its security database
+        plugin.unlink()
+    adopted.start(ledger)
+    trace = adopted.statement_trace()
+    assert (trace is not None) == bool(plugins)
+    if trace is None:  # this engine has none
+        return
+    try:
+        found, counted = traced(adopted, trace, ledger)
+    finally:
+        trace.end()
+    assert found.not_traced is not None
+    assert "trace" in found.not_traced.lower()
+    assert "\n" not in found.not_traced
+    assert found.statements == []
+    assert counted.committed == 4 * ROUNDS
+
+
+@pytest.mark.parametrize("engine", ["firebird-5.0"], indirect=True)
+def test_what_the_engines_log_had_no_room_for_is_told(instance: Instance, ledger: Ledger) -> None:
+    trace = instance.statement_trace()
+    assert trace is not None
+    counters = instance.counters()
+    assert counters is not None
+    run = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=5), retries=10)
+    phases = [LoadPhase(), run]
+    job = Job(
+        seed=5, target=instance.target(), workload=TpcbWorkload(scale=2), inspect=[], phases=phases,
+        count=counters.asked(),
+    )  # fmt: skip
+    try:
+        trace.begin()
+        # Nobody reads until all is over: the statements of the load, 16 MB of trace, fill the engine's log.
+        (begins,) = [event for event in converse(job, ledger, instance.environment()) if isinstance(event, Begins)]
+        trace.terminals_begin(begins)
+        found = trace.finish(5)
+    finally:
+        trace.end()
+    assert found.not_traced is None
+    assert found.suspended >= 1
+    assert found.lost
+    assert found.commits < found.committed == 5
