@@ -13,8 +13,11 @@ from acidtest.place.trees import copy_tree
 
 
 @pytest.fixture
-def adopted(engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path) -> Iterator[Instance]:
-    """An instance of the engine over a copy of an empty database of its own, not started yet."""
+def adopted(
+    engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
+) -> Iterator[Instance]:
+    """An instance of the engine over a copy of an empty database of its own, not started yet; it ends before the ledger
+    of what it is started with."""
     directory = tmp_path / "instance"
     directory.mkdir()
     for path in sealed(engine):
