@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.cli import complete, planning
+from acidtest.cli import complete, fleets, planning
 from acidtest.cli.spans import span
 from acidtest.report.headings import headings
 from acidtest.words import counted
@@ -32,13 +32,20 @@ def plan(
     file: complete.Experiment,
     quick: Annotated[bool, typer.Option("--quick", help="Plan the experiment at its small size.")] = False,
     all_: Annotated[bool, typer.Option("--all", help="Show every combination, one a line, however many.")] = False,
+    fleet: fleets.FleetFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False,
 ) -> None:
     """Show the cells of an experiment, in the order in which they run, and the time they will take."""
     from acidtest import conductor
     from acidtest import plan as plan_
 
-    planned = planning.planned(file, quick=quick)
+    hosts: Sequence[str] = ()
+    if fleet is not None:
+        with fleets.opened(fleet) as machines:
+            hosts = machines.names
+            planned = planning.planned(file, quick=quick, part=machines.part(lambda whole: whole))
+    else:
+        planned = planning.planned(file, quick=quick)
     if planned.experiment.search is not None:
         from acidtest.cli.search import show_plan
 
@@ -46,7 +53,7 @@ def plan(
         return
     families = {name: plan_.family_of(planned.experiment, name) for name in planned.engines}
     largest = _largest(planned, families)
-    seconds = conductor.assumed_seconds(planned)
+    seconds = conductor.assumed_seconds(planned) / (len(hosts) or 1)
     if json:
         for text in _as_json(planned, seconds, largest):
             print(text)

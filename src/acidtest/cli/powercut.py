@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json as json_
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from acidtest.cli import complete, planning, stopping
+from acidtest.cli import complete, fleets, planning, stopping
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, MachineLacks
@@ -34,6 +35,7 @@ def powercut(
     replay: Annotated[
         Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
     ] = None,
+    fleet: fleets.FleetFile = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
@@ -53,17 +55,21 @@ def powercut(
         again = cuts is not None or seed is not None
         return whole.to_cut().model_copy(update={"repetitions": cuts or 1} if again else {})
 
-    planned = planning.planned(file, quick=quick, cuts=True, part=to_cut)
     given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
-    unnumbered = {cell.workload_name: None for cell in planned.cells if not cell.workload.CAN_BE_SURVEYED}
-    if note := not_numbered(list(unnumbered)):
-        console.print(note, markup=False, soft_wrap=True)
     leaves = stopping.GOES_ON if seed is None else "what was cut is kept, and the same command begins anew"
-    with stopping.leaving(leaves), watching(console) as watcher:
-        outcome = power_cuts.cut_power(planned, file, out, watcher, only=only, seed=seed, command=command)
+    with ExitStack() as held:
+        machines = held.enter_context(fleets.opened(fleet)) if fleet is not None else None
+        part = machines.part(to_cut) if machines is not None else to_cut
+        planned = planning.planned(file, quick=quick, cuts=True, part=part)
+        unnumbered = {cell.workload_name: None for cell in planned.cells if not cell.workload.CAN_BE_SURVEYED}
+        if note := not_numbered(list(unnumbered)):
+            console.print(note, markup=False, soft_wrap=True)
+        cut_power = machines.cut_power if machines is not None else power_cuts.cut_power
+        with stopping.leaving(leaves), watching(console) as watcher:
+            outcome = cut_power(planned, file, out, watcher, only=only, seed=seed, command=command)
     page = show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from acidtest.cli import complete, planning, report, stopping
+from acidtest.cli import complete, fleets, planning, report, stopping
 from acidtest.cli.devices import Erase, UseDevice
 from acidtest.cli.spans import span
 from acidtest.errors import MachineLacks
@@ -37,6 +37,7 @@ def run(
     ] = False,
     use_device: UseDevice = None,
     erase: Erase = None,
+    fleet: fleets.FleetFile = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
@@ -46,12 +47,19 @@ def run(
     from acidtest.experiment import Experiment
     from acidtest.report.terminal import print_results
 
-    planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
     console = Console(stderr=json, highlight=False)
-    with stopping.leaving(stopping.GOES_ON):
-        with watching(console) as watcher:
-            devices = conductor.Devices.named(use_device or [], erase or [])
+    devices = conductor.Devices.named(use_device or [], erase or [])
+    if fleet is not None:
+        fleets.refuse_devices(fleet, devices)
+        with fleets.opened(fleet) as machines:
+            planned = planning.planned(file, quick=quick, cuts=False, part=machines.part(Experiment.to_run))
+            with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
+                outcome = machines.run(planned, file, out, watcher, retry_failed=retry_failed)
+    else:
+        planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
+        with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
             outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
+    with stopping.leaving(stopping.GOES_ON):
         rendered = report.render(out, waivers=planned.experiment.waive)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))

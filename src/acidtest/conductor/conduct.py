@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Conductor, Probed
+from acidtest.conductor.base import Begun, Conductor, Probed, Steps
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
@@ -24,6 +24,7 @@ from acidtest.errors import AcidtestError, BadInput, told
 from acidtest.journal.models import Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
+from acidtest.place.lease import leased
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
 
@@ -70,20 +71,32 @@ def conduct(
         return RunOutcome(held, 0)
     admission.admit_servers(left, engines, where)
     make_directory(output.directory)
+    with (
+        no_room_told(output.directory),
+        JournalWriter(output.directory, output.header, output.journal) as writer,
+    ):
+        remaining = output.remaining(plan, writer.journal)
+        watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
+        needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
+        if remaining:
+            _run(conductor, remaining, engines, parent, needed, writer, watcher)
+        return RunOutcome(writer.journal, len(remaining))
+
+
+@contextmanager
+def no_room_told(directory: Path) -> Iterator[None]:
+    """Of a run that keeps its recordings in ``directory``: what ends all of it becomes an error for the user.
+
+    Raises BadInput where a disk is full, and AcidtestError for any other OSError.
+    """
     try:
-        with JournalWriter(output.directory, output.header, output.journal) as writer:
-            remaining = output.remaining(plan, writer.journal)
-            watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
-            needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
-            if remaining:
-                _run(conductor, remaining, engines, parent, needed, writer, watcher)
-            return RunOutcome(writer.journal, len(remaining))
+        yield
     except DiskFull as error:
         raise BadInput(f"the disk is full: {error.message}", "free some space and run the same command again") from None
     except OSError as error:
         if is_full(error):
             raise BadInput(
-                f"{error.filename or output.directory}: the disk is full",
+                f"{error.filename or directory}: the disk is full",
                 "free some space and run the same command again",
             ) from None
         if error.errno == errno.EBUSY:
@@ -130,24 +143,11 @@ def _run(
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
-    with ExitStack() as held:
-        ledger = held.enter_context(closing(Ledger()))
-        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes, holds="what this run writes")
-        held.callback(place.release)
-        guests = Guests(ledger)
-        held.callback(guests.end)
-        context = RunContext(
-            out=writer.path.parent,
-            place=place,
-            place_facts=place_facts(place.path),
-            ledger=ledger,
-            machine=machine_facts(),
-            engines=engines,
-            templates=Templates(place, ledger),
-            guests=guests,
-            watcher=watcher,
-        )
-        for step in held.enter_context(closing(conductor.run(cells, context))):
+    with (
+        at_work(parent, needed_bytes, writer.path.parent, engines, watcher) as context,
+        closing(_shared(conductor.run(cells, context), writer, watcher)) as steps,
+    ):
+        for step in steps:
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
                 continue
@@ -161,3 +161,42 @@ def _run(
             if step.recordings:
                 watcher.cell_ended(step.cell, step.recordings[-1], estimate.seconds(left.values()))
         assert not left, "a conductor ends every cell that it is given"
+
+
+def _shared(steps: Steps, writer: JournalWriter, watcher: Watcher) -> Steps:
+    """The steps; none of them while a lab of a fleet has this machine alone."""
+    who = f"the run into {writer.path.parent}"
+    with closing(steps):
+        while True:
+            with leased(alone=False, who=who, tell=lambda line: watcher.doubts([line])):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+
+
+@contextmanager
+def at_work(
+    parent: Path, needed_bytes: int, out: Path, engines: Mapping[str, Engine], watcher: Watcher
+) -> Iterator[RunContext]:
+    """What a conductor needs for one run on this machine; all that it made is released in the end.
+
+    The run's own place lies in ``parent``, where ``needed_bytes`` must be free. Raises BadInput where they are not.
+    """
+    with ExitStack() as held:
+        ledger = held.enter_context(closing(Ledger()))
+        place = DirectoryPlace(parent, ledger, needed_bytes=needed_bytes, holds="what this run writes")
+        held.callback(place.release)
+        guests = Guests(ledger)
+        held.callback(guests.end)
+        yield RunContext(
+            out=out,
+            place=place,
+            place_facts=place_facts(place.path),
+            ledger=ledger,
+            machine=machine_facts(),
+            engines=engines,
+            templates=Templates(place, ledger),
+            guests=guests,
+            watcher=watcher,
+        )

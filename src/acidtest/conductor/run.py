@@ -29,6 +29,14 @@ def run(
     Raises what ``conduct`` raises.
     """
     refuse_search(plan, where)
-    conductor: Conductor = Grid() if plan.experiment.growth is None else Growth(plan)
-    output = Output(out, header(plan), runs_again=lambda recording: retry_failed and recording.status == "failed")
-    return conduct(plan, conductor, output, where, watcher, devices)
+    return conduct(plan, conductor_of(plan), output_of(plan, out, retry_failed=retry_failed), where, watcher, devices)
+
+
+def conductor_of(plan: Plan) -> Conductor:
+    """What runs the cells of ``plan``."""
+    return Grid() if plan.experiment.growth is None else Growth(plan)
+
+
+def output_of(plan: Plan, out: Path, *, retry_failed: bool) -> Output:
+    """The directory ``out`` with the journal of a run of ``plan``."""
+    return Output(out, header(plan), runs_again=lambda recording: retry_failed and recording.status == "failed")

@@ -16,6 +16,7 @@ FORMAT = 1
 
 Scalar = str | int | float | bool | None
 SIZE = "size"  # the factor of an experiment whose databases grow
+HOST = "host"  # the factor of an experiment that is run on each host of a fleet
 RATE, CLOSED_LOOP = "rate_per_s", "closed loop"  # the factor that a search varies, and its level without a rate
 NOT_APPLICABLE = "–"  # level of a factor that a cell's engine or workload does not have
 
@@ -475,6 +476,24 @@ class Cut(Record):
     damage: list[str] | None = None
 
 
+class HostRecord(Record):
+    """A machine of a fleet, as it was when a run began to use it; the last line of a host is the one in force."""
+
+    kind: Literal["host"] = "host"
+    name: str  # the level of the factor host, and ``Recording.host``
+    address: str  # of the Dask worker on it
+    read_at: str  # ISO 8601, UTC, by the clock of the machine that keeps the journal
+    user: str  # that the cells run as
+    machine: Machine
+    place: PlaceFacts  # where its databases live
+    rig_sha256: str
+    clock_offset_s: float  # its clock less that of the machine that keeps the journal
+    clock_error_s: float  # at most, by the shortest of several exchanges
+    # The calibration: the same short work on each host, so that hosts can be told apart without an engine.
+    hash_mb_per_s: float  # SHA-256 by one processor, the median of several
+    flushes_per_s: float | None  # 4 KiB overwritten and fdatasync, one writer, in that place; None: not admitted there
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -483,6 +502,8 @@ class Recording(Record):
     kind: Literal["recording"] = "recording"
     cell: str  # stable id, unique in the journal
     levels: dict[str, str]  # factor -> level name, in the experiment's order
+    # The machine of a fleet that ran it; left out of a run without one.
+    host: str | None = Field(default=None, exclude_if=lambda host: host is None)
     repetition: int  # 1-based
     order: int  # 1-based position in the plan's order
     seed: int
@@ -556,6 +577,7 @@ class Journal(Record):
     path: str
     header: Header
     recordings: list[Recording]
+    hosts: list[HostRecord] = []  # of a fleet, of each its last line
     lines: dict[str, int] = {}  # cell -> line of its recording
     torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole
     damaged: list[DamagedLine] = []  # in the order of the file, but for those whose cell was recorded again since

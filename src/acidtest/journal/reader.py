@@ -9,10 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.journal.models import FORMAT, DamagedLine, Header, Journal, Recording
+from acidtest.journal.models import FORMAT, DamagedLine, Header, HostRecord, Journal, Recording
 
 NAME = "journal.jsonl"
 CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
+OF_HOST = b'{"kind":"host"'
 TORN = "cut off while it was written"
 CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
 SEARCH = "search.jsonl"  # of searches for the highest rate, likewise
@@ -39,8 +40,13 @@ def read(path: Path) -> Journal:
     recordings: dict[str, Recording] = {}
     at: dict[str, int] = {}
     damaged: list[DamagedLine] = []
+    hosts: dict[str, HostRecord] = {}
     for number, line in enumerate(lines[1:], start=2):
         try:
+            if line.startswith(OF_HOST):
+                host = HostRecord.model_validate_json(line)
+                hosts[host.name] = host
+                continue
             recording = Recording.model_validate_json(line)
         except ValidationError as error:
             damaged.append(_damaged(path, number, line, error))
@@ -55,6 +61,7 @@ def read(path: Path) -> Journal:
         path=str(path),
         header=header,
         recordings=list(recordings.values()),
+        hosts=list(hosts.values()),
         lines={cell: number for cell, number in at.items() if cell in recordings},
         torn_bytes=torn,
         damaged=[one for one in damaged if one.cell not in recordings],

@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.files import fsync_path
-from acidtest.journal.models import Header, Journal, Recording
+from acidtest.journal.models import Header, HostRecord, Journal, Recording
 from acidtest.journal.reader import NAME, NAMES, read, split_torn
 
 
@@ -103,6 +103,7 @@ class JournalWriter:
         try:
             self._held = self._open(header)
             self._recordings = {recording.cell: recording for recording in self._held.recordings}
+            self._hosts = {host.name: host for host in self._held.hosts}
         except BaseException:
             self._file.close()
             raise
@@ -127,20 +128,29 @@ class JournalWriter:
     @property
     def journal(self) -> Journal:
         """What the file holds, of each cell its last recording."""
-        return self._held.model_copy(update={"recordings": list(self._recordings.values())})
+        held = {"recordings": list(self._recordings.values()), "hosts": list(self._hosts.values())}
+        return self._held.model_copy(update=held)
 
     def append(self, recording: Recording) -> None:
         """Write one recording; it is on the drive when this returns.
 
         Raises AcidtestError when the file is not there any more: what is written into it then is lost.
         """
+        self._append(recording.model_dump_json(by_alias=True))
+        self._recordings.pop(recording.cell, None)  # the last one comes last, as in the file
+        self._recordings[recording.cell] = recording
+
+    def append_host(self, host: HostRecord) -> None:
+        """The same of a machine of a fleet."""
+        self._append(host.model_dump_json())
+        self._hosts[host.name] = host
+
+    def _append(self, line: str) -> None:
         if not self._is_there():
             raise AcidtestError(
                 f"{self.path}: was removed while the run went on", "run the same command again, which begins anew"
             )
-        self._write(recording.model_dump_json(by_alias=True))
-        self._recordings.pop(recording.cell, None)  # the last one comes last, as in the file
-        self._recordings[recording.cell] = recording
+        self._write(line)
 
     def _is_there(self) -> bool:
         try:

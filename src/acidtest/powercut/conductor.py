@@ -73,6 +73,14 @@ def cut_power(
     what ``conduct`` raises; a cut that cannot be made is a recording with status ``failed``.
     """
     refuse_search(plan, where)
+    cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
+    return conduct(cuts, Cuts(plan.experiment, drives), output, where, watcher)
+
+
+def cuts_of(
+    plan: Plan, out: Path, *, only: str | None, seed: int | None, command: Sequence[str]
+) -> tuple[Plan, Output]:
+    """The plan of the cuts alone, and the directory ``out`` with their journal; all else is as in ``cut_power``."""
     cuts = replace(plan, cells=tuple(chosen(plan, only=only, seed=seed)))
     # A journal takes cuts of the same experiment with other repetitions; but not of its runs.
     alone = plan.experiment.model_copy(update={"repetitions": 1}).digest()
@@ -81,7 +89,7 @@ def cut_power(
     output = Output(
         out, first_line, CUTS, runs_again=lambda recording: seed is not None or recording.status == "failed"
     )
-    return conduct(cuts, Cuts(plan.experiment, drives), output, where, watcher)
+    return cuts, output
 
 
 class Cuts(Conductor):

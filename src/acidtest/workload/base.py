@@ -327,6 +327,10 @@ class WorkloadSpec(BaseModel, ABC):
 
     # ---------------------------------------------------------------------------------------- what it needs and shows
 
+    def local_files(self) -> tuple[str, ...]:
+        """Paths that a load reads on the machine that it runs on."""
+        return ()
+
     def refused(self, on: Runner) -> Refused | None:
         """Why it cannot be run there, beside procedures; None where it can."""
         return None

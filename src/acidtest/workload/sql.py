@@ -250,6 +250,9 @@ class Sql(WorkloadSpec):
         by_sql = ASSUMED_LOAD_BYTES * sum(len(file.text) for file in folder.parts.values())
         return ASSUMED_SPREAD * max(rows, of_files) + by_sql
 
+    def local_files(self) -> tuple[str, ...]:
+        return tuple(str(table.path) for table in self.sound().tables if isinstance(table, folders.Csv))
+
     def transaction_bytes(self) -> int:
         if not self.may_write():
             return 0

@@ -1,0 +1,92 @@
+"""``--fleet FILE`` of the commands that can work on many machines; Dask is imported only where it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from acidtest.errors import AcidtestError, BadInput, MachineLacks
+
+if TYPE_CHECKING:
+    from acidtest import conductor
+    from acidtest.experiment import Experiment
+    from acidtest.fleet.cluster import Fleet, Host
+    from acidtest.plan import Plan
+
+FleetFile = Annotated[
+    Path | None,
+    typer.Option("--fleet", help="Use the machines of this file (docs/FLEET.md).", metavar="FLEET.toml"),
+]
+
+
+class Machines:
+    """The hosts of a fleet that are there, for one command."""
+
+    def __init__(self, fleet: Fleet, hosts: Sequence[Host]) -> None:
+        self.fleet, self.hosts = fleet, hosts
+
+    @property
+    def names(self) -> list[str]:
+        return [host.name for host in self.hosts]
+
+    def part(self, part: Callable[[Experiment], Experiment]) -> Callable[[Experiment], Experiment]:
+        """As ``part``, and with the factor ``host`` where the fleet compares its hosts."""
+        from acidtest.fleet.conduct import with_hosts
+
+        if not self.fleet.spec.compares:
+            return part
+        return lambda whole: with_hosts(part(whole), self.names)
+
+    def run(
+        self, plan: Plan, where: Path, out: Path, watcher: conductor.Watcher, *, retry_failed: bool
+    ) -> conductor.RunOutcome:
+        from acidtest.fleet import conduct
+
+        return conduct.run(self.fleet, self.hosts, plan, where, out, watcher, retry_failed=retry_failed)
+
+    def cut_power(
+        self,
+        plan: Plan,
+        where: Path,
+        out: Path,
+        watcher: conductor.Watcher,
+        *,
+        only: str | None,
+        seed: int | None,
+        command: Sequence[str],
+    ) -> conductor.RunOutcome:
+        from acidtest.fleet import conduct
+
+        return conduct.cut_power(
+            self.fleet, self.hosts, plan, where, out, watcher, only=only, seed=seed, command=command
+        )
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[Machines]:
+    """The fleet of ``file``, with a worker on each host, for as long as the command needs it."""
+    from acidtest import fleet
+
+    spec = fleet.read(file)
+    try:
+        from acidtest.fleet import cluster
+    except ImportError as error:
+        raise MachineLacks(f"{file}: {error.name} is not installed here", "pip install 'acidtest[fleet]'") from None
+    with cluster.opened(spec, file) as machines:
+        hosts = machines.hosts()
+        if not hosts:
+            raise AcidtestError(f"{file}: no host is there", "start a worker on each, and run the same command again")
+        yield Machines(machines, hosts)
+
+
+def refuse_devices(file: Path, devices: conductor.Devices) -> None:
+    """Raise BadInput where the command line names devices: a fleet's are named by host."""
+    if devices.use:
+        raise BadInput(
+            f"{min(devices.use)}: with --fleet, devices are named by host",
+            f'write [hosts.NAME] use_devices = ["{min(devices.use)}"] in {file}',
+        )

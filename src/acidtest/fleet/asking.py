@@ -1,0 +1,166 @@
+"""The client's side: what hosts say of themselves, whether they may measure together, and what each of them is told."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acidtest import __version__
+from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
+from acidtest.fleet import tasks
+from acidtest.fleet.cluster import Fleet, Host
+from acidtest.fleet.messages import refused
+from acidtest.journal.models import Machine
+
+CLOCK_TIMES = 7
+CLOCK_MAX_S = 10.0  # that clocks may differ: the times of recordings and of engines' logs are read side by side
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A host's clock less ours, and how far off that may be."""
+
+    offset_s: float
+    error_s: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a host is."""
+
+    host: Host
+    clock: Clock
+    version: str
+    rig: str
+    rig_sha256: str
+    machine: Machine
+    user: str
+    directory: str
+    free_bytes: int
+    python: str
+    architecture: str
+
+
+def answered(host: Host, text: str) -> dict[str, Any]:
+    """The answer of a lab on ``host``. Raises what it refused, with the host's name, and CellFailed where it died."""
+    told: dict[str, Any] = json.loads(text)
+    if "died" in told:
+        raise _death(host, told["died"], told["said"])
+    answer: dict[str, Any] = told["answer"]
+    if errors := refused(answer, host.name):
+        problems = Problems()
+        for one in errors:
+            problems.add(one)
+        raise problems.together()
+    return answer
+
+
+def _death(host: Host, code: int, said: str) -> AcidtestError:
+    last = said.splitlines()[-1] if said else "it left no message"
+    if "No module named" in last:
+        return BadInput(f"{host.name}: acidtest is missing there ({last})", "install the same acidtest on every host")
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    return CellFailed(f"{host.name}: the lab there {how}: {last}", "run the same command again: it goes on")
+
+
+def facts(fleet: Fleet, hosts: Sequence[Host]) -> list[Facts]:
+    """What the hosts are. Raises BadInput where one has no acidtest, or one of another version."""
+    problems = Problems()
+    request = {host: {"do": "facts", "directory": fleet.spec.of_host(host.name).directory} for host in hosts}
+    futures = {
+        host: fleet.run(tasks.once, host, fleet.spec.of_host(host.name).home, json.dumps(request[host]))
+        for host in hosts
+    }
+    found: list[Facts] = []
+    for host, future in futures.items():
+        try:
+            with problems.gather():
+                told = answered(host, future.result())
+                found.append(_facts(host, told, clock(fleet, host)))
+        except (ImportError, AttributeError) as error:
+            problems.add(
+                BadInput(f"{host.name}: has another acidtest, or none ({error})", "install the same one on every host")
+            )
+    problems.check()
+    return found
+
+
+def _facts(host: Host, told: Mapping[str, Any], measured: Clock) -> Facts:
+    return Facts(
+        host=host,
+        clock=measured,
+        version=told["version"],
+        rig=told["rig"],
+        rig_sha256=told["rig_sha256"],
+        machine=Machine.model_validate(told["machine"]),
+        user=told["user"],
+        directory=told["directory"],
+        free_bytes=told["free_bytes"],
+        python=told["python"],
+        architecture=told["architecture"],
+    )
+
+
+def clock(fleet: Fleet, host: Host) -> Clock:
+    """By the shortest of several exchanges, as in RFC 5905: half of it is how far off the offset may be."""
+    exchanges = []
+    for _ in range(CLOCK_TIMES):
+        asked = time.time()
+        there = fleet.run(tasks.clock, host).result()
+        heard = time.time()
+        exchanges.append(Clock(there - (asked + heard) / 2, (heard - asked) / 2))
+    return min(exchanges, key=lambda one: one.error_s)
+
+
+def refuse_unlike(found: Iterable[Facts], rig_sha256: str) -> None:
+    """Raise BadInput where hosts may not measure for one journal: other versions, or clocks far apart."""
+    problems = Problems()
+    for one in found:
+        name = one.host.name
+        if one.version != __version__:
+            problems.add(
+                BadInput(
+                    f"{name}: has acidtest {one.version}, and this is {__version__}",
+                    "install the same version on every host",
+                )
+            )
+        elif one.architecture == platform.machine() and one.rig_sha256 != rig_sha256:
+            problems.add(
+                BadInput(
+                    f"{name}: its rig is another build (sha256 {one.rig_sha256[:16]}, here {rig_sha256[:16]})",
+                    "install the same wheel of acidtest on every host",
+                )
+            )
+        if abs(one.clock.offset_s) - one.clock.error_s > CLOCK_MAX_S:
+            far = "ahead of" if one.clock.offset_s > 0 else "behind"
+            problems.add(
+                BadInput(
+                    f"{name}: its clock is {abs(one.clock.offset_s):,.1f} s {far} this machine's "
+                    f"(± {one.clock.error_s:.3f} s)",
+                    "set the clocks, by NTP for example",
+                )
+            )
+    problems.check()
+
+
+def refuse_other_engines(engines: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInput where an engine is another one on different hosts. ``engines`` has its facts by host, by id."""
+    problems = Problems()
+    first: dict[str, tuple[str, Any]] = {}
+    for host, of_host in engines.items():
+        for id, told in of_host.items():  # noqa: A001
+            other, known = first.setdefault(id, (host, told))
+            for key, words in (("version", ""), ("build", "another build of ")):
+                if known.get(key) != told.get(key):
+                    has = f"{words}{id} {told['version']}"
+                    problems.add(
+                        BadInput(
+                            f"{host}: has {has}, and {other} has {known['version']}", "install the same on every host"
+                        )
+                    )
+                    break
+    problems.check()

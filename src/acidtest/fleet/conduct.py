@@ -1,0 +1,504 @@
+"""Takes a plan to one journal over a fleet: which host gets what, and every recording on the drive before the next.
+
+A host has one item at a time: a cell, or the cells that belong together on one database. It hands back a recording as
+each cell ends and keeps it until it hears that the recording is on the drive here. What a host or a client that died
+had measured is taken from there when the same command goes on.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import queue
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from acidtest.conductor.admission import Devices
+from acidtest.conductor.conduct import RunOutcome, no_room_told
+from acidtest.conductor.describing import described
+from acidtest.conductor.output import Output, make_directory
+from acidtest.conductor.run import output_of
+from acidtest.conductor.search import refuse_search
+from acidtest.conductor.verify import verify
+from acidtest.conductor.watcher import Watcher
+from acidtest.errors import AcidtestError, BadInput, Problems
+from acidtest.experiment import Experiment, Level
+from acidtest.files import find_rig, fsync_path
+from acidtest.fleet import asking, tasks
+from acidtest.fleet.asking import Facts, answered
+from acidtest.fleet.cluster import Fleet, Host
+from acidtest.fleet.messages import Assignment
+from acidtest.journal.models import HOST, SIZE, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.protocol import Progress
+from acidtest.journal.writer import JournalWriter
+from acidtest.plan import Cell, Plan, time_left
+from acidtest.powercut.conductor import cuts_of
+from acidtest.words import counted
+
+POLL_S = 1.0
+IDLE_POLL_S = 0.05
+BUSY_POLL_S = 5.0
+
+
+def run(
+    fleet: Fleet,
+    hosts: Sequence[Host],
+    plan: Plan,
+    where: Path,
+    out: Path,
+    watcher: Watcher,
+    *,
+    retry_failed: bool = False,
+) -> RunOutcome:
+    """As ``conductor.run``, on the hosts of a fleet."""
+    refuse_search(plan, where)
+    return conduct(fleet, hosts, plan, output_of(plan, out, retry_failed=retry_failed), where, watcher, cuts=False)
+
+
+def cut_power(
+    fleet: Fleet,
+    hosts: Sequence[Host],
+    plan: Plan,
+    where: Path,
+    out: Path,
+    watcher: Watcher,
+    *,
+    only: str | None = None,
+    seed: int | None = None,
+    command: Sequence[str] = (),
+) -> RunOutcome:
+    """As ``powercut.cut_power``, on the hosts of a fleet."""
+    refuse_search(plan, where)
+    cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
+    return conduct(fleet, hosts, cuts, output, where, watcher, cuts=True)
+
+
+def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
+    """The experiment with the factor ``host``: each combination on each of these hosts."""
+    levels = [Level(name=name) for name in names]
+    factors: dict[str, list[Level]] = {}
+    for factor, of in experiment.factors.items():
+        if factor == SIZE:  # stays the last one: the sizes of a database follow each other
+            factors[HOST] = levels
+        factors[factor] = of
+    factors.setdefault(HOST, levels)
+    update: dict[str, Any] = {"factors": factors}
+    if experiment.whole is not None:
+        update["whole"] = with_hosts(experiment.whole, names)
+    return experiment.model_copy(update=update)
+
+
+def conduct(
+    fleet: Fleet, hosts: Sequence[Host], plan: Plan, output: Output, where: Path, watcher: Watcher, *, cuts: bool
+) -> RunOutcome:
+    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
+
+    Raises what ``conductor.conduct`` raises, with the name of the host it is about, and AcidtestError where no host is
+    left that could go on.
+    """
+    verify(plan, where)
+    plan = described(plan)
+    _refuse_what_stays_here(plan, where)
+    held = output.held()
+    left = output.remaining(plan, held)
+    if held and held.damaged:
+        watcher.doubts([line.told for line in held.damaged])
+    if held and not left:
+        watcher.begins(len(plan.cells), len(plan.cells), _named(hosts))
+        return RunOutcome(held, 0)
+    found = asking.facts(fleet, hosts)
+    asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
+    make_directory(output.directory)
+    with no_room_told(output.directory), JournalWriter(output.directory, output.header, output.journal) as writer:
+        work = _Run(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
+        with work.heard():
+            work.admit()
+            work.go()
+        return RunOutcome(writer.journal, work.ran)
+
+
+def _named(hosts: Sequence[Host]) -> str:
+    return f"{counted(len(hosts), 'host')}: {', '.join(host.name for host in hosts)}"
+
+
+def _refuse_what_stays_here(plan: Plan, where: Path) -> None:
+    """A file of the user's that is read by its path would have to be on each host, and the same."""
+    for cell in plan.cells:
+        if files := cell.workload.local_files():
+            raise BadInput(
+                f"{where}: workload {cell.workload_name}: reads {files[0]} when it loads, and a host has no such file",
+                "give the rows by expressions, or run without --fleet",
+            )
+
+
+def items(cells: Sequence[Cell], *, cuts: bool) -> list[list[Cell]]:
+    """What a host is given whole: cells that share a database as it lies, or a disk; otherwise each cell alone."""
+
+    def together(cell: Cell) -> str:
+        return cell.combination if cuts else cell.series or cell.id
+
+    return [list(group) for _, group in groupby(cells, key=together)]
+
+
+@dataclass
+class _Worker:
+    """A host at work, and what it knows."""
+
+    facts: Facts
+    host: Host
+    queue: deque[list[Cell]]  # items; of a pool one queue for all
+    left: list[Cell] = field(default_factory=list)  # of the item at work
+    unheard: list[str] = field(default_factory=list)  # cells whose recordings are on the drive here, untold yet
+    future: Any = None
+    does: str = ""  # "begin", "step", "end", "" for nothing
+    began: bool = False
+    gone_since: float | None = None
+    not_before: float = 0.0
+    failed: AcidtestError | None = None
+
+    @property
+    def name(self) -> str:
+        return self.host.name
+
+    @property
+    def is_done(self) -> bool:
+        return not self.left and not self.queue
+
+
+class _Run:
+    """One run over a fleet."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        found: Sequence[Facts],
+        plan: Plan,
+        output: Output,
+        where: Path,
+        watcher: Watcher,
+        writer: JournalWriter,
+        *,
+        cuts: bool,
+    ) -> None:
+        self._fleet, self._plan, self._output, self._where = fleet, plan, output, where
+        self._watcher, self._writer, self._cuts = watcher, writer, cuts
+        header = writer.journal.header
+        self._run = hashlib.sha256(f"{header.digest} {header.created_at}".encode()).hexdigest()[:16]
+        self._cells = {cell.id: cell for cell in plan.cells}
+        self._missing = {cell.id: cell for cell in output.remaining(plan, writer.journal)}
+        self.ran = 0
+        self._took: list[tuple[Cell, float]] = []
+        self._heard: queue.SimpleQueue[Any] = queue.SimpleQueue()  # events, and futures that have ended
+        self._looked = 0.0
+        pool: deque[list[Cell]] = deque(items(list(self._missing.values()), cuts=cuts))
+        self._workers = [_Worker(one, one.host, self._queue_of(one, pool)) for one in found]
+        self._futures: dict[Any, _Worker] = {}
+
+    def _queue_of(self, one: Facts, pool: deque[list[Cell]]) -> deque[list[Cell]]:
+        if not self._compares:
+            return pool
+        return deque(item for item in pool if item[0].levels[HOST] == one.host.name)
+
+    @property
+    def _compares(self) -> bool:
+        return HOST in self._plan.experiment.factors
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """What the labs tell is heard within."""
+        name = tasks.topic(self._run)
+        client = self._fleet.client
+        client.subscribe_topic(name, lambda event: self._heard.put(event[1]))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(Exception):  # of a scheduler that is gone
+                client.unsubscribe_topic(name)
+
+    def admit(self) -> None:
+        """Have each host refuse what it cannot run, before anything is made on any of them."""
+        problems = Problems()
+        futures = {worker.name: (worker, self._asked(worker, self._admission(worker))) for worker in self._workers}
+        engines: dict[str, Mapping[str, Any]] = {}
+        for name, (worker, future) in futures.items():
+            with problems.gather():
+                answer = self._awaited(worker, future, self._admission(worker))
+                engines[name] = answer["engines"]
+        problems.check()
+        asking.refuse_other_engines(engines)
+
+    def _admission(self, worker: _Worker) -> dict[str, Any]:
+        spec = self._fleet.spec.of_host(worker.name)
+        mine = [cell for cell in self._plan.cells if not self._compares or cell.levels[HOST] == worker.name]
+        assignment = Assignment(
+            run=self._run,
+            host=worker.name,
+            plan=Plan(self._plan.experiment, tuple(mine), self._plan.cuts, self._plan.reached),
+            left=tuple(cell.id for cell in mine if cell.id in self._missing),
+            cuts=self._cuts,
+            header=self._writer.journal.header,
+            where=str(self._where),
+            directory=spec.directory,
+            devices=Devices.named(spec.use_devices, spec.erase),
+        )
+        return {"do": "admit", "assignment": assignment.packed()}
+
+    def _asked(self, worker: _Worker, request: Mapping[str, Any]) -> Any:
+        home = self._fleet.spec.of_host(worker.name).home
+        return self._fleet.run(tasks.ask, worker.host, self._run, home, json.dumps(request))
+
+    def _awaited(self, worker: _Worker, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Its answer; asked again as long as another run has the machine."""
+        is_told = False
+        while "busy" in (told := json.loads(future.result())):
+            if not is_told:
+                is_told = True
+                self._watcher.doubts([f"waiting for {worker.name}, which another run has (run {told['busy']})"])
+            time.sleep(BUSY_POLL_S)
+            future = self._asked(worker, request)
+        return answered(worker.host, json.dumps(told))
+
+    def go(self) -> None:
+        """All cells that are left. In the end every host that is there has released what was made for the run."""
+        done = len(self._plan.cells) - len(self._missing)
+        self._watcher.begins(done, len(self._plan.cells), _named([worker.host for worker in self._workers]))
+        try:
+            while not self._is_over():
+                self._hand_out()
+                self._hear()
+                self._miss()
+        finally:
+            self._end()
+        problems = Problems()
+        for worker in self._workers:
+            if worker.failed is not None and self._missing:
+                problems.add(worker.failed)
+        problems.check()
+        if self._missing:
+            raise AcidtestError(
+                f"{counted(len(self._missing), 'cell')} could not be run: no host is left for them",
+                "see above, and run the same command again: it goes on",
+            )
+
+    def _is_over(self) -> bool:
+        waiting = [worker for worker in self._workers if worker.failed is None and not worker.is_done]
+        return not self._futures and not waiting
+
+    def _hand_out(self) -> None:
+        now = time.monotonic()
+        for worker in self._workers:
+            if worker.future is not None or worker.failed is not None or now < worker.not_before or worker.is_done:
+                continue
+            if worker.gone_since is not None and not self._is_back(worker):
+                continue
+            if not worker.began:
+                self._ask(worker, "begin", {"do": "begin", "calibrate": True})
+                continue
+            if not worker.left:
+                worker.left = list(worker.queue.popleft())
+                worker.left = [cell for cell in worker.left if cell.id in self._missing]
+                if not worker.left:
+                    continue
+            cells = [cell.id for cell in worker.left]
+            self._ask(worker, "step", {"do": "step", "cells": cells, "acknowledged": worker.unheard})
+
+    def _ask(self, worker: _Worker, does: str, request: Mapping[str, Any]) -> None:
+        worker.does, worker.future = does, self._asked(worker, request)
+        self._futures[worker.future] = worker
+        worker.future.add_done_callback(self._heard.put)
+
+    def _hear(self) -> None:
+        """What has been told, and what has ended, since the last time; waits a moment for either."""
+        with contextlib.suppress(queue.Empty):
+            what = self._heard.get(timeout=POLL_S if self._futures else IDLE_POLL_S)
+            while True:
+                if isinstance(what, dict):
+                    self._tell(what)
+                elif (worker := self._futures.pop(what, None)) is not None:
+                    worker.future = None
+                    self._ended(worker, what)
+                what = self._heard.get_nowait()
+
+    def _tell(self, event: Mapping[str, Any]) -> None:
+        match event["event"]:
+            case "lines":
+                self._watcher.doubts([f"{event['host']}: {line}" for line in event["lines"]])
+            case "begins" if event["cell"] in self._cells:
+                self._watcher.cell_begins(self._cells[event["cell"]], self._left_s())
+            case "progress" if event["cell"] in self._cells:
+                progress = Progress.model_validate(event["progress"])
+                self._watcher.progress(self._cells[event["cell"]], progress)
+
+    def _left_s(self) -> float:
+        at_work = sum(worker.failed is None for worker in self._workers) or 1
+        return time_left(list(self._missing.values()), self._took) / at_work
+
+    def _miss(self) -> None:
+        """Notice which hosts are gone."""
+        if time.monotonic() < self._looked + POLL_S:
+            return
+        self._looked = time.monotonic()
+        there = {host.name: host for host in self._there()}
+        for future, worker in list(self._futures.items()):
+            if there.get(worker.name) != worker.host:
+                del self._futures[future]
+                worker.future = None
+                with contextlib.suppress(Exception):
+                    future.cancel()
+                self._gone(worker)
+
+    def _there(self) -> list[Host]:
+        try:
+            return self._fleet.hosts()
+        except BadInput:
+            raise
+        except Exception as error:
+            raise AcidtestError(
+                f"the scheduler of the fleet is gone: {error or type(error).__name__}",
+                "start it again, and run the same command again: it goes on",
+            ) from None
+
+    def _gone(self, worker: _Worker) -> None:
+        """Its item goes back; it may come again."""
+        if worker.gone_since is None:
+            worker.gone_since = time.monotonic()
+            self._watcher.doubts([f"{worker.name}: is gone; what it had in hand is run again when it is back"])
+        worker.began = False
+        if worker.left:
+            worker.queue.appendleft(worker.left)
+            worker.left = []
+        worker.unheard = []
+
+    def _is_back(self, worker: _Worker) -> bool:
+        assert worker.gone_since is not None
+        host = next((one for one in self._there() if one.name == worker.name), None)
+        if host is None:
+            patience_s = self._fleet.spec.patience_s
+            if time.monotonic() - worker.gone_since > patience_s:
+                worker.failed = AcidtestError(
+                    f"{worker.name}: was gone for {patience_s:.0f} s",
+                    "mend that, and run the same command again: it goes on",
+                )
+            worker.not_before = time.monotonic() + POLL_S
+            return False
+        worker.host, worker.gone_since = host, None
+        answer = self._awaited(worker, self._asked(worker, request := self._admission(worker)), request)
+        assert answer
+        return True
+
+    def _ended(self, worker: _Worker, future: Any) -> None:
+        try:
+            text = future.result()
+        except AcidtestError:
+            raise
+        except Exception:  # whatever Dask says of a worker that died under the task
+            self._gone(worker)
+            return
+        told = json.loads(text)
+        if "busy" in told:  # its own lab ended, and another run was quicker
+            worker.not_before, worker.began = time.monotonic() + BUSY_POLL_S, False
+            self._gone(worker)
+            return
+        try:
+            answer = answered(worker.host, text)
+        except AcidtestError as error:
+            worker.failed = error
+            self._watcher.doubts([error.message])
+            if worker.left:
+                worker.queue.appendleft(worker.left)
+                worker.left = []
+            return
+        if worker.does == "begin":
+            self._began(worker, answer)
+        elif worker.does == "step":
+            worker.unheard = []
+            self._stepped(worker, answer)
+
+    def _began(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+        worker.began = True
+        facts = worker.facts
+        self._writer.append_host(
+            HostRecord(
+                name=worker.name,
+                address=worker.host.address,
+                read_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+                user=facts.user,
+                machine=Machine.model_validate(answer["machine"]),
+                place=PlaceFacts.model_validate(answer["place"]),
+                rig_sha256=facts.rig_sha256,
+                clock_offset_s=facts.clock.offset_s,
+                clock_error_s=facts.clock.error_s,
+                hash_mb_per_s=answer["hash_mb_per_s"],
+                flushes_per_s=answer["flushes_per_s"],
+            )
+        )
+        kept = [Recording.model_validate_json(line) for line in answer["recordings"]]
+        taken = [one for one in kept if one.cell in self._missing and not self._output.runs_again(one)]
+        if taken:
+            self._watcher.doubts(
+                [f"{worker.name}: {counted(len(taken), 'cell')} that it had measured taken from there"]
+            )
+        for recording in kept:
+            if recording in taken:
+                self._write(recording)
+            worker.unheard.append(recording.cell)
+
+    def _stepped(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+        for name, content in answer["files"].items():
+            self._keep(name, base64.b64decode(content))
+        recordings = [Recording.model_validate_json(line) for line in answer["recordings"]]
+        for recording in recordings:
+            self._write(recording)
+            worker.unheard.append(recording.cell)
+        worker.left = [cell for cell in worker.left if cell.id != answer["cell"]]
+        self._missing.pop(answer["cell"], None)
+
+    def _write(self, recording: Recording) -> None:
+        self._writer.append(recording)
+        self.ran += recording.cell in self._missing
+        self._missing.pop(recording.cell, None)
+        if (cell := self._cells.get(recording.cell)) is not None:
+            self._took.append((cell, _seconds(recording)))
+            self._watcher.cell_ended(cell, recording, self._left_s())
+
+    def _keep(self, name: str, content: bytes) -> None:
+        """A file that belongs to a recording, on the drive before it."""
+        path = self._output.directory / name
+        if not path.resolve().is_relative_to(self._output.directory.resolve()):
+            raise AcidtestError(f"{name}: a host sent a file that does not belong into {self._output.directory}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        fsync_path(path)
+        fsync_path(path.parent)
+
+    def _end(self) -> None:
+        """Have the hosts that are there release what they made, whatever else has failed."""
+        asked = []
+        for worker in self._workers:
+            if worker.future is not None:
+                with contextlib.suppress(Exception):
+                    self._fleet.client.run(tasks.stop, self._run, workers=[worker.host.address])
+                asked.append(worker.future)
+                continue
+            with contextlib.suppress(Exception):
+                asked.append(self._asked(worker, {"do": "end", "acknowledged": worker.unheard}))
+        for future in asked:
+            with contextlib.suppress(Exception):  # who is gone has released it by itself, or will when it is cleaned
+                future.result(timeout=END_S)
+
+
+END_S = 60.0
+
+
+def _seconds(recording: Recording) -> float:
+    began, ended = map(datetime.fromisoformat, (recording.started_at, recording.ended_at))
+    return (ended - began).total_seconds()

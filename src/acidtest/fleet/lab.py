@@ -1,0 +1,399 @@
+"""The lab on a host of a fleet: answers requests, a line of JSON each, from standard input to standard output.
+
+It keeps what a run needs (the ledger, loaded templates, an engine at work) from one request to the next, and every
+recording in a journal of its own until the client has it. When standard input ends, or it is told to stop, it
+releases all that it has made.
+"""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import hashlib
+import json
+import os
+import platform
+import queue
+import re
+import shutil
+import signal
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from acidtest import __version__
+from acidtest.conductor import Loading, admission, rig_version
+from acidtest.conductor.base import Conductor, Ended, Steps
+from acidtest.conductor.conduct import at_work, no_room_told
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.output import make_directory
+from acidtest.conductor.probe import probe
+from acidtest.conductor.run import conductor_of
+from acidtest.engine import Engine, catalogue
+from acidtest.errors import AcidtestError, BadInput, CellFailed
+from acidtest.files import find_rig, fsync_path, state_directory
+from acidtest.fleet.messages import Assignment, refusal
+from acidtest.journal.models import Recording
+from acidtest.journal.protocol import Duration, ProbeStep, Progress
+from acidtest.journal.reader import CUTS, NAME, read
+from acidtest.journal.writer import JournalWriter
+from acidtest.place import leftovers, machine_facts, release_leftovers
+from acidtest.place.lease import leased
+from acidtest.plan import Cell
+from acidtest.plan.probe import ProbePlan
+from acidtest.powercut.conductor import Cuts
+
+IDLE_S = 180.0  # without a request for so long, it ends: its client is gone
+TOLD_EVERY_S = 1.0
+HASHED = 16 << 20  # bytes
+TIMES = 5
+PREFIX = "acidtest-fleet-"
+ACKNOWLEDGED = "acidtest-acknowledged"  # ids of cells whose recordings the client has, a line each
+
+
+class _Told(BaseException):
+    """The process is told to end."""
+
+
+def tell(event: Mapping[str, Any]) -> None:
+    sys.stdout.write(f"{json.dumps(event)}\n")
+    sys.stdout.flush()
+
+
+class Watcher:
+    """Tells the client how it goes."""
+
+    def __init__(self, host: str) -> None:
+        self._host, self._told_s = host, 0.0
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        tell({"event": event, "host": self._host, **fields})
+
+    def begins(self, done: int, total: int, place: str) -> None:
+        pass
+
+    def released(self, lines: list[str]) -> None:
+        self.doubts([f"left behind by an earlier run: {line}" for line in lines])
+
+    def doubts(self, lines: list[str]) -> None:
+        self._tell("lines", lines=lines)
+
+    def brings(self, line: str) -> None:
+        self._tell("lines", lines=[line])
+
+    def admitted(self, lines: list[str]) -> None:
+        self._tell("lines", lines=[f"device {line}" for line in lines])
+
+    def cell_begins(self, cell: Cell, left_s: float) -> None:
+        self._tell("begins", cell=cell.id)
+
+    def progress(self, cell: Cell, event: Progress) -> None:
+        now = time.monotonic()
+        if now - self._told_s >= TOLD_EVERY_S:
+            self._told_s = now
+            self._tell("progress", cell=cell.id, progress=event.model_dump(mode="json"))
+
+    def loading(self, cell: Cell, loading: Loading) -> None:
+        pass
+
+    def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
+        pass
+
+
+class Lab:
+    """One run on this host."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._assignment: Assignment | None = None
+        self._engines: dict[str, Engine] = {}
+        self._conductor: Conductor | None = None
+        self._context: RunContext | None = None
+        self._writer: JournalWriter | None = None
+        self._steps: Steps | None = None
+        self._cells: dict[str, Cell] = {}
+        self._left: list[str] = []  # ids of the cells of the item at work
+        self._watcher = Watcher("")
+
+    def facts(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """What must be alike on all hosts, and what a host is; nothing is made."""
+        directory = _parent(request["directory"])
+        return {
+            "version": __version__,
+            "architecture": platform.machine(),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "rig": rig_version(),
+            "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(),
+            "machine": machine_facts().model_dump(mode="json"),
+            "user": getpass.getuser(),
+            "directory": str(directory),
+            "free_bytes": shutil.disk_usage(_existing(directory)).free,
+        }
+
+    def doctor(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether the engines of an experiment, or all, could run here: what the catalogue says of each."""
+        told = []
+        for offer in catalogue.offers():
+            lack = offer.lack()
+            told.append({"id": offer.id, "version": offer.version or "built in", "lack": list(lack) if lack else []})
+        return {"engines": told}
+
+    def clean(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Release what labs that are gone left here; recordings that no client has yet stay."""
+        released = [] if request["dry_run"] else release_leftovers()
+        kept = []
+        parent = _parent(request["directory"])
+        for run in sorted(parent.glob(f"{PREFIX}*")) if parent.is_dir() else []:
+            waiting = _unacknowledged(run)
+            if waiting:
+                kept.append(f"{run}: holds recordings that no journal has: {', '.join(waiting[:5])}")
+            elif not request["dry_run"]:
+                shutil.rmtree(run)
+                released.append(f"directory {run}")
+        if request["dry_run"]:
+            released = [f"{left.kind} {left.what}" for left in leftovers()]
+        return {"released": released, "kept": kept}
+
+    def admit(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse what cannot run here, before anything is made; else what the engines say of themselves."""
+        if self._context is not None:  # of a client that is gone: another one goes on with the same run
+            self.close()
+        self._assignment = one = Assignment.unpacked(request["assignment"])
+        self._watcher = Watcher(one.host)
+        plan = one.plan
+        self._cells = {cell.id: cell for cell in plan.cells}
+        self._conductor = Cuts(plan.experiment) if one.cuts else conductor_of(plan)
+        left = [self._cells[id] for id in one.left]  # noqa: A001
+        where = Path(one.where)
+        self._engines = admission.admit(plan, left, self._conductor, where, one.devices, self._watcher)
+        admission.admit_servers(left, self._engines, where)
+        if left:
+            parent = self._parent()
+            needed = self._conductor.needed_bytes(left, self._engines, _existing(parent)) + admission.MARGIN_BYTES
+            if (free := shutil.disk_usage(_existing(parent)).free) < needed:
+                raise BadInput(
+                    f"{parent}: needs about {needed / 1e6:,.0f} MB, has {free / 1e6:,.0f} MB free",
+                    "free some space there, or name another directory for this host",
+                )
+        names = dict.fromkeys(cell.engine for cell in left)
+        return {"engines": {id: self._engines[id].last_facts().model_dump(mode="json") for id in names}}  # noqa: A001
+
+    def _parent(self) -> Path:
+        """Where the run's own place lies."""
+        assert self._assignment is not None
+        return Path(self._assignment.plan.experiment.place.path or _parent(self._assignment.directory))
+
+    def begin(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Make what the run needs here. Answers the recordings of it that were kept, and what the host measured."""
+        one, conductor = self._assignment, self._conductor
+        assert one is not None
+        assert conductor is not None
+        if released := release_leftovers():
+            self._watcher.released(released)
+        parent = _parent(one.directory)
+        parent.mkdir(parents=True, exist_ok=True)
+        out = parent / f"{PREFIX}{one.run}-{re.sub('[^A-Za-z0-9.-]', '-', one.host)}"
+        make_directory(out)
+        self._held.enter_context(no_room_told(out))
+        self._writer = self._held.enter_context(JournalWriter(out, one.header, CUTS if one.cuts else NAME))
+        known = _read_acknowledged(out)
+        kept = [recording for recording in self._writer.journal.recordings if recording.cell not in known]
+        left = [self._cells[id] for id in one.left if id not in {recording.cell for recording in kept}]  # noqa: A001
+        place = self._parent()
+        needed = admission.admit_remaining(left, conductor, self._engines, place, one.devices, self._watcher)
+        calibration = self._calibrated(place) if request["calibrate"] else {}
+        self._context = self._held.enter_context(at_work(place, needed, out, self._engines, self._watcher))
+        return {
+            "recordings": [_as_line(recording) for recording in kept],
+            "machine": self._context.machine.model_dump(mode="json"),
+            "place": self._context.place_facts.model_dump(mode="json"),
+            **calibration,
+        }
+
+    def _calibrated(self, place: Path) -> dict[str, Any]:
+        block = bytes(HASHED)
+        step = ProbeStep(
+            method="fdatasync", pattern="overwrite", block_bytes=4096, writers=1, one_file=False,
+            extent=Duration(seconds=1.0),
+        )  # fmt: skip
+        order = tuple((0, repetition) for repetition in range(1, TIMES + 1))
+        plan = ProbePlan((step,), order, TIMES, 1, 0.2)
+        with self._alone():
+            took = []
+            for _ in range(TIMES):
+                began = time.perf_counter()
+                hashlib.sha256(block).digest()
+                took.append(time.perf_counter() - began)
+            probed = probe(place, plan, admission.Devices(), self._watcher.doubts, lambda done, left: None).of(0)
+        flushes = statistics.median([one.writes_per_s for one in probed]) if probed else None
+        return {"hash_mb_per_s": HASHED / 1e6 / statistics.median(took), "flushes_per_s": flushes}
+
+    def _alone(self) -> Any:
+        assert self._assignment is not None
+        who = f"run {self._assignment.run} of a fleet, of user {getpass.getuser()} (process {os.getpid()})"
+        return leased(alone=True, who=who, tell=lambda line: self._watcher.doubts([line]))
+
+    def step(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the next of the cells ``request["cells"]``; what has ended is kept here until it is acknowledged."""
+        assert self._writer is not None
+        assert self._context is not None
+        assert self._conductor is not None
+        out = self._writer.path.parent
+        self._acknowledge(out, request["acknowledged"])
+        wanted: list[str] = request["cells"]
+        if self._steps is None or self._left != wanted:
+            self._end_item()
+            self._left = list(wanted)
+            self._steps = self._conductor.run([self._cells[id] for id in wanted], self._context)  # noqa: A001
+        before = _files(out)
+        for step in self._alone_with(self._steps):
+            if not isinstance(step, Ended):
+                self._watcher.cell_begins(step.cell, 0.0)
+                continue
+            self._left.remove(step.cell.id)
+            ended = [recording.model_copy(update={"host": self._host}) for recording in step.recordings]
+            for recording in ended:
+                self._writer.append(recording)
+            if not self._left:
+                self._end_item()
+            files = {name: base64.b64encode((out / name).read_bytes()).decode() for name in _files(out) - before}
+            return {
+                "cell": step.cell.id, "recordings": [_as_line(recording) for recording in ended], "files": files,
+            }  # fmt: skip
+        raise CellFailed("the conductor ended before its cells", "this is a bug; please report it")
+
+    @property
+    def _host(self) -> str:
+        assert self._assignment is not None
+        return self._assignment.host
+
+    def _alone_with(self, steps: Steps) -> Iterator[Any]:
+        while True:
+            with self._alone():
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+
+    def _acknowledge(self, out: Path, cells: Sequence[str]) -> None:
+        if cells:
+            with (out / ACKNOWLEDGED).open("a", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(cell)}\n" for cell in cells)
+                file.flush()
+                os.fsync(file.fileno())
+            fsync_path(out)
+
+    def _end_item(self) -> None:
+        if self._steps is not None:
+            for _ in self._steps:  # to its end, where an item has no cells left
+                break
+            self._steps.close()
+            self._steps = None
+
+    def end(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Release all that was made, and remove what the client has acknowledged."""
+        out = self._writer.path.parent if self._writer is not None else None
+        if out is not None:
+            self._acknowledge(out, request["acknowledged"])
+        self.close()
+        if out is not None and not _unacknowledged(out):
+            shutil.rmtree(out)
+        return {}
+
+    def close(self) -> None:
+        if self._steps is not None:
+            self._steps.close()
+            self._steps = None
+        self._context = self._writer = None
+        self._held.close()
+        self._held = ExitStack()
+
+
+def _as_line(recording: Recording) -> str:
+    return recording.model_dump_json(by_alias=True)
+
+
+def _parent(directory: str | None) -> Path:
+    return Path(directory) if directory else state_directory() / "fleet"
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest directory above it that is there."""
+    return next(one for one in (path, *path.absolute().parents) if one.exists())
+
+
+def _files(out: Path) -> set[str]:
+    """What conductors keep beside the journal, relative to ``out``."""
+    return {str(path.relative_to(out)) for path in out.glob("acidtest-*/**/*") if path.is_file() and _is_kept(path)}
+
+
+def _is_kept(path: Path) -> bool:
+    return any(part.startswith("acidtest-states") for part in path.parts)
+
+
+def _read_acknowledged(out: Path) -> set[str]:
+    try:
+        return {json.loads(line) for line in (out / ACKNOWLEDGED).read_text(encoding="utf-8").splitlines()}
+    except FileNotFoundError:
+        return set()
+
+
+def _unacknowledged(out: Path) -> list[str]:
+    """Cells whose recordings are in the directory of a run, and not with the client."""
+    known = _read_acknowledged(out)
+    waiting: list[str] = []
+    for name in (NAME, CUTS):
+        if (out / name).exists() and (out / name).stat().st_size:
+            waiting += [one.cell for one in read(out / name).recordings if one.cell not in known]
+    return waiting
+
+
+def _requests(main: int) -> queue.SimpleQueue[str]:
+    """Lines of standard input, read by a thread of their own. When they end, the process is told to."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def feed() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os.kill(main, signal.SIGTERM)
+
+    threading.Thread(target=feed, daemon=True).start()
+    return lines
+
+
+def main() -> None:
+    def heed(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # it is ending
+        raise _Told
+
+    signal.signal(signal.SIGTERM, heed)
+    lab = Lab()
+    requests = _requests(os.getpid())
+    handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        name: getattr(lab, name) for name in ("facts", "doctor", "clean", "admit", "begin", "step", "end")
+    }
+    with closing(lab):
+        try:
+            while True:
+                request = json.loads(requests.get(timeout=IDLE_S))
+                try:
+                    answer = handlers[request["do"]](request)
+                except AcidtestError as error:
+                    answer = refusal(error)
+                except OSError as error:
+                    answer = refusal(CellFailed(f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")))
+                tell({"answer": answer})
+                if request["do"] in ("end", "facts", "doctor", "clean"):
+                    return
+        except (_Told, queue.Empty):
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What the client and a lab on a host say to each other: one line of JSON each way, cells and plan pickled within.
+
+Both run the same version of acidtest, which is made sure of first; see ``asking.facts``.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+from acidtest.conductor.admission import Devices
+from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks
+from acidtest.journal.models import Header
+from acidtest.plan import Plan
+
+ERRORS: dict[str, type[AcidtestError]] = {
+    one.__name__: one for one in (AcidtestError, BadInput, CellFailed, MachineLacks)
+}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What one host needs to know of a run."""
+
+    run: str  # tells this run from all others, also on a host that several users have
+    host: str
+    plan: Plan  # the cells that this host may get
+    left: tuple[str, ...]  # ids of those that are not in the journal
+    cuts: bool
+    header: Header
+    where: str  # the experiment's file, named in errors
+    directory: str | None
+    devices: Devices
+
+    def packed(self) -> str:
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @staticmethod
+    def unpacked(text: str) -> Assignment:
+        """Only of what Dask has brought, which runs code of the client's anyway."""
+        made: Assignment = pickle.loads(base64.b64decode(text))
+        return made
+
+
+def refusal(error: AcidtestError) -> dict[str, Any]:
+    """An error, all of its parts, to be raised on the other side."""
+    return {"errors": [{"kind": kind_of(one), "message": one.message, "remedy": one.remedy} for one in error.problems]}
+
+
+def kind_of(error: AcidtestError) -> str:
+    return next(name for name, kind in reversed(ERRORS.items()) if isinstance(error, kind))
+
+
+def refused(answer: dict[str, Any], host: str) -> list[AcidtestError]:
+    """What a host refused, each error with its name before it."""
+    return [ERRORS[one["kind"]](f"{host}: {one['message']}", one["remedy"]) for one in answer.get("errors", [])]

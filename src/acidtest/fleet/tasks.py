@@ -1,0 +1,105 @@
+"""What Dask runs on a host: it passes requests to a lab process there, one at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from distributed import get_worker
+
+LAST_WORDS = 2000  # characters of what a lab that died has said
+
+_labs: dict[str, _Lab] = {}  # by run
+
+
+def identity() -> dict[str, str]:
+    """The name of this machine, as its scheduler of jobs knows it or else as it calls itself."""
+    name = next((os.environ[key] for key in ("SLURMD_NODENAME", "NODE_NAME") if os.environ.get(key)), "")
+    return {"name": name or socket.gethostname()}
+
+
+def clock() -> float:
+    """Seconds since 1970 by this machine's clock."""
+    return time.time()
+
+
+def ask(run: str, home: str | None, request: str) -> str:
+    """Have the lab of ``run``, which is started if it is not there, answer ``request``.
+
+    A machine is leased whole: while the lab of another run is there, the answer is that this one must wait.
+    """
+    for other in [one for one, lab in _labs.items() if not lab.lives]:
+        del _labs[other]
+    if busy := next((one for one in _labs if one != run), None):
+        return json.dumps({"busy": busy})
+    lab = _labs.setdefault(run, _Lab(home)) if run not in _labs else _labs[run]
+    return lab.ask(request, topic(run))
+
+
+def once(home: str | None, request: str) -> str:
+    """Have a lab of its own answer ``request``, which makes nothing that stays."""
+    return _Lab(home).ask(request, topic("once"))
+
+
+def stop(run: str) -> None:
+    """End the lab of ``run``, also in mid-cell: it releases what it has made. Dask runs this beside the lab's task."""
+    if lab := _labs.get(run):
+        lab.stop()
+
+
+class _Lab:
+    """The process that measures; it ends, and releases what it has made, when this one is gone."""
+
+    def __init__(self, home: str | None) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        environment = os.environ | ({"ACIDTEST_HOME": home} if home else {})
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "acidtest.fleet.lab"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            start_new_session=True,
+        )
+
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: str, heard: str) -> str:
+        """The answer, or that it died; what it tells meanwhile is logged under the topic ``heard``."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(f"{request}\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return self._died()
+        for line in process.stdout:
+            told: dict[str, Any] = json.loads(line)
+            if "event" not in told:
+                return line
+            get_worker().log_event(heard, told)
+        return self._died()
+
+    def stop(self) -> None:
+        self._process.terminate()
+
+    def _died(self) -> str:
+        code = self._process.wait()
+        self._said.seek(0)
+        words = self._said.read().decode(errors="replace").strip()[-LAST_WORDS:]
+        return json.dumps({"died": code, "said": words})
+
+
+def topic(run: str) -> str:
+    """Under which what a lab tells is heard."""
+    return f"acidtest-{run}"
