@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acidtest import __version__
-from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
+from acidtest.errors import BadInput, CellFailed, Problems
 from acidtest.fleet import tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.messages import refused
@@ -34,7 +34,6 @@ class Facts:
 
     host: Host
     clock: Clock
-    version: str
     rig: str
     rig_sha256: str
     machine: Machine
@@ -59,10 +58,8 @@ def answered(host: Host, text: str) -> dict[str, Any]:
     return answer
 
 
-def _death(host: Host, code: int, said: str) -> AcidtestError:
+def _death(host: Host, code: int, said: str) -> CellFailed:
     last = said.splitlines()[-1] if said else "it left no message"
-    if "No module named" in last:
-        return BadInput(f"{host.name}: acidtest is missing there ({last})", "install the same acidtest on every host")
     how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     return CellFailed(f"{host.name}: the lab there {how}: {last}", "run the same command again: it goes on")
 
@@ -70,30 +67,45 @@ def _death(host: Host, code: int, said: str) -> AcidtestError:
 def facts(fleet: Fleet, hosts: Sequence[Host]) -> list[Facts]:
     """What the hosts are. Raises BadInput where one has no acidtest, or one of another version."""
     problems = Problems()
-    request = {host: {"do": "facts", "directory": fleet.spec.of_host(host.name).directory} for host in hosts}
-    futures = {
-        host: fleet.run(tasks.once, host, fleet.spec.of_host(host.name).home, json.dumps(request[host]))
-        for host in hosts
-    }
+    _refuse_without(fleet, hosts, problems)
+    problems.check()
+    futures = {}
+    for host in hosts:
+        spec = fleet.spec.of_host(host.name)
+        request = json.dumps({"do": "facts", "directory": spec.directory})
+        futures[host] = fleet.run(tasks.once, host, spec.home, request)
     found: list[Facts] = []
     for host, future in futures.items():
-        try:
-            with problems.gather():
-                told = answered(host, future.result())
-                found.append(_facts(host, told, clock(fleet, host)))
-        except (ImportError, AttributeError) as error:
-            problems.add(
-                BadInput(f"{host.name}: has another acidtest, or none ({error})", "install the same one on every host")
-            )
+        with problems.gather():
+            told = answered(host, fleet.awaited(host, future))
+            found.append(_facts(host, told, clock(fleet, host)))
     problems.check()
     return found
+
+
+def _refuse_without(fleet: Fleet, hosts: Sequence[Host], problems: Problems) -> None:
+    """Add the hosts that have no acidtest, or another one. What is asked travels whole and needs none."""
+
+    def version() -> str:
+        try:
+            import acidtest.fleet
+        except ImportError as error:
+            return f"missing: {error}"
+        return acidtest.__version__
+
+    told: dict[str, str] = fleet.client.run(version, workers=[host.address for host in hosts])
+    for host in hosts:
+        if (has := told[host.address]) != __version__:
+            found = (
+                f"acidtest is {has}" if has.startswith("missing") else f"has acidtest {has}, and this is {__version__}"
+            )
+            problems.add(BadInput(f"{host.name}: {found}", "install the same version on every host"))
 
 
 def _facts(host: Host, told: Mapping[str, Any], measured: Clock) -> Facts:
     return Facts(
         host=host,
         clock=measured,
-        version=told["version"],
         rig=told["rig"],
         rig_sha256=told["rig_sha256"],
         machine=Machine.model_validate(told["machine"]),
@@ -110,7 +122,7 @@ def clock(fleet: Fleet, host: Host) -> Clock:
     exchanges = []
     for _ in range(CLOCK_TIMES):
         asked = time.time()
-        there = fleet.run(tasks.clock, host).result()
+        there = fleet.awaited(host, fleet.run(tasks.clock, host))
         heard = time.time()
         exchanges.append(Clock(there - (asked + heard) / 2, (heard - asked) / 2))
     return min(exchanges, key=lambda one: one.error_s)
@@ -121,14 +133,7 @@ def refuse_unlike(found: Iterable[Facts], rig_sha256: str) -> None:
     problems = Problems()
     for one in found:
         name = one.host.name
-        if one.version != __version__:
-            problems.add(
-                BadInput(
-                    f"{name}: has acidtest {one.version}, and this is {__version__}",
-                    "install the same version on every host",
-                )
-            )
-        elif one.architecture == platform.machine() and one.rig_sha256 != rig_sha256:
+        if one.architecture == platform.machine() and one.rig_sha256 != rig_sha256:
             problems.add(
                 BadInput(
                     f"{name}: its rig is another build (sha256 {one.rig_sha256[:16]}, here {rig_sha256[:16]})",

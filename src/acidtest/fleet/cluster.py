@@ -18,12 +18,12 @@ from distributed.deploy.subprocess import SubprocessWorker
 from distributed.security import Security
 from distributed.utils import get_ip
 
-from acidtest.errors import AcidtestError, BadInput, MachineLacks
-from acidtest.fleet import tasks
+from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks
 from acidtest.fleet.spec import FleetSpec
 from acidtest.words import counted
 
 RESOURCE = "machine"  # of which each worker has one: who has it measures
+POLL_S = 2.0
 COME_S = 120.0  # for the first worker of each host
 LOOPBACK = "127.0.0.1"
 QUIET_ADDRESS = f"{LOOPBACK}:0"
@@ -61,11 +61,25 @@ class Fleet:
                 )
             if address not in self._names:
                 named = self.spec.means in ("ssh", "local")
-                told = str(worker["name"]) if named else self.run(tasks.identity, Host("", address)).result()["name"]
-                self._names[address] = told
+                self._names[address] = str(worker["name"]) if named else self._named(address)
             name = self._names[address]
             found.setdefault(name, Host(name, address))
         return [found[name] for name in sorted(found)]
+
+    def _named(self, address: str) -> str:
+        """The name of the machine of a worker, as its scheduler of jobs knows it or else as it calls itself.
+
+        The function travels whole: acidtest may not be there.
+        """
+
+        def identity() -> str:
+            import os
+            import socket
+
+            names = (os.environ.get(key) for key in ("SLURMD_NODENAME", "NODE_NAME"))
+            return next(filter(None, names), None) or socket.gethostname()
+
+        return str(next(iter(self.client.run(identity, workers=[address]).values())))
 
     def run(self, function: Callable[..., Any], host: Host, *arguments: Any) -> Any:
         """The future of ``function`` on ``host``, alone there; the machine is leased for as long as it runs."""
@@ -78,6 +92,15 @@ class Fleet:
             pure=False,
             retries=0,
         )
+
+    def awaited(self, host: Host, future: Any) -> Any:
+        """The result of a task on ``host``. Raises CellFailed where the host is gone meanwhile."""
+        while True:
+            try:
+                return future.result(timeout=POLL_S)
+            except TimeoutError:
+                if host not in self.hosts():
+                    raise CellFailed(f"{host.name}: is gone", "see why, and run the same command again") from None
 
 
 @contextmanager
@@ -209,9 +232,9 @@ def _of_ssh(spec: FleetSpec, held: ExitStack) -> tuple[Any, int]:
     import asyncssh  # noqa: F401 - told of before anything is started
     from distributed.deploy.ssh import Worker
 
-    options = spec.ssh_options.model_dump(exclude_none=True)
-    if "client_keys" in options and not options["client_keys"]:
-        del options["client_keys"]
+    options = spec.ssh_options.model_dump(exclude_none=True, exclude={"client_keys"})
+    if keys := spec.ssh_options.client_keys:
+        options["client_keys"] = list(keys)
     workers = {
         name: {
             "cls": Worker,

@@ -259,7 +259,7 @@ class _Run:
     def _awaited(self, worker: _Worker, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
         """Its answer; asked again as long as another run has the machine."""
         is_told = False
-        while "busy" in (told := json.loads(future.result())):
+        while "busy" in (told := json.loads(self._fleet.awaited(worker.host, future))):
             if not is_told:
                 is_told = True
                 self._watcher.doubts([f"waiting for {worker.name}, which another run has (run {told['busy']})"])

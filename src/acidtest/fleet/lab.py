@@ -27,7 +27,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest import __version__
 from acidtest.conductor import Loading, admission, rig_version
 from acidtest.conductor.base import Conductor, Ended, Steps
 from acidtest.conductor.conduct import at_work, no_room_told
@@ -125,7 +124,6 @@ class Lab:
         """What must be alike on all hosts, and what a host is; nothing is made."""
         directory = _parent(request["directory"])
         return {
-            "version": __version__,
             "architecture": platform.machine(),
             "python": ".".join(map(str, sys.version_info[:3])),
             "rig": rig_version(),
@@ -236,8 +234,14 @@ class Lab:
 
     def _alone(self) -> Any:
         assert self._assignment is not None
-        who = f"run {self._assignment.run} of a fleet, of user {getpass.getuser()} (process {os.getpid()})"
-        return leased(alone=True, who=who, tell=lambda line: self._watcher.doubts([line]))
+        run = f"run {self._assignment.run} of a fleet"
+        who = f"{run}, of user {getpass.getuser()} (process {os.getpid()})"
+
+        def waits(line: str) -> None:
+            if run not in line:  # hosts for trying are one machine, and take turns
+                self._watcher.doubts([line])
+
+        return leased(alone=True, who=who, tell=waits)
 
     def step(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run the next of the cells ``request["cells"]``; what has ended is kept here until it is acknowledged."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,12 +15,6 @@ from distributed import get_worker
 LAST_WORDS = 2000  # characters of what a lab that died has said
 
 _labs: dict[str, _Lab] = {}  # by run
-
-
-def identity() -> dict[str, str]:
-    """The name of this machine, as its scheduler of jobs knows it or else as it calls itself."""
-    name = next((os.environ[key] for key in ("SLURMD_NODENAME", "NODE_NAME") if os.environ.get(key)), "")
-    return {"name": name or socket.gethostname()}
 
 
 def clock() -> float:
