@@ -6,10 +6,13 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -171,6 +174,70 @@ def test_a_pool_spreads_repetitions(tmp_path: Path, hosts: SshHosts, experiment:
     assert len(journal.recordings) == CELLS // 2
     assert "host" not in journal.header.factors
     assert {one.host for one in journal.recordings} <= {host.address for host in hosts.hosts}
+
+
+@contextmanager
+def dask(hosts: SshHosts, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A scheduler that the user has started, with a worker on each host; the scheduler's process."""
+    quiet = ["--dashboard-address", "127.0.0.1:0"]
+    address = f"tcp://{hosts.listen}:{port}"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", hosts.listen, "--port", str(port)]
+    with ExitStack() as held:
+        scheduler = held.enter_context(_process([*command, *quiet]))
+        for number, host in enumerate(hosts.hosts, start=1):
+            worker = [
+                "ip", "netns", "exec", host.namespace, sys.executable, "-m", "distributed.cli.dask_worker", address,
+                "--host", host.address, "--nthreads", "1", "--resources", "machine=1", "--death-timeout", "5", *quiet,
+            ]  # fmt: skip
+            named = {"NODE_NAME": f"node-{number}", "ACIDTEST_HOME": str(host.home)}
+            lease = {"ACIDTEST_LEASE": str(host.home / "lease")}
+            held.enter_context(_process(worker, **named, **lease))
+        yield scheduler
+
+
+@contextmanager
+def _process(command: list[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_a_scheduler_that_dies_is_told_and_the_same_command_goes_on(
+    tmp_path: Path, hosts: SshHosts, experiment: Path
+) -> None:
+    fleet = tmp_path / "fleet.toml"
+    port = free_port(hosts.listen)
+    fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nspread = "compare"\n')
+    arguments = ("run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
+    with dask(hosts, port) as scheduler:
+        run = Command(tmp_path, *arguments)
+        run.await_line(r"^\[4/12\]")
+        scheduler.kill()
+        assert run.ended() == 3, run.said
+        assert "the scheduler of the fleet is gone" in run.said
+    nothing_running_there(hosts)
+    with dask(hosts, port):
+        run = Command(tmp_path, *arguments)
+        assert run.ended() == 0, run.said
+    assert set(cells(tmp_path / "out").values()) == {1}
+    assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == {"node-1", "node-2"}
+    nothing_left(hosts)
+
+
+def nothing_running_there(hosts: SshHosts) -> None:
+    end = time.monotonic() + 90
+    while left := [line for host in hosts.hosts for line in host.processes().values() if "sshd" not in line]:
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
+
+
+def free_port(address: str) -> int:
+    with socket.socket() as one:
+        one.bind((address, 0))
+        return int(one.getsockname()[1])
 
 
 def refused(tmp_path: Path, hosts: SshHosts, experiment: Path, *edits: tuple[str, str]) -> str:

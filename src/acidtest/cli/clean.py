@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json as json_
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from acidtest.cli import fleets
+
 
 def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list what would be released.")] = False,
+    fleet: fleets.FleetFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
     """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
@@ -19,8 +23,26 @@ def clean(
     """
     from acidtest.place import leftovers, release_leftovers
 
+    if fleet is not None:
+        _on_hosts(fleet, dry_run=dry_run, json=json)
+        return
     lines = [f"{left.kind} {left.what}" for left in leftovers()] if dry_run else release_leftovers()
     if json:
         print(json_.dumps({"would_release" if dry_run else "released": lines}, indent=2))
     else:
         print("\n".join(lines) or "Nothing was left behind.")
+
+
+def _on_hosts(file: Path, *, dry_run: bool, json: bool) -> None:
+    with fleets.opened(file) as machines:
+        done = machines.clean(dry_run=dry_run)
+    if json:
+        print(json_.dumps({"hosts": done}, indent=2))
+        return
+    for host, told in done.items():
+        for line in told["released"]:
+            print(f"{host}: {line}")
+        for line in told["kept"]:
+            print(f"{host}: kept {line}; the command that measured them takes them, or remove it by hand")
+        if not told["released"] and not told["kept"]:
+            print(f"{host}: nothing was left behind.")

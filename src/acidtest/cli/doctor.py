@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from acidtest import __version__
+from acidtest.cli import fleets
 from acidtest.errors import AcidtestError, MachineLacks
 from acidtest.files import find_rig, state_directory
 from acidtest.filesystems import FILESYSTEMS
@@ -25,9 +26,13 @@ def doctor(
     directory: Annotated[
         Path, typer.Argument(help="Where databases would live.", exists=True, file_okay=False)
     ] = Path(),
+    fleet: fleets.FleetFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Show what this machine can and cannot do, and what to install. Exit code 4 when nothing could run."""
+    if fleet is not None:
+        _on_hosts(fleet, json=json)
+        return
     findings = findings_of(directory)
     if json:
         print(json_.dumps({"acidtest": __version__, "findings": findings}, indent=2))
@@ -35,6 +40,22 @@ def doctor(
         _show(findings)
     if any(finding["state"] == "missing" and finding["what"] == "rig" for finding in findings):
         raise typer.Exit(4)
+
+
+def _on_hosts(file: Path, *, json: bool) -> None:
+    with fleets.opened(file) as machines:
+        told = machines.doctor()
+    if json:
+        print(json_.dumps({"hosts": told}, indent=2))
+    else:
+        for host, answer in told.items():
+            Console(highlight=False).print(f"\n[bold]{host}[/]")
+            if "findings" in answer:
+                _show(answer["findings"])
+            else:
+                print(f"doctor could not run there: {answer['said']}")
+    if any("findings" not in answer for answer in told.values()):
+        raise typer.Exit(MachineLacks.exit_code)
 
 
 def findings_of(directory: Path) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -65,6 +65,16 @@ class Machines:
             self.fleet, self.hosts, plan, where, out, watcher, only=only, seed=seed, command=command
         )
 
+    def doctor(self) -> dict[str, dict[str, Any]]:
+        from acidtest.fleet import asking
+
+        return asking.doctor(self.fleet, self.hosts)
+
+    def clean(self, *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
+        from acidtest.fleet import asking
+
+        return asking.clean(self.fleet, self.hosts, dry_run=dry_run)
+
 
 @contextmanager
 def opened(file: Path) -> Iterator[Machines]:
@@ -74,7 +84,7 @@ def opened(file: Path) -> Iterator[Machines]:
     spec = fleet.read(file)
     try:
         from acidtest.fleet import cluster
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MachineLacks(f"{file}: {error.name} is not installed here", "pip install 'acidtest[fleet]'") from None
     with cluster.opened(spec, file) as machines:
         hosts = machines.hosts()

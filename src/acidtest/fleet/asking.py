@@ -117,6 +117,36 @@ def _facts(host: Host, told: Mapping[str, Any], measured: Clock) -> Facts:
     )
 
 
+def doctor(fleet: Fleet, hosts: Sequence[Host]) -> dict[str, dict[str, Any]]:
+    """What ``acidtest doctor`` says on each host, by name; "said" where it could not."""
+    problems = Problems()
+    _refuse_without(fleet, hosts, problems)
+    problems.check()
+    futures = {}
+    for host in hosts:
+        spec = fleet.spec.of_host(host.name)
+        futures[host] = fleet.run(tasks.doctor, host, spec.home, spec.directory)
+    return {host.name: json.loads(fleet.awaited(host, future)) for host, future in futures.items()}
+
+
+def clean(fleet: Fleet, hosts: Sequence[Host], *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
+    """Have each host release what labs that are gone left there: "released", and "kept" with why, by its name."""
+    problems = Problems()
+    _refuse_without(fleet, hosts, problems)
+    problems.check()
+    futures = {}
+    for host in hosts:
+        spec = fleet.spec.of_host(host.name)
+        request = {"do": "clean", "dry_run": dry_run, "directory": spec.directory}
+        futures[host] = fleet.run(tasks.once, host, spec.home, json.dumps(request))
+    done: dict[str, dict[str, list[str]]] = {}
+    for host, future in futures.items():
+        with problems.gather():
+            done[host.name] = answered(host, fleet.awaited(host, future))
+    problems.check()
+    return done
+
+
 def clock(fleet: Fleet, host: Host) -> Clock:
     """By the shortest of several exchanges, as in RFC 5905: half of it is how far off the offset may be."""
     exchanges = []

@@ -7,14 +7,18 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from distributed import Client, Scheduler
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
 from distributed.deploy.spec import SpecCluster
 from distributed.deploy.subprocess import SubprocessWorker
+from distributed.scheduler import KilledWorker
 from distributed.security import Security
 from distributed.utils import get_ip
 
@@ -22,6 +26,8 @@ from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks
 from acidtest.fleet.spec import FleetSpec
 from acidtest.words import counted
 
+# What Dask raises for a task whose worker or scheduler has died.
+GONE = (KilledWorker, CancelledError, FutureCancelledError, CommClosedError)
 RESOURCE = "machine"  # of which each worker has one: who has it measures
 POLL_S = 2.0
 COME_S = 120.0  # for the first worker of each host
@@ -48,8 +54,10 @@ class Fleet:
     def hosts(self) -> list[Host]:
         """Those whose worker is there now, by name; of several workers on one host the first.
 
-        Raises BadInput for a worker that does not have the resource by which machines are leased.
+        Raises BadInput for a worker that does not have the resource by which machines are leased, and AcidtestError
+        where the scheduler is gone.
         """
+        self.check()
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         found: dict[str, Host] = {}
         for address in sorted(workers):
@@ -65,6 +73,13 @@ class Fleet:
             name = self._names[address]
             found.setdefault(name, Host(name, address))
         return [found[name] for name in sorted(found)]
+
+    def check(self) -> None:
+        """Raise AcidtestError where the scheduler is gone."""
+        if self.client.status != "running":
+            raise AcidtestError(
+                "the scheduler of the fleet is gone", "start it again, and run the same command again: it goes on"
+            )
 
     def _named(self, address: str) -> str:
         """The name of the machine of a worker, as its scheduler of jobs knows it or else as it calls itself.
@@ -99,8 +114,11 @@ class Fleet:
             try:
                 return future.result(timeout=POLL_S)
             except TimeoutError:
-                if host not in self.hosts():
-                    raise CellFailed(f"{host.name}: is gone", "see why, and run the same command again") from None
+                if host in self.hosts():
+                    continue
+            except GONE:
+                self.check()
+            raise CellFailed(f"{host.name}: is gone", "see why, and run the same command again")
 
 
 @contextmanager

@@ -30,12 +30,12 @@ from acidtest.conductor.run import output_of
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
-from acidtest.errors import AcidtestError, BadInput, Problems
+from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.experiment import Experiment, Level
 from acidtest.files import find_rig, fsync_path
 from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import Facts, answered
-from acidtest.fleet.cluster import Fleet, Host
+from acidtest.fleet.cluster import GONE, Fleet, Host
 from acidtest.fleet.messages import Assignment
 from acidtest.journal.models import HOST, SIZE, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
@@ -347,7 +347,7 @@ class _Run:
         if time.monotonic() < self._looked + POLL_S:
             return
         self._looked = time.monotonic()
-        there = {host.name: host for host in self._there()}
+        there = {host.name: host for host in self._fleet.hosts()}
         for future, worker in list(self._futures.items()):
             if there.get(worker.name) != worker.host:
                 del self._futures[future]
@@ -355,17 +355,6 @@ class _Run:
                 with contextlib.suppress(Exception):
                     future.cancel()
                 self._gone(worker)
-
-    def _there(self) -> list[Host]:
-        try:
-            return self._fleet.hosts()
-        except BadInput:
-            raise
-        except Exception as error:
-            raise AcidtestError(
-                f"the scheduler of the fleet is gone: {error or type(error).__name__}",
-                "start it again, and run the same command again: it goes on",
-            ) from None
 
     def _gone(self, worker: _Worker) -> None:
         """Its item goes back; it may come again."""
@@ -380,7 +369,7 @@ class _Run:
 
     def _is_back(self, worker: _Worker) -> bool:
         assert worker.gone_since is not None
-        host = next((one for one in self._there() if one.name == worker.name), None)
+        host = next((one for one in self._fleet.hosts() if one.name == worker.name), None)
         if host is None:
             patience_s = self._fleet.spec.patience_s
             if time.monotonic() - worker.gone_since > patience_s:
@@ -390,17 +379,19 @@ class _Run:
                 )
             worker.not_before = time.monotonic() + POLL_S
             return False
-        worker.host, worker.gone_since = host, None
-        answer = self._awaited(worker, self._asked(worker, request := self._admission(worker)), request)
-        assert answer
+        worker.host = host
+        try:
+            self._awaited(worker, self._asked(worker, request := self._admission(worker)), request)
+        except CellFailed:
+            return False
+        worker.gone_since = None
         return True
 
     def _ended(self, worker: _Worker, future: Any) -> None:
         try:
             text = future.result()
-        except AcidtestError:
-            raise
-        except Exception:  # whatever Dask says of a worker that died under the task
+        except GONE:
+            self._fleet.check()
             self._gone(worker)
             return
         told = json.loads(text)

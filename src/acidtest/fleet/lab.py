@@ -8,6 +8,7 @@ releases all that it has made.
 from __future__ import annotations
 
 import base64
+import fcntl
 import getpass
 import hashlib
 import json
@@ -22,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,7 +35,7 @@ from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import make_directory
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
-from acidtest.engine import Engine, catalogue
+from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import find_rig, fsync_path, state_directory
 from acidtest.fleet.messages import Assignment, refusal
@@ -47,6 +48,7 @@ from acidtest.place.lease import leased
 from acidtest.plan import Cell
 from acidtest.plan.probe import ProbePlan
 from acidtest.powercut.conductor import Cuts
+from acidtest.words import counted
 
 IDLE_S = 180.0  # without a request for so long, it ends: its client is gone
 TOLD_EVERY_S = 1.0
@@ -134,29 +136,22 @@ class Lab:
             "free_bytes": shutil.disk_usage(_existing(directory)).free,
         }
 
-    def doctor(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Whether the engines of an experiment, or all, could run here: what the catalogue says of each."""
-        told = []
-        for offer in catalogue.offers():
-            lack = offer.lack()
-            told.append({"id": offer.id, "version": offer.version or "built in", "lack": list(lack) if lack else []})
-        return {"engines": told}
-
     def clean(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Release what labs that are gone left here; recordings that no client has yet stay."""
-        released = [] if request["dry_run"] else release_leftovers()
-        kept = []
         parent = _parent(request["directory"])
-        for run in sorted(parent.glob(f"{PREFIX}*")) if parent.is_dir() else []:
-            waiting = _unacknowledged(run)
-            if waiting:
-                kept.append(f"{run}: holds recordings that no journal has: {', '.join(waiting[:5])}")
-            elif not request["dry_run"]:
-                shutil.rmtree(run)
-                released.append(f"directory {run}")
+        runs = [run for run in sorted(parent.glob(f"{PREFIX}*")) if not _is_at_work(run)]
+        waiting = {run: _unacknowledged(run) for run in runs}
+        done = [run for run in runs if not waiting[run]]
         if request["dry_run"]:
             released = [f"{left.kind} {left.what}" for left in leftovers()]
-        return {"released": released, "kept": kept}
+        else:
+            released = release_leftovers()
+            for run in done:
+                shutil.rmtree(run)
+        kept = [
+            f"{run}: {counted(len(cells), 'recording')} that no journal has" for run, cells in waiting.items() if cells
+        ]
+        return {"released": [*released, *(f"directory {run}" for run in done)], "kept": kept}
 
     def admit(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Refuse what cannot run here, before anything is made; else what the engines say of themselves."""
@@ -358,6 +353,17 @@ def _unacknowledged(out: Path) -> list[str]:
     return waiting
 
 
+def _is_at_work(out: Path) -> bool:
+    """Whether a lab writes there: its journal is locked as long as it is open."""
+    for path in (out / NAME, out / CUTS):
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    return False
+
+
 def _requests(main: int) -> queue.SimpleQueue[str]:
     """Lines of standard input, read by a thread of their own. When they end, the process is told to."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -380,7 +386,7 @@ def main() -> None:
     lab = Lab()
     requests = _requests(os.getpid())
     handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        name: getattr(lab, name) for name in ("facts", "doctor", "clean", "admit", "begin", "step", "end")
+        name: getattr(lab, name) for name in ("facts", "clean", "admit", "begin", "step", "end")
     }
     with closing(lab):
         try:
@@ -393,7 +399,7 @@ def main() -> None:
                 except OSError as error:
                     answer = refusal(CellFailed(f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")))
                 tell({"answer": answer})
-                if request["do"] in ("end", "facts", "doctor", "clean"):
+                if request["do"] in ("end", "facts", "clean"):
                     return
         except (_Told, queue.Empty):
             return

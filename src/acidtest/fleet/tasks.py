@@ -40,6 +40,16 @@ def once(home: str | None, request: str) -> str:
     return _Lab(home).ask(request, topic("once"))
 
 
+def doctor(home: str | None, directory: str | None) -> str:
+    """What ``acidtest doctor --json`` says on this machine."""
+    command = [sys.executable, "-c", "from acidtest.cli import main; main()", "doctor", "--json"]
+    environment = os.environ | ({"ACIDTEST_HOME": home} if home else {})
+    ran = subprocess.run(
+        [*command, *([directory] if directory else [])], env=environment, capture_output=True, text=True, check=False
+    )
+    return ran.stdout or json.dumps({"said": ran.stderr.strip()[-LAST_WORDS:]})
+
+
 def stop(run: str) -> None:
     """End the lab of ``run``, also in mid-cell: it releases what it has made. Dask runs this beside the lab's task."""
     if lab := _labs.get(run):
