@@ -19,9 +19,9 @@ PURE = {
 }  # fmt: skip
 FAST_ENGINE = "sqlite"
 # Each test of these makes all that it needs, and mostly waits: any worker takes the next one.
-SINGLE = {"e2e", "place", "powercut", "conductor"}
+SINGLE = {"e2e", "place", "powercut", "conductor", "fleet"}
 # In this order they are begun: what takes long is not to be the last that a run waits for.
-BEGUN = ("guest", "e2e", "session", "engine", "place", "powercut", "conductor")
+BEGUN = ("guest", "fleet", "e2e", "session", "engine", "place", "powercut", "conductor")
 
 
 def arrange(items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ def slurm(directory: Path) -> Iterator[dict[str, str]]:
     """The environment in which Slurm's commands find it. Its files lie in ``directory``."""
     directory.chmod(0o755)
     name = socket.gethostname()
-    ports = _free_ports(2 + len(NODES))
+    ports = free_ports(2 + len(NODES))
     conf = directory / "slurm.conf"
     nodes = "\n".join(
         f"NodeName={node} NodeHostname={name} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=1000 State=UNKNOWN"
@@ -123,7 +123,7 @@ def _await(holds: object, log: Path) -> None:
         time.sleep(0.1)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acidtest.analysis.database import StatisticsBySize
+from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival
 from acidtest.audit import declared
@@ -35,6 +36,11 @@ def of_place(place: PlaceFacts) -> list[Finding]:
 def of_statistics(by_size: StatisticsBySize) -> list[Finding]:
     """What changes inside a database that grows."""
     return [finding for rule in over(StatisticsBySize) for finding in rule(by_size)]
+
+
+def of_hosts(hosts: Hosts) -> list[Finding]:
+    """What is doubtful about the machines of a fleet."""
+    return [finding for rule in over(Hosts) for finding in rule(hosts)]
 
 
 def of_cuts(survival: Survival) -> list[Finding]:

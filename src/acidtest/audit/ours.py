@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from acidtest import families
-from acidtest.analysis import database, samples
+from acidtest.analysis import database, hosts, samples
 from acidtest.analysis.samples import Row
 from acidtest.analysis.search import Search, searches
 from acidtest.analysis.survival import survivals
@@ -74,7 +74,12 @@ def _of_rows(journal: Journal, rows: Sequence[Row]) -> list[Finding]:
         for one in judge.of_place(recording.place)
     ]
     doubts += [one for by_size in database.by_size(rows) for one in judge.of_statistics(by_size)]
-    return [*_gathered(doubts), *judge.of_bench(bench(journal, rows))]
+    of_fleet = hosts.hosts(journal, rows)
+    return [
+        *_gathered(doubts),
+        *judge.of_bench(bench(journal, rows)),
+        *(judge.of_hosts(of_fleet) if of_fleet else []),
+    ]
 
 
 def of_cuts(journal: Journal) -> list[Finding]:

@@ -171,10 +171,9 @@ def refuse_unlike(found: Iterable[Facts], rig_sha256: str) -> None:
                 )
             )
         if abs(one.clock.offset_s) - one.clock.error_s > CLOCK_MAX_S:
-            far = "ahead of" if one.clock.offset_s > 0 else "behind"
             problems.add(
                 BadInput(
-                    f"{name}: its clock is {abs(one.clock.offset_s):,.1f} s {far} this machine's "
+                    f"{name}: its clock differs from this machine's by {one.clock.offset_s:+,.1f} s "
                     f"(± {one.clock.error_s:.3f} s)",
                     "set the clocks, by NTP for example",
                 )

@@ -185,7 +185,7 @@ def _security(spec: FleetSpec) -> Any:
 
 
 def _of_address(spec: FleetSpec, held: ExitStack) -> tuple[Any, int]:
-    return spec.address, 1
+    return spec.address, spec.workers
 
 
 def _worker_options(name: str, listen: str | None) -> dict[str, Any]:

@@ -71,6 +71,7 @@ class FleetSpec(Model):
     """A fleet's file, with every default filled in. One of ``MEANS`` says where the machines come from."""
 
     address: str | None = None  # of a Dask scheduler that runs already: "tcp://scheduler:8786"
+    workers: int = Field(default=1, ge=1, le=10_000)  # of such a scheduler, that are waited for
     ssh: tuple[str, ...] = ()  # names or addresses of hosts
     slurm: SlurmSpec | None = None
     kubernetes: KubernetesSpec | None = None
@@ -88,6 +89,8 @@ class FleetSpec(Model):
         if len(given) != 1:
             found = f"names {' and '.join(given)}" if given else "does not say where its machines come from"
             raise ValueError(f"{found}; write one of {', '.join(MEANS)}")
+        if self.address is None and "workers" in self.model_fields_set:
+            raise ValueError("workers is of address: leave it out")
         if len(set(self.ssh)) < len(self.ssh):
             raise ValueError("ssh names a host twice")
         for name, host in self.hosts.items():

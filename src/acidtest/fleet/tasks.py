@@ -45,7 +45,12 @@ def doctor(home: str | None, directory: str | None) -> str:
     command = [sys.executable, "-c", "from acidtest.cli import main; main()", "doctor", "--json"]
     environment = os.environ | ({"ACIDTEST_HOME": home} if home else {})
     ran = subprocess.run(
-        [*command, *([directory] if directory else [])], env=environment, capture_output=True, text=True, check=False
+        [*command, *([directory] if directory else [])],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     return ran.stdout or json.dumps({"said": ran.stderr.strip()[-LAST_WORDS:]})
 
@@ -68,7 +73,7 @@ class _Lab:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
 

@@ -26,6 +26,7 @@ from acidtest.report import (
     charts,
     commit_cost,
     engine_work,
+    fleet,
     growth_charts,
     growth_scale,
     growth_tables,
@@ -56,7 +57,7 @@ def write_page(results: Results, path: Path) -> None:
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
-         calls=calls, engine_work=engine_work, risks=risks, shapes=shapes,
+         calls=calls, engine_work=engine_work, fleet=fleet, risks=risks, shapes=shapes,
          growth_tables=growth_tables, growth_scale=growth_scale,
          statements=statements, statistics_tables=statistics_tables, operations=operations,
          landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import counters, kinds, maintenance, memory, parts, reads, samples, stalls
+from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, samples, stalls
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
 from acidtest.analysis.counters import EngineWork
 from acidtest.analysis.effects import Effect, effects
 from acidtest.analysis.growth import recorded
+from acidtest.analysis.hosts import Hosts
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.maintenance import Operations
@@ -32,7 +33,7 @@ from acidtest.audit.unchecked import Unchecked
 from acidtest.audit.unchecked.run import unchecked
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import pivot, risks, shapes
+from acidtest.report import fleet, pivot, risks, shapes
 from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import kind_json, summary_json
 from acidtest.words import counted
@@ -124,6 +125,7 @@ class Results:
     base: Mapping[str, str] = field(default_factory=dict)
     commit_costs: tuple[CommitCost, ...] = ()  # speed beside calls and survival; none where there are but speeds
     cuts: Journal | None = None  # of the same experiment
+    hosts: Hosts | None = None  # of a fleet
     risks: tuple[LevelRisk, ...] = ()  # what each level may lose; none where nothing may be lost
     unchecked: tuple[Unchecked, ...] = ()  # what these rates do not show
     faults: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what levels do not say, and of which engines
@@ -165,6 +167,7 @@ class Results:
             ],
             "invalid": [_bad_json(r) for r in self.bad if r.status == "invalid"],
             "failed": [_bad_json(r) for r in self.bad if r.status == "failed"],
+            "hosts": fleet.as_json(self.hosts) if self.hosts else None,
             "risks": [risks.as_json(one) for one in self.risks],
             "known_faults": [{"text": fault, "engines": list(of)} for fault, of in self.faults.items()],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
@@ -301,7 +304,9 @@ def results(
     places = {_alike(r.place): r.place for r in journal.recordings if r.result}
     place_notes = {alike: tuple(map(notes.number, judge.of_place(place))) for alike, place in places.items()}
     bad = tuple(r for r in journal.recordings if r.status != "done")
-    overall = tuple(judge.waived(judge.of_bench(ours.bench(journal, all_rows)), waivers))
+    of_fleet = hosts.hosts(journal, all_rows)
+    doubts = judge.of_bench(ours.bench(journal, all_rows)) + (judge.of_hosts(of_fleet) if of_fleet else [])
+    overall = tuple(judge.waived(doubts, waivers))
     cut = cuts.recordings if cuts else []
     return Results(
         journal=journal,
@@ -313,6 +318,7 @@ def results(
         base=base,
         commit_costs=tuple(commit_costs(all_rows, survivals(cut))),
         cuts=cuts,
+        hosts=of_fleet,
         risks=tuple(level_risks(all_rows, cut)),
         faults=known_faults(all_rows),
         unchecked=tuple(unchecked(all_rows, cut)),

@@ -15,6 +15,7 @@ from acidtest.analysis.kinds import KindSummary
 from acidtest.report import commit_cost, engine_work, growth_tables, operations
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
+from acidtest.report.fleet import print_hosts
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
@@ -53,6 +54,8 @@ def print_results(results: Results, console: Console) -> None:
             _print_effects(table.effects, console)
     if results.commit_costs:
         print_commit_costs(results.commit_costs, console)
+    if results.hosts:
+        print_hosts(results.hosts, console)
     print_risks(results.risks, results.faults, console)
     console.print()
     if results.base:

@@ -1,0 +1,62 @@
+"""What docs/FLEET.md shows is what acidtest, Slurm and Kubernetes take."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+from test_fleet_slurm import EXPERIMENT
+
+from acidtest import fleet
+from acidtest.journal import reader
+from slurms import NODES, free_ports, slurm
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "FLEET.md").read_text()
+
+
+def shown(language: str) -> list[str]:
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", DOCUMENT, re.DOTALL | re.MULTILINE)
+    assert blocks
+    return blocks
+
+
+@pytest.mark.parametrize("text", shown("toml"))
+def test_files_of_fleets(tmp_path: Path, text: str) -> None:
+    (tmp_path / "fleet.toml").write_text(text)
+    assert fleet.read(tmp_path / "fleet.toml").means in ("ssh", "slurm")
+
+
+@pytest.mark.parametrize("part", list(yaml.safe_load_all(shown("yaml")[0])), ids=lambda part: part["kind"])
+def test_the_manifest_is_of_kubernetes(part: dict[str, object]) -> None:
+    kubernetes_validate.validate(part, kubernetes_validate.latest_version(), strict=True)
+    broken = {**part, "spec": {**part["spec"], "unknown": 1}}  # type: ignore[dict-item]
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(broken, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_the_job_of_slurm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+    script = tmp_path / "job.sh"
+    text = shown("bash")[0]
+    here = str(Path(sys.executable).parent)
+    assert "/opt/acidtest/.venv/bin" in text
+    script.write_text(text.replace("/opt/acidtest/.venv/bin", here).replace("$(hostname -i", "$(echo 127.0.0.1"))
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    with slurm(tmp_path_factory.mktemp("slurm")) as environment:
+        ran = subprocess.run(
+            ["sbatch", "--wait", "--output", str(tmp_path / "said"), str(script)],
+            env=os.environ | environment | {
+                "ACIDTEST_LEASE": str(tmp_path / "lease"), "ACIDTEST_PORT": str(free_ports(1)[0]),
+            },
+            cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False,
+        )  # fmt: skip
+    said = (tmp_path / "said").read_text() if (tmp_path / "said").exists() else ""
+    assert ran.returncode == 0, ran.stdout + ran.stderr + said
+    assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == set(NODES)
