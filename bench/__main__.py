@@ -4,7 +4,7 @@ simulated disk beside a plain loop device (``disk``), the probe beside pg_test_f
 watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash states a second
 (``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in benchmarks of
 other people, and what it should (``audit``), or what it takes for directories that were made to break it
-(``hostile``)."""
+(``hostile``), and the client of a fleet over simulated hosts (``fleet``)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import audit, cuts, disk, generator, hostile, load, observer, peers, planning, probe
+from bench import audit, cuts, disk, fleet, generator, hostile, load, observer, peers, planning, probe
 from bench.auditor.cases import HALVES
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", "audit", "hostile", *peers.PEERS]
+    choices = [
+        "generator",
+        "load",
+        "disk",
+        "probe",
+        "observer",
+        "cuts",
+        "plan",
+        "audit",
+        "hostile",
+        "fleet",
+        *peers.PEERS,
+    ]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
@@ -57,6 +69,8 @@ def main() -> int:
             planning.main(asked.rounds)
         elif asked.what == "audit":
             audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
+        elif asked.what == "fleet":
+            fleet.main()
         elif asked.what == "hostile":
             return hostile.main(asked.only, asked.directory, details=asked.details)
         elif asked.what == "observer":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -158,6 +159,34 @@ def test_whatever_dies_the_same_command_goes_on(
     assert set(cells(tmp_path / "out").values()) == {1}
     assert len(cells(tmp_path / "out")) == CELLS
     nothing_left(hosts)
+
+
+MOMENTS = int(os.environ.get("ACIDTEST_FLEET_MOMENTS", "1"))
+
+
+@pytest.mark.timeout(400 * MOMENTS)
+def test_at_random_moments(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
+    """ACIDTEST_FLEET_MOMENTS says at how many; a failure names the seed of the moment."""
+    for number in range(MOMENTS):
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        happens = chance.choice([kill_client, kill_worker, kill_lab, cut_link])
+        line, delay = chance.randrange(1, CELLS), chance.uniform(0, 1)
+        at = f"moment {number}, seed {seed}: {happens.__name__} {delay:.2f} s after cell {line}"
+        out = tmp_path / f"{number}"
+        out.mkdir()
+        codes = []
+        while 0 not in codes:
+            run = command(out, hosts, experiment)
+            if not codes:
+                run.await_line(rf"^\[{line}/{CELLS}\]")
+                time.sleep(delay)
+                happens(run, hosts)
+            codes.append(run.ended())
+            assert len(codes) < 4, f"{at}: {run.said}"
+        assert set(cells(out / "out").values()) == {1}, at
+        assert len(cells(out / "out")) == CELLS, at
+        nothing_left(hosts)
 
 
 def nothing_running(hosts: SshHosts) -> None:

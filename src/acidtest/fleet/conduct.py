@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.conduct import RunOutcome, no_room_told
+from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
 from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
 from acidtest.conductor.run import output_of
@@ -191,12 +191,14 @@ class _Run:
     ) -> None:
         self._fleet, self._plan, self._output, self._where = fleet, plan, output, where
         self._watcher, self._writer, self._cuts = watcher, writer, cuts
-        header = writer.journal.header
-        self._run = hashlib.sha256(f"{header.digest} {header.created_at}".encode()).hexdigest()[:16]
+        journal = writer.journal
+        self._header = journal.header
+        self._run = hashlib.sha256(f"{self._header.digest} {self._header.created_at}".encode()).hexdigest()[:16]
         self._cells = {cell.id: cell for cell in plan.cells}
-        self._missing = {cell.id: cell for cell in output.remaining(plan, writer.journal)}
+        self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
         self.ran = 0
         self._took: list[tuple[Cell, float]] = []
+        self._estimate = Estimate(lambda cells: time_left(cells, self._took))
         self._heard: queue.SimpleQueue[Any] = queue.SimpleQueue()  # events, and futures that have ended
         self._looked = 0.0
         pool: deque[list[Cell]] = deque(items(list(self._missing.values()), cuts=cuts))
@@ -245,7 +247,7 @@ class _Run:
             plan=Plan(self._plan.experiment, tuple(mine), self._plan.cuts, self._plan.reached),
             left=tuple(cell.id for cell in mine if cell.id in self._missing),
             cuts=self._cuts,
-            header=self._writer.journal.header,
+            header=self._header,
             where=str(self._where),
             directory=spec.directory,
             devices=Devices.named(spec.use_devices, spec.erase),
@@ -340,7 +342,7 @@ class _Run:
 
     def _left_s(self) -> float:
         at_work = sum(worker.failed is None for worker in self._workers) or 1
-        return time_left(list(self._missing.values()), self._took) / at_work
+        return self._estimate.seconds(self._missing.values()) / at_work
 
     def _miss(self) -> None:
         """Notice which hosts are gone."""

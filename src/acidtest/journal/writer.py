@@ -101,14 +101,12 @@ class JournalWriter:
                 f"{directory}: another acidtest is writing here", "wait for it, or give another --out"
             ) from None
         try:
-            self._held = self._open(header)
-            self._recordings = {recording.cell: recording for recording in self._held.recordings}
-            self._hosts = {host.name: host for host in self._held.hosts}
+            self._torn_bytes = self._open(header)
         except BaseException:
             self._file.close()
             raise
 
-    def _open(self, header: Header) -> Journal:
+    def _open(self, header: Header) -> int:
         raw = self.path.read_bytes()
         whole, torn = split_torn(raw)
         if torn:
@@ -123,13 +121,12 @@ class JournalWriter:
             beside = self.path.with_name(other)
             if beside.exists() and not _alike(read(beside).header, header):
                 raise BadInput(f"{beside}: is of another experiment, or another size of it", "give another --out")
-        return journal.model_copy(update={"torn_bytes": torn})
+        return torn
 
     @property
     def journal(self) -> Journal:
-        """What the file holds, of each cell its last recording."""
-        held = {"recordings": list(self._recordings.values()), "hosts": list(self._hosts.values())}
-        return self._held.model_copy(update=held)
+        """What the file holds, of each cell its last recording. Read anew each time: a run of many cells keeps none."""
+        return read(self.path).model_copy(update={"torn_bytes": self._torn_bytes})
 
     def append(self, recording: Recording) -> None:
         """Write one recording; it is on the drive when this returns.
@@ -137,13 +134,10 @@ class JournalWriter:
         Raises AcidtestError when the file is not there any more: what is written into it then is lost.
         """
         self._append(recording.model_dump_json(by_alias=True))
-        self._recordings.pop(recording.cell, None)  # the last one comes last, as in the file
-        self._recordings[recording.cell] = recording
 
     def append_host(self, host: HostRecord) -> None:
         """The same of a machine of a fleet."""
         self._append(host.model_dump_json())
-        self._hosts[host.name] = host
 
     def _append(self, line: str) -> None:
         if not self._is_there():
