@@ -14,6 +14,7 @@ mod mix;
 mod per_transaction;
 mod script;
 mod session;
+mod together;
 mod value;
 mod waiting;
 mod workload;
@@ -29,8 +30,10 @@ pub use mix::Mix;
 pub use per_transaction::{Inspect, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
 pub use session::{
-    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Request, Session, Sink, Statement,
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NumberedSink, Request, Session, Sink,
+    Statement,
 };
+pub use together::Together;
 pub use value::Value;
 pub use waiting::{sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
 pub use workload::{Growing, KindSpec, Seat, Workload};
