@@ -4,6 +4,7 @@
 //! attempts them through a [`Client`]. None of the three knows another: all know this.
 
 mod acknowledged;
+mod at_work;
 mod bulk;
 mod client;
 mod dialect;
@@ -20,6 +21,7 @@ mod waiting;
 mod workload;
 
 pub use acknowledged::{Acknowledged, Units, KINDS_MAX};
+pub use at_work::AtWork;
 pub use bulk::{Bulk, OneByOne};
 pub use client::{Client, Sampled};
 pub use dialect::{Dialect, Procedures};
