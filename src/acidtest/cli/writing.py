@@ -21,6 +21,7 @@ from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
 from acidtest.place.making import as_root, needs_root
 from acidtest.plan import Plan
+from acidtest.plan.search import typical_seconds
 from acidtest.question import Answers, Assessed, Fitted, Question, fit
 from acidtest.words import counted
 
@@ -53,7 +54,8 @@ def _fitted(question: Question, answered: Answers) -> Fitted:
 def assess(text: str) -> Assessed:
     """The plan of an experiment, and the seconds that it is assumed to take."""
     planned = conductor.plan_of(experiment.parse(text, "init"))
-    return Assessed(planned, conductor.assumed_seconds(planned))
+    is_search = planned.experiment.search is not None
+    return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))
 
 
 def _write(file: Path, text: str, *, force: bool) -> None:
