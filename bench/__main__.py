@@ -47,9 +47,7 @@ def main() -> int:
         help="of the probe; or where hostile directories are made (default: where temporary files are)",
     )
     parser.add_argument("--journal-mode", default="delete", help="SQLite's, of the observer")
-    parser.add_argument(
-        "--program", default="go-tpc", metavar="PATH", help="of go-tpc: it, where it is not on the PATH"
-    )
+    parser.add_argument("--program", default="go-tpc", metavar="PATH", help="of go-tpc, where it is not on the PATH")
     of_scripts = parser.add_argument_group("of scripts")
     of_scripts.add_argument("--file", action="append", default=[], metavar="PATH[@WEIGHT]", help="of pgbench's")
     of_scripts.add_argument("-D", action="append", default=[], metavar="NAME=VALUE", help="a variable of theirs")

@@ -27,8 +27,8 @@ def compare(
         if (directory / SEARCH).exists() and not (directory / NAME).exists():
             raise BadInput(
                 f"{directory}: holds searches for the highest rate, and runs at set rates are what is compared",
-                f"acidtest report {shlex.quote(str(directory))} shows the rates that were found; to compare two builds "
-                "or settings, make them levels of one search",
+                "make what differs levels of one search; the rates that were found: "
+                f"acidtest report {shlex.quote(str(directory))}",
             )
     comparison = side_by_side(opened(a / NAME), opened(b / NAME))
     if not comparison.pairs:
