@@ -120,9 +120,14 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) 
         print(json_.dumps(fields, indent=2))
         return
     console = Console(highlight=False)
-    what = "cut" if question.command == "powercut" else "cell"
+    what = {"powercut": "cut", "search": "run"}.get(question.command, "cell")
     each = f"{counted(combinations, 'combination')} × {counted(repetitions, 'repetition')}"
-    console.print(f"\n[bold]{escape(answered.file)}[/]: {counted(len(plan.cells), what)} ({each})", soft_wrap=True)
+    made = f"{counted(len(plan.cells), what)} ({each})"
+    if question.command == "search":
+        made = (
+            f"a search for each of {counted(combinations, 'combination')}, confirmed by {counted(repetitions, 'run')}"
+        )
+    console.print(f"\n[bold]{escape(answered.file)}[/]: {made}", soft_wrap=True)
     console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
     for doubt in doubts:
         console.print(f"- {doubt}", markup=False)
