@@ -43,8 +43,12 @@ docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, fro
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
 
-fuzz: setup ## fuzz what reads other people's files, for MINUTES (10), kits or WHAT=folders; faults go into tests/fuzz/corpus
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or WHAT=folders, or WHAT=scripts; faults are kept
+ifeq ($(WHAT),scripts)
+	cargo run --locked --profile fuzz -p language --example fuzz -- $(or $(MINUTES),10) $(SEED)
+else
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits)
+endif
 
 clean: ## release what killed runs left behind, remove .venv and target
 	-@[ ! -x $(BIN)/acidtest ] || $(BIN)/acidtest clean

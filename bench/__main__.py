@@ -1,9 +1,9 @@
-"""What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``scripts``: one
-and the same script, ``sysbench``), a load by the rig, row by row, and by the server's own means (``load``), the
-simulated disk beside a plain loop device (``disk``), the probe beside pg_test_fsync and fio (``probe``), what
-watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash states a second
-(``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in benchmarks of
-other people, and what it should (``audit``), or what it takes for directories that were made to break it
+"""What the generator itself costs (``generator``), the same work by it and by a peer (``pgbench``, ``scripts``:
+script files of pgbench's, ``sysbench``, ``go-tpc``), a load by the rig, row by row, and by the server's own means
+(``load``), the simulated disk beside a plain loop device (``disk``), the probe beside pg_test_fsync and fio
+(``probe``), what watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash
+states a second (``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in
+benchmarks of other people, and what it should (``audit``), or what it takes for directories that were made to break it
 (``hostile``), and the client of a fleet over simulated hosts (``fleet``)."""
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import audit, cuts, disk, fleet, generator, hostile, load, observer, peers, planning, probe
+from bench import audit, clients, cuts, disk, fleet, generator, hostile, load, observer, peers, planning, probe, scripts
 from bench.auditor.cases import HALVES
+from bench.peer import Peer
 
 
 def main() -> int:
@@ -30,7 +31,8 @@ def main() -> int:
         "audit",
         "hostile",
         "fleet",
-        *peers.PEERS,
+        "scripts",
+        *clients.NAMES,
     ]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
@@ -39,13 +41,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=8, help="of each run")
     parser.add_argument("--tls", action="store_true", help="of pgbench: over TCP without and with TLS")
-    parser.add_argument("--warehouses", type=int, default=4, help="of the load")
+    parser.add_argument("--warehouses", type=int, default=4, help="of the load, and of go-tpc")
     parser.add_argument(
         "--directory",
         type=Path,
         help="of the probe; or where hostile directories are made (default: where temporary files are)",
     )
     parser.add_argument("--journal-mode", default="delete", help="SQLite's, of the observer")
+    parser.add_argument("--program", default="go-tpc", metavar="PATH", help="of go-tpc, where it is not on the PATH")
+    of_scripts = parser.add_argument_group("of scripts")
+    of_scripts.add_argument("--file", action="append", default=[], metavar="PATH[@WEIGHT]", help="of pgbench's")
+    of_scripts.add_argument("-D", action="append", default=[], metavar="NAME=VALUE", help="a variable of theirs")
+    of_scripts.add_argument("--schema", type=Path, metavar="FILE", help="makes tables by psql (default: pgbench -i)")
+    of_scripts.add_argument("--fill", action="append", default=[], metavar="PATH[@TIMES]", help="fills them by pgbench")
+    of_scripts.add_argument("--protocol", choices=("prepared", "extended", "simple"), default="prepared")
     of_audit = parser.add_argument_group("of audit and hostile")
     of_audit.add_argument("--snapshots", type=Path, metavar="DIR", help="has bare git directories named owner+name")
     of_audit.add_argument("--half", choices=HALVES, help="(default: both)")
@@ -77,11 +86,19 @@ def main() -> int:
             observer.main(asked.journal_mode, asked.rounds)
         else:
             plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds, asked.tls)
-            peers.compare(peers.PEERS[asked.what], asked.engine, plan)
+            peers.compare(_peer(asked), asked.engine, plan)
     except AcidtestError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _peer(asked: argparse.Namespace) -> Peer:
+    if asked.what != "scripts":
+        return clients.peers(asked.program, asked.warehouses)[asked.what]
+    variables = dict(scripts.variable(text) for text in asked.D)
+    files, fill = ([scripts.weighted(text) for text in texts] for texts in (asked.file, asked.fill))
+    return scripts.peer(scripts.Asked(files, variables, asked.schema, fill, asked.protocol))
 
 
 sys.exit(main())

@@ -6,6 +6,7 @@ from typing import Any
 
 from acidtest import conductor, experiment
 from acidtest.cli.answering import chosen
+from acidtest.plan.search import typical_seconds
 from acidtest.question import Answers, Assessed, Chosen, Storage
 
 ONE_OF_FAMILY = {
@@ -36,4 +37,5 @@ def answers(*words: str, storage: str = "directory", seconds: float = 600, **mor
 
 def assess(text: str) -> Assessed:
     planned = conductor.plan_of(experiment.parse(text, "my.toml"))
-    return Assessed(planned, conductor.assumed_seconds(planned))
+    is_search = planned.experiment.search is not None
+    return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))

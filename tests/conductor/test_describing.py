@@ -83,6 +83,14 @@ def test_what_the_rig_finds_wrong_is_bad_input_line_by_line(rig: Any) -> None:
     ]
 
 
+def test_what_an_engine_of_the_plan_cannot_do_is_bad_input(rig: Any) -> None:
+    refused = (("firebird", "shop/buy.sql:2: begin read only"), ("sqlite", "shop/buy.sql:1: begin deferred"))
+    rig(DESCRIPTION.model_copy(update={"refused": refused}).model_dump(mode="json"))
+    with pytest.raises(BadInput) as caught:
+        conductor.planned(parse(TEXT, "t.toml"), Path("t.toml"), Problems())
+    assert [one.message for one in caught.value.problems] == ["shop/buy.sql:1: begin deferred"]
+
+
 def test_a_plan_of_our_own_workloads_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACIDTEST_RIG", "/nowhere")
     plan = planned()

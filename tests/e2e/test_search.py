@@ -46,6 +46,9 @@ def test_a_search_ends_and_is_told_again_without_another_run(acidtest: Any, tmp_
     assert again["searches"] == found["searches"]
     assert "Latency against load" in (out / "report.html").read_text()
     assert acidtest("audit", out).returncode in (0, 1)
+    refused = acidtest("compare", out, out)
+    assert refused.returncode == 2
+    assert f"{out}: holds searches for the highest rate" in refused.stderr
 
 
 def test_what_is_wrong_with_a_search_is_one_plain_line(acidtest: Any, tmp_path: Path) -> None:

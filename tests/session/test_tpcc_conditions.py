@@ -9,7 +9,21 @@ from planted import PERCENT, PLANTED
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue
-from acidtest.journal.protocol import Checked, CheckPhase, Inspection, Job, LoadPhase, Phase, Target
+from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    Count,
+    Inspection,
+    Job,
+    LoadPhase,
+    Phase,
+    Result,
+    RunPhase,
+    Target,
+)  # fmt: skip
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from acidtest.workload.tpcc import TpccWorkload
@@ -62,3 +76,45 @@ def test_each_planted_violation_is_found_and_named(
 
 def test_every_condition_has_its_violation() -> None:
     assert [planted.condition.split("_")[1] for planted in PLANTED] == [str(n) for n in range(1, 13)]
+
+
+# What new orders and payments have written, but for the moment of it.
+WRITTEN = [
+    "select count(*), sum(ol_amount), sum(hashtext(ol_dist_info)), sum(ol_i_id * ol_number), sum(ol_quantity) from order_line",
+    "select sum(s_quantity), sum(s_ytd), sum(s_order_cnt), sum(s_remote_cnt) from stock",
+    "select sum(d_next_o_id), sum(d_ytd) from district",
+    "select count(*), sum(h_amount), sum(hashtext(h_data)) from history",
+    "select count(*), sum(o_c_id), sum(o_all_local), sum(o_ol_cnt) from orders",
+    "select sum(c_ytd_payment), sum(c_payment_cnt), sum(hashtext(c_data)) from customer",
+]
+
+
+def test_statements_that_travel_together_do_what_they_do_one_by_one(
+    engines_installed: None, tmp_path: Path, ledger: Ledger
+) -> None:
+    done = []
+    for pipeline in (False, True):
+        (directory := tmp_path / str(pipeline)).mkdir()
+        instance = catalogue.find("postgresql-15").create(directory, {"pipeline": pipeline})
+        instance.start(ledger)
+        try:
+            run = RunPhase(
+                terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=900), retries=0
+            )
+            job = Job(
+                seed=5,
+                target=instance.target(),
+                workload=TpccWorkload(warehouses=2, percent=PERCENT, procedures=False, keying=False),
+                inspect=[],
+                phases=[LoadPhase(sessions=2), run, CheckPhase(), AskPhase(questions=WRITTEN)],
+            )
+            events = list(converse(job, ledger, instance.environment()))
+        finally:
+            instance.release()
+        (checked,) = (event for event in events if isinstance(event, Checked))
+        assert [condition.name for condition in checked.conditions if not condition.holds] == []
+        (result,) = (event for event in events if isinstance(event, Result))
+        assert result.counts.rolled_back > 0
+        kinds = [(kind.name, kind.committed, kind.rolled_back) for kind in result.kinds if kind.name != "delivery"]
+        done.append((kinds, [event.rows for event in events if isinstance(event, Answered)]))
+    assert done[0] == done[1]

@@ -101,7 +101,7 @@ impl Random {
 
     /// So many letters, digits and two signs, six random bits each: nothing that compresses.
     pub fn text(&mut self, length: i64) -> Worked<String> {
-        let length = usable(length)?;
+        let length = checked_length(length)?;
         let mut text = String::with_capacity(length);
         while text.len() < length {
             let mut bits = self.0.next_u64();
@@ -114,7 +114,7 @@ impl Random {
     }
 
     pub fn digits(&mut self, length: i64) -> Worked<String> {
-        let length = usable(length)?;
+        let length = checked_length(length)?;
         let mut text = String::with_capacity(length);
         while text.len() < length {
             let mut number = self.0.random_range(0..1_000_000_000_000_000_000u64);
@@ -127,7 +127,8 @@ impl Random {
     }
 }
 
-fn usable(length: i64) -> Worked<usize> {
+/// A length as it may be.
+pub fn checked_length(length: i64) -> Worked<usize> {
     match length {
         0..=LENGTH_MAX => Ok(length as usize),
         _ => Err(format!("a length of {length} is not between 0 and {LENGTH_MAX}")),

@@ -1,7 +1,7 @@
 //! The value of an expression.
 
 use crate::datum::{whole, Worked};
-use crate::draw::{fnv1a, murmur2, permute};
+use crate::draw::{checked_length, fnv1a, murmur2, permute};
 use crate::expression::{Binary, Unary};
 use crate::function::Function;
 use crate::{Datum, Expression, Names, Random};
@@ -218,6 +218,7 @@ fn call(function: Function, arguments: &[Expression], frame: &mut Frame) -> Work
             let mut text = String::new();
             for argument in arguments {
                 text.push_str(&argument.value(frame)?.to_string());
+                checked_length(text.len() as i64)?;
             }
             Datum::Text(text)
         }

@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+/// Bytes of the longest name for which one like it is looked for.
+const NEAR_MAX: usize = 64;
+
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     slots: HashMap<String, usize>,
@@ -61,8 +64,11 @@ impl Names {
         self.rows.get(&table.to_ascii_lowercase()).copied()
     }
 
-    /// The name that was meant perhaps.
+    /// The name that was meant perhaps. What it takes grows with the product of two names' lengths.
     fn near(&self, name: &str) -> Option<&str> {
+        if name.len() > NEAR_MAX {
+            return None;
+        }
         let distance = |other: &str| {
             let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
             let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -78,6 +84,7 @@ impl Names {
         };
         self.names
             .iter()
+            .filter(|other| other.len() <= NEAR_MAX)
             .map(|other| (distance(other), other))
             .filter(|(far, _)| *far <= 2)
             .min()

@@ -429,7 +429,7 @@ impl Reader<'_> {
     fn length(&mut self, text: &str, default: &str, line: usize) -> Result<(Expression, f64), Flaw> {
         let text = text.trim();
         let is_unit = |unit: &str| matches!(unit, "us" | "ms" | "s");
-        let begin = text.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        let begin = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
         // ":pause_us" is a name and no unit.
         let in_name = text[..begin].ends_with(|c| is_name(c) && !char::is_ascii_digit(&c) || c == ':')
             || matches!(tokens(text, line)?.last(), Some((Token::Variable(_), _)));

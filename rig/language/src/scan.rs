@@ -138,6 +138,8 @@ struct Open {
     /// The words of its beginning, and the last one.
     head: Vec<String>,
     word: String,
+    /// Rows are to come from the client, or to go to it, by PostgreSQL's COPY.
+    copies: Option<&'static str>,
 }
 
 impl Open {
@@ -174,9 +176,24 @@ impl Open {
                 _ => {}
             }
         }
+        if self.head.first().map(String::as_str) == Some("copy") {
+            match (self.word.as_str(), word.as_str()) {
+                ("from", "stdin") => self.copies = Some(ROWS_IN),
+                ("to", "stdout") => self.copies = Some(ROWS_OUT),
+                _ => {}
+            }
+        }
         self.word = word;
     }
 }
+
+const ROWS_IN: &str =
+    "copy from stdin takes rows that the client sends, and a file of SQL has none to send: put them into a \
+                       CSV file, which workload.toml may name, or let the server read them (copy from 'FILE')";
+const ROWS_OUT: &str = "copy to stdout sends rows to the client, and nobody would read them: ask for them with a query";
+const PSQL_COPY: &str =
+    "\\copy is a command of psql's: put rows that are to be loaded into a CSV file, which workload.toml \
+                         may name, or let the server read them (copy from 'FILE')";
 
 impl<'a> Scanner<'a> {
     fn rest(&self) -> &'a str {
@@ -239,7 +256,8 @@ impl<'a> Scanner<'a> {
     fn new_terminator(&mut self) -> Result<bool, Flaw> {
         let rest = self.rest();
         let head: String = rest.chars().take(12).flat_map(char::to_lowercase).collect();
-        if !head.starts_with("delimiter") && head.split_whitespace().take(2).ne(["set", "term"]) {
+        let is_delimiter = head.strip_prefix("delimiter").is_some_and(|after| after.starts_with(char::is_whitespace));
+        if !is_delimiter && head.split_whitespace().take(2).ne(["set", "term"]) {
             return Ok(false);
         }
         let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
@@ -288,6 +306,10 @@ impl<'a> Scanner<'a> {
         if name.is_empty() {
             return Err(Flaw::at(line, "a command is expected behind the backslash"));
         }
+        if name.eq_ignore_ascii_case("copy") {
+            // Rows may follow, which are no SQL.
+            return Err(Flaw::at(line, PSQL_COPY));
+        }
         Ok(Item::Command { name: name.to_ascii_lowercase(), rest: rest.to_string(), line })
     }
 
@@ -330,6 +352,9 @@ impl<'a> Scanner<'a> {
                 c if is_name(c) => {
                     let word = self.skip(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
                     open.take_word(word);
+                    if let Some(message) = open.copies {
+                        return Err(Flaw::at(begin, message));
+                    }
                     open.plain.push_str(word);
                 }
                 _ => open.plain.push_str(self.skip(first.len_utf8())),

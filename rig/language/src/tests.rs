@@ -168,6 +168,7 @@ fn what_is_no_expression_is_told() {
         ("1 is 2", "null, true or false is expected"),
         ("case 1 end", "when is expected"),
         ("1 ; 2", "; has no meaning"),
+        ("concat(text(50000000), text(50000000))", "a length of 100000000 is not between"),
     ] {
         let message = value(text).expect_err(text);
         assert!(message.contains(part), "{text}: {message}");
@@ -204,6 +205,13 @@ fn statements_end_where_engines_end_them() {
     let named = statements(source("-- The first.\n-- No stock is negative.\nselect 1;\n\n-- far\n\nselect 2")).unwrap();
     let comments: Vec<_> = named.iter().map(|one| (one.line, one.comment.as_deref())).collect();
     assert_eq!(comments, [(3, Some("No stock is negative.")), (7, None)]);
+    for (text, line) in
+        [("create table t (a int);\n\ncopy t from stdin;\n1\n\\.\n", 3), ("\\copy t from stdin\nit's", 1)]
+    {
+        let found = statements(source(text)).unwrap_err();
+        assert!(found.message.contains("CSV file"), "{}", found.message);
+        assert_eq!(found.line, line, "{text}");
+    }
     for (text, line) in [("\n\nselect 'open", 3), ("select 1;\n/* open", 2), ("select 1;\n\\set x 1", 2)] {
         assert_eq!(statements(source(text)).unwrap_err().line, line, "{text}");
     }
@@ -310,10 +318,16 @@ fn what_is_wrong_in_a_script_is_told_with_its_line() {
         ("commit and chain;", 1, "commit alone"),
         ("\\if 1\n\\think 1\n\\endif", 2, "of the whole script"),
         ("\\", 1, "a command is expected"),
+        ("select 1;\nCOPY t (a, b)\nFROM STDIN WITH (format csv);\n1,'open\n\\.\n", 2, "copy from stdin takes rows"),
+        ("\ncopy (select 1) to stdout;", 2, "copy to stdout sends rows"),
+        ("\\copy t from 'a.csv'\n", 1, "\\copy is a command of psql's"),
     ] {
         let found = flaw(text);
         assert!(found.message.contains(part), "{text:?}: {}", found.message);
         assert_eq!(found.line, line, "{text:?}: {}", found.message);
+    }
+    for text in ["copy t from 'a.csv' with (format csv);", "select a as copy from stdin;", "copy t to '/stdout';"] {
+        read(text);
     }
     assert_eq!(flaw("\\endif").told("shop/buy.sql"), "shop/buy.sql:1: \\endif without an \\if");
 }

@@ -46,7 +46,7 @@ fn read(job: &PagesJob, events: &mut EventWriter) -> Step<()> {
         let elapsed_s = began.elapsed().as_secs_f64();
         let fraction = Some((done as f64 / all.max(1) as f64).min(1.0));
         let rate_per_s = done as f64 / elapsed_s;
-        let event = Event::Progress { phase: PhaseName::Check, fraction, elapsed_s, done, rate_per_s };
+        let event = Event::Progress { phase: PhaseName::Check, fraction, elapsed_s, done, rate_per_s, at: None };
         unheard = unheard.take().or(events.write(&event).err());
     });
     if let Some(unheard) = unheard {

@@ -37,7 +37,8 @@ fn steps(job: &ProbeJob, events: &mut EventWriter) -> Step<()> {
         let ended = step::run(step, &write_target(job, step), &mut blocks, &mut |done| {
             let elapsed_s = began.elapsed().as_secs_f64();
             let rate_per_s = done as f64 / elapsed_s;
-            let event = Event::Progress { phase: PhaseName::Run, fraction: None, elapsed_s, done, rate_per_s };
+            let event =
+                Event::Progress { phase: PhaseName::Run, fraction: None, elapsed_s, done, rate_per_s, at: None };
             unheard = unheard.take().or(events.write(&event).err());
         });
         if let Some(unheard) = unheard {

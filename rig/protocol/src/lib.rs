@@ -382,6 +382,8 @@ pub enum Event {
         done: u64,
         /// In the last second.
         rate_per_s: f64,
+        /// The user's statement or table at work, by file and line; `null` where nothing of the user's is.
+        at: Option<String>,
     },
     Loaded(Loaded),
     Checked(Checked),

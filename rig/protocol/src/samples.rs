@@ -330,7 +330,14 @@ fn result(arrivals: Option<ArrivalCounts>) -> RunResult {
 
 fn events() -> Vec<Event> {
     let setting = |value| Setting { name: "journal_mode".to_string(), value };
-    let progress = |phase, fraction| Event::Progress { phase, fraction, elapsed_s: 1.5, done: 10, rate_per_s: 9.5 };
+    let progress = |phase, fraction| Event::Progress {
+        phase,
+        fraction,
+        elapsed_s: 1.5,
+        done: 10,
+        rate_per_s: 9.5,
+        at: fraction.map(|_| "shop/schema.sql:3".into()),
+    };
     vec![
         Event::Hello { protocol: PROTOCOL, rig_version: "0.1.0".into(), pid: 7, engine_version: "3.50.0".into() },
         Event::Settings { terminal: None, values: vec![setting(Some("wal".into())), setting(None)] },

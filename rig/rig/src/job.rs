@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use terminal::{Beside, Ended, Ready};
-use transaction::{Acknowledged, LoadContext, Outcome, Seat, Session, Value, Workload};
+use transaction::{Acknowledged, AtWork, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
 pub struct Admitted {
@@ -147,6 +147,18 @@ fn ask(questions: &[String], session: &mut dyn Session, events: &mut EventWriter
 /// How often the count of loaded rows is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
+const LOADING: &str = "loading the database";
+const CHECKING: &str = "checking consistency";
+
+/// Ends this process where a statement of the user's takes longer than it may, and says so: nothing else takes back a call
+/// into an engine.
+fn give_up_if_overdue(workload: &dyn Workload, rows: u64, doing: &str, events: &mut EventWriter) {
+    let Some(message) = workload.at_work().and_then(|at_work| at_work.overdue(rows)) else { return };
+    events.write(&Event::Failed { doing: doing.to_string(), message }).ok();
+    // SAFETY: ends the process at once. What exit(3) would run first may wait for the very call that does not end.
+    unsafe { libc::_exit(1) }
+}
+
 fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events: &mut EventWriter) -> Step<()> {
     let began = Instant::now();
     let mut series = Vec::new();
@@ -175,6 +187,7 @@ fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events:
                     elapsed_s,
                     done: rows,
                     rate_per_s: (rows - reported.0) as f64 / length_s.max(1e-9),
+                    at: workload.at_work().and_then(AtWork::place),
                 };
                 unheard = unheard.take().or(events.write(&event).err());
                 (reported_s, reported) = (elapsed_s, (rows, bytes));
@@ -182,13 +195,14 @@ fn load(context: &LoadContext, workload: &dyn Workload, from_units: u32, events:
             if ended {
                 break loading.join().expect("a load does not panic");
             }
+            give_up_if_overdue(workload, context.written().0, LOADING, events);
             std::thread::sleep(LOOK);
         }
     });
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    doing("loading the database", outcome)?;
+    doing(LOADING, outcome)?;
     let (rows, bytes) = context.written();
     let sessions = context.sessions() as u32;
     events.write(&Event::Loaded(Loaded { rows, bytes, seconds: began.elapsed().as_secs_f64(), sessions, series }))
@@ -201,7 +215,29 @@ fn check(
     events: &mut EventWriter,
 ) -> Step<()> {
     let began = Instant::now();
-    let conditions = doing("checking consistency", workload.check(session, acknowledged))?;
+    let mut unheard = None;
+    let outcome = std::thread::scope(|scope| {
+        let checking = scope.spawn(|| workload.check(session, acknowledged));
+        let mut reported_s = 0.0;
+        while !checking.is_finished() {
+            give_up_if_overdue(workload, 0, CHECKING, events);
+            let elapsed_s = began.elapsed().as_secs_f64();
+            let at = workload.at_work().and_then(AtWork::place);
+            if at.is_some() && elapsed_s - reported_s >= 1.0 {
+                let phase = PhaseName::Check;
+                let event = Event::Progress { phase, fraction: None, elapsed_s, done: 0, rate_per_s: 0.0, at };
+                unheard = unheard.take().or(events.write(&event).err());
+                reported_s = elapsed_s;
+            }
+            // Most checks end at once.
+            std::thread::park_timeout(LOOK.min(began.elapsed() / 4).max(Duration::from_micros(50)));
+        }
+        checking.join().expect("a check does not panic")
+    });
+    if let Some(unheard) = unheard {
+        return Err(unheard);
+    }
+    let conditions = doing(CHECKING, outcome)?;
     events.write(&Event::Checked(Checked { conditions, seconds: began.elapsed().as_secs_f64() }))
 }
 
@@ -265,6 +301,7 @@ fn run(
             elapsed_s: news.elapsed_s,
             done: news.committed,
             rate_per_s: news.rate_per_s,
+            at: None,
         };
         if let Err(error) = events.write(&event) {
             unheard.get_or_insert(error);

@@ -25,6 +25,7 @@ fn shop(scripts: &[(&str, f64, &str)]) -> Value {
     json!({
         "name": "sql",
         "title": "shop",
+        "statement_limit_s": 7200.0,
         "variables": [["scale", "2"], ["word", "'it''s'"]],
         "schema": file("schema", schema),
         "load_sql": null,
@@ -182,15 +183,68 @@ fn a_table_is_read_from_a_csv_file() {
     let place = Place::new();
     let csv = place.directory().join("item.csv");
     std::fs::write(&csv, "id,stock,name\n1,1000,\"a, \"\"b\"\"\"\n2,1000,007\n").unwrap();
+    let sha256 = "a27f87dde023b77f4ef6d52e6b0cfc02bfa1ba1e4581233bc9c3917682d52b89";
     let mut workload = shop(&[("look", 1.0, "select name from item where id = 2;")]);
-    workload["tables"] = json!([{"source": "csv", "table": "item", "csv": csv, "sha256": "", "rows": 2, "columns": ["id", "stock", "name"]}]);
+    workload["tables"] = json!([{"source": "csv", "table": "item", "csv": csv, "sha256": sha256, "rows": 2, "columns": ["id", "stock", "name"]}]);
     succeed(&place.job(workload.clone(), vec![load(), check(), run(1, count(1))]));
     assert_eq!(
         place.number("select count(*) from item where (id = 1 and name = 'a, \"b\"') or (id = 2 and name = '007')"),
         2
     );
-    std::fs::write(&csv, "id,stock,name\n1,1000,a\n").unwrap();
-    let ended = perform(&Place::new().job(workload, vec![load()]));
-    let Some(Event::Failed { message, .. }) = ended.events.last() else { panic!("{:?}", ended.events.last()) };
-    assert!(message.ends_with("it had 2 rows, and has 1 now"), "{message}");
+    for (changed, said) in [
+        ("id,stock,name\n1,1000,a\n", "it had 2 rows, and has 1: it has changed since the experiment was read"),
+        ("id,stock,name\n1,1000,x\n2,1000,007\n", "its bytes have changed since the experiment was read"),
+    ] {
+        std::fs::write(&csv, changed).unwrap();
+        let ended = perform(&Place::new().job(workload.clone(), vec![load()]));
+        let (doing, message) = ended.failure();
+        assert_eq!((doing, message), ("loading the database", format!("{}: {said}", csv.display()).as_str()));
+    }
+}
+
+#[test]
+fn what_does_not_end_is_told_with_file_and_line() {
+    let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n";
+    let ends = |changes: &[(&str, Value)], phases: Vec<Value>| {
+        let mut workload = shop(&[("look", 1.0, LOOK)]);
+        changes.iter().for_each(|(key, value)| workload[*key] = value.clone());
+        workload["statement_limit_s"] = json!(0.3);
+        let ended = perform(&Place::new().job(workload, phases));
+        let (doing, message) = ended.failure();
+        assert!(message.ends_with("it has not ended within 0.3 s: mend it, or give it more time by statement_limit_s"));
+        (doing.to_string(), message.split(": it has").next().unwrap().to_string())
+    };
+    let loads = |place: &str| ("loading the database".to_string(), place.to_string());
+    let sql = |name: &str, before: &str| file(name, &format!("{before}{endless};\n"));
+    for (key, name) in [("schema", "schema"), ("load_sql", "load"), ("indexes", "indexes")] {
+        let text = "create table item (id integer primary key, stock integer, name text);\n\n";
+        let before = if key == "schema" { text } else { "select 1;\n\n" };
+        assert_eq!(ends(&[(key, sql(name, before))], vec![load()]), loads(&format!("shop/{name}.sql:3")));
+    }
+    let schema = format!(
+        "create table item (id integer primary key);\ncreate view numbers as {endless};\n\
+         create trigger slow after insert on item begin select * from numbers; end;\n"
+    );
+    let table = json!([table("item", "9", &[("id", ":row")])]);
+    assert_eq!(
+        ends(&[("schema", file("schema", &schema)), ("tables", table)], vec![load()]),
+        loads("shop/workload.toml: load.item")
+    );
+    let conditions = sql("conditions", "-- One is none.\nselect 1 where 0;\n-- All.\n");
+    let of_check = ("checking consistency".to_string(), "shop/conditions.sql:4".to_string());
+    assert_eq!(ends(&[("conditions", conditions)], vec![load(), check()]), of_check);
+}
+
+#[test]
+fn what_one_engine_cannot_do_is_told_for_that_one() {
+    let place = Place::new();
+    let workload = shop(&[("read", 1.0, "begin read only;\nselect 1;\nend;\n")]);
+    let output = rig(&["describe"], workload.to_string().as_bytes());
+    let described: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(described["errors"], json!([]));
+    let refused: Vec<&Value> = described["refused"].as_array().unwrap().iter().map(|pair| &pair[0]).collect();
+    assert_eq!(refused, ["firebird", "mysql", "sqlite"]);
+    let ended = perform(&place.job(workload, vec![load()]));
+    let (_, message) = ended.failure();
+    assert!(message.starts_with("shop/read.sql:1: begin read only: only PostgreSQL begins with options"), "{message}");
 }

@@ -1,10 +1,12 @@
 //! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
 
 use crate::{
-    failed, wait_for_socket, Class, Maintenance, Outcome, Request, Session, SessionError, Sink, Statement, Value,
+    failed, wait_for_socket, Class, Maintenance, Outcome, Request, Session, SessionError, Sink, Statement, Together,
+    Value,
 };
 use measure::{monotonic_ns, thread_ns};
 use std::future::poll_fn;
+use std::task::Poll;
 
 pub struct Client {
     session: Box<dyn Session>,
@@ -140,12 +142,15 @@ impl Client {
         }
     }
 
+    /// Begins statements none of which depends on another's answer; see [`Together`].
+    pub fn together<R: FnMut(usize, &[Value])>(&mut self, row: R) -> Together<'_, R> {
+        Together::new(self, row)
+    }
+
     /// Has the engine do something for its administrator; waits for its end. Only for sessions that nobody shares a thread
     /// with, as those of every engine that offers maintenance.
     pub fn maintain<T>(&mut self, work: impl FnOnce(&mut dyn Maintenance) -> Outcome<T>) -> Outcome<T> {
-        if self.noting {
-            self.commit_ns = Some(monotonic_ns());
-        }
+        self.note_commit();
         let began_ns = self.meter.as_ref().map(|_| thread_ns());
         let engine = self.session.dialect().engine;
         let answer = match self.session.maintenance() {
@@ -160,20 +165,54 @@ impl Client {
     }
 
     async fn ask(&mut self, request: Request<'_>, row: Sink<'_>) -> Outcome<u64> {
-        if self.noting && matches!(request, Request::Commit | Request::Alone(..)) {
-            self.commit_ns = Some(monotonic_ns());
+        if matches!(request, Request::Commit | Request::Alone(..)) {
+            self.note_commit();
         }
         let mut request = Some(request);
+        self.awaited(|session| match request.take() {
+            Some(request) => session.call(request, row),
+            None => session.resume(row),
+        })
+        .await
+    }
+
+    /// As [`Session::join`].
+    pub(crate) fn join(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value],
+        number: usize,
+        one: bool,
+    ) -> Outcome<bool> {
+        let began_ns = self.meter.as_ref().map(|_| thread_ns());
+        let joined = self.session.join(statement, parameters, number, one);
+        if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
+            meter.inside_ns += thread_ns() - began_ns;
+            meter.calls += 1;
+        }
+        joined
+    }
+
+    /// A commit is about to be asked for.
+    pub(crate) fn note_commit(&mut self) {
+        if self.noting {
+            self.commit_ns = Some(monotonic_ns());
+        }
+    }
+
+    /// Calls the session until it is no longer pending; calls are clocked where the transaction is sampled.
+    pub(crate) async fn awaited<T>(
+        &mut self,
+        mut call: impl FnMut(&mut dyn Session) -> Poll<Outcome<T>>,
+    ) -> Outcome<T> {
+        let mut is_first = true;
         poll_fn(|_| {
             let began_ns = self.meter.as_ref().map(|_| thread_ns());
-            let first = request.take();
-            if let (Some(meter), None, Some(now_ns)) = (&mut self.meter, &first, began_ns) {
+            if let (Some(meter), false, Some(now_ns)) = (&mut self.meter, is_first, began_ns) {
                 meter.since_ns = now_ns;
             }
-            let answer = match first {
-                Some(request) => self.session.call(request, row),
-                None => self.session.resume(row),
-            };
+            is_first = false;
+            let answer = call(self.session.as_mut());
             if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
                 let now_ns = thread_ns();
                 meter.inside_ns += now_ns - began_ns;

@@ -4,6 +4,7 @@
 //! attempts them through a [`Client`]. None of the three knows another: all know this.
 
 mod acknowledged;
+mod at_work;
 mod bulk;
 mod client;
 mod dialect;
@@ -14,11 +15,13 @@ mod mix;
 mod per_transaction;
 mod script;
 mod session;
+mod together;
 mod value;
 mod waiting;
 mod workload;
 
 pub use acknowledged::{Acknowledged, Units, KINDS_MAX};
+pub use at_work::AtWork;
 pub use bulk::{Bulk, OneByOne};
 pub use client::{Client, Sampled};
 pub use dialect::{Dialect, Procedures};
@@ -29,8 +32,10 @@ pub use mix::Mix;
 pub use per_transaction::{Inspect, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
 pub use session::{
-    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Request, Session, Sink, Statement,
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NumberedSink, Request, Session, Sink,
+    Statement,
 };
+pub use together::Together;
 pub use value::Value;
 pub use waiting::{sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
 pub use workload::{Growing, KindSpec, Seat, Workload};

@@ -35,6 +35,9 @@ pub enum Request<'a> {
 /// Where a query's rows go, one at a time.
 pub type Sink<'a> = &'a mut dyn FnMut(&[Value]);
 
+/// Where the rows of statements that travel together go, each with the number that its statement was joined under.
+pub type NumberedSink<'a> = &'a mut dyn FnMut(usize, &[Value]);
+
 /// One connection with its prepared statements. Statements outlive transactions.
 ///
 /// The measured path is [`Session::call`] and [`Session::resume`], which never wait, so that one thread can drive many
@@ -64,6 +67,18 @@ pub trait Session: Send {
     /// so that news of more to read is never missed.
     fn resume(&mut self, _row: Sink) -> Poll<Outcome<u64>> {
         unreachable!("an embedded engine leaves nothing pending")
+    }
+
+    /// Writes a statement that is to travel with others, whose rows [`Session::gather`] hands out under `number`; `one`: it
+    /// must answer or change exactly one row. False, and nothing done, where each statement waits for its own answer.
+    fn join(&mut self, _statement: Statement, _parameters: &[Value], _number: usize, _one: bool) -> Outcome<bool> {
+        Ok(false)
+    }
+
+    /// Sends what was joined, and then the commit if that is asked for, and hands out the rows; called again where it is
+    /// pending, once [`Session::descriptor`] can be read.
+    fn gather(&mut self, _commit: bool, _row: NumberedSink) -> Poll<Outcome<()>> {
+        unreachable!("nothing was joined")
     }
 
     /// The socket that a pending answer comes from; none of an embedded engine.

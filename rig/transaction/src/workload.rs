@@ -1,6 +1,6 @@
 //! A workload as those see it who load, run and check it.
 
-use crate::{Acknowledged, Class, LoadContext, Open, Outcome, Script, Session, SessionError};
+use crate::{Acknowledged, AtWork, Class, LoadContext, Open, Outcome, Script, Session, SessionError};
 use protocol::{Condition, Maintained, Survey, TerminalClass};
 
 /// A kind of transaction, as results name it.
@@ -29,6 +29,11 @@ pub trait Workload: Sync {
 
     /// What a workload has whose database can grow; none of others.
     fn growing(&self) -> Option<&dyn Growing> {
+        None
+    }
+
+    /// What its load and its check are at, of a workload whose statements are not ours.
+    fn at_work(&self) -> Option<&AtWork> {
         None
     }
 

@@ -102,6 +102,7 @@ class Lines:
         self._total = 0
         self._done = 0
         self._shown_s = 0.0  # of the load at work
+        self._place_s: tuple[str | None, float] = (None, 0.0)  # what was last seen at work, and when that was told
 
     def begins(self, done: int, total: int, place: str) -> None:
         self._done, self._total = done, total
@@ -127,7 +128,17 @@ class Lines:
         pass
 
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
-        pass
+        """What is the user's own, and takes its time, is told by its place."""
+        if event.at is None:
+            self._place_s = (None, 0.0)
+            return
+        place, since_s = self._place_s
+        if event.at != place or event.elapsed_s < since_s:
+            self._place_s = (event.at, event.elapsed_s)
+        elif event.elapsed_s - since_s >= LOAD_SHOWN_EVERY_S:
+            self._place_s = (event.at, event.elapsed_s)
+            rows = f", {counted(event.done, 'row')} so far" if event.done else ""
+            self._console.print(f"{cell.combination}: still at {event.at}{rows}", soft_wrap=True, markup=False)
 
     def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
         if loading.ended or loading.elapsed_s - self._shown_s >= LOAD_SHOWN_EVERY_S:
@@ -182,7 +193,8 @@ class Bars(Lines):
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
         unit = {"load": "rows", "check": "crash states"}.get(event.phase, cell.workload.UNIT)
         rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
-        self.bars.update(self._cell, completed=event.fraction or 0, status=f"{what}{rate}")
+        at = f", at {event.at}" if event.at else ""
+        self.bars.update(self._cell, completed=event.fraction or 0, status=f"{what}{rate}{at}")
 
     def loading(self, cell: plan.Cell, loading: conductor.Loading) -> None:
         if loading.ended:

@@ -21,6 +21,7 @@ from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
 from acidtest.place.making import as_root, needs_root
 from acidtest.plan import Plan
+from acidtest.plan.search import typical_seconds
 from acidtest.question import Answers, Assessed, Fitted, Question, fit
 from acidtest.words import counted
 
@@ -53,7 +54,8 @@ def _fitted(question: Question, answered: Answers) -> Fitted:
 def assess(text: str) -> Assessed:
     """The plan of an experiment, and the seconds that it is assumed to take."""
     planned = conductor.plan_of(experiment.parse(text, "init"))
-    return Assessed(planned, conductor.assumed_seconds(planned))
+    is_search = planned.experiment.search is not None
+    return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))
 
 
 def _write(file: Path, text: str, *, force: bool) -> None:
@@ -118,9 +120,14 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) 
         print(json_.dumps(fields, indent=2))
         return
     console = Console(highlight=False)
-    what = "cut" if question.command == "powercut" else "cell"
+    what = {"powercut": "cut", "search": "run"}.get(question.command, "cell")
     each = f"{counted(combinations, 'combination')} × {counted(repetitions, 'repetition')}"
-    console.print(f"\n[bold]{escape(answered.file)}[/]: {counted(len(plan.cells), what)} ({each})", soft_wrap=True)
+    made = f"{counted(len(plan.cells), what)} ({each})"
+    if question.command == "search":
+        made = (
+            f"a search for each of {counted(combinations, 'combination')}, confirmed by {counted(repetitions, 'run')}"
+        )
+    console.print(f"\n[bold]{escape(answered.file)}[/]: {made}", soft_wrap=True)
     console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
     for doubt in doubts:
         console.print(f"- {doubt}", markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Collection
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -11,8 +12,10 @@ from acidtest.errors import AcidtestError, BadInput, MachineLacks, Problems
 from acidtest.files import find_rig
 from acidtest.journal.protocol import Description
 from acidtest.plan import Plan
+from acidtest.plan.reach import family_of
 from acidtest.words import harmless
 from acidtest.workload import WorkloadSpec
+from acidtest.workload.folder import DIALECTS
 
 LIMIT_S = 120.0  # nothing is run: the rig reads a few files of text
 
@@ -26,11 +29,15 @@ def described(plan: Plan) -> Plan:
     asked = {id(cell.workload): cell.workload for cell in plan.cells if cell.workload.needs_description}
     if not asked:
         return plan
+    families: dict[int, set[str]] = {key: set() for key in asked}
+    for cell in plan.cells:
+        if id(cell.workload) in families:
+            families[id(cell.workload)].add(family_of(plan.experiment, cell.engine))
     told: dict[int, WorkloadSpec] = {}
     problems = Problems()
     for key, workload in asked.items():
         with problems.gather():
-            told[key] = workload.with_description(_description(workload))
+            told[key] = workload.with_description(_description(workload, families[key]))
     problems.check()
     cells = tuple(
         replace(cell, workload=told[id(cell.workload)]) if id(cell.workload) in told else cell for cell in plan.cells
@@ -38,11 +45,12 @@ def described(plan: Plan) -> Plan:
     return replace(plan, cells=cells)
 
 
-def _description(workload: WorkloadSpec) -> Description:
-    """What the rig says. Raises BadInput where it finds something wrong."""
+def _description(workload: WorkloadSpec, families: Collection[str]) -> Description:
+    """What the rig says. Raises BadInput where it finds something wrong, or that one of ``families`` cannot do."""
     description = _answer(workload.message().model_dump_json(by_alias=True).encode())
     problems = Problems()
-    for error in description.errors:
+    dialects = {DIALECTS[family] for family in families}
+    for error in (*description.errors, *(why for dialect, why in description.refused if dialect in dialects)):
         problems.add(BadInput(harmless(" ".join(error.split()))))
     problems.check()
     return description

@@ -257,6 +257,7 @@ class Description(Message):
     loaded_rows: tuple[tuple[str, int], ...]
     row_bytes: tuple[tuple[str, int], ...]
     warnings: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...] = ()  # what engines of one dialect cannot do: the dialect, and where and why
     errors: tuple[str, ...]
 
 
@@ -441,6 +442,7 @@ class Progress(Message):
     elapsed_s: float
     done: int
     rate_per_s: float
+    at: str | None = None  # the user's statement or table at work, by file and line
 
 
 class LoadSecond(Message):

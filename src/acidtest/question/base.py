@@ -93,6 +93,10 @@ class Question(ABC):
         device = ["--use-device", answers.storage.device] if answers.storage.device else []
         return [shlex.join(["acidtest", self.command, answers.file, "--out", answers.out, *device])]
 
+    def measurements(self, plan: Plan) -> int:
+        """How many there are that last as long as is asked."""
+        return sum(cell.workload.duration_s is not None for cell in plan.cells)
+
     def shortcomings(self, plan: Plan) -> list[str]:
         """What little time has left out, in sentences."""
         repetitions = plan.experiment.repetitions

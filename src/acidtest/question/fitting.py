@@ -97,7 +97,7 @@ class _Search:
             return None
         if not sketch.lasting:
             return shortest
-        lasting = sum(cell.workload.duration_s is not None for cell in shortest.plan.cells)
+        lasting = self._question.measurements(shortest.plan)
         length = min(LONGEST_S, least_s + spare / lasting / (1 + WARM_UP))
         step = 1.0 if length >= STEADY_S else STEP_S
         return self.at(sketch, repetitions, math.floor(length / step) * step)

@@ -13,11 +13,12 @@ from pydantic import Field, field_validator, model_validator
 from acidtest.errors import BadInput, not_among
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import Description, Message, WorkloadMessage
-from acidtest.keys import Fixed, Form, Kept, Unset
+from acidtest.keys import SECONDS, Fixed, Form, Kept, Unset
 from acidtest.workload import folder as folders
 from acidtest.workload.base import ROW_OVERHEAD_BYTES, WorkloadSpec
 from acidtest.workload.declared import Value, cut, shown, value, weight
 
+STATEMENT_LIMIT_S = 7_200.0
 TABLES = ("variables", "weights")  # keys that are tables: a factor may carry the name of one entry, "variables.scale"
 ASSUMED_ROWS_PER_S = 20_000
 ASSUMED_ROWS = 4  # that a transaction adds, of one that writes
@@ -61,6 +62,7 @@ class SqlTransaction(Message):
 class SqlWorkload(WorkloadMessage):
     name: Literal["sql"] = "sql"
     title: str
+    statement_limit_s: float = STATEMENT_LIMIT_S
     variables: tuple[tuple[str, str], ...]  # name, literal
     schema_: SqlText | None = Field(alias="schema")
     load_sql: SqlText | None
@@ -76,7 +78,7 @@ class Sql(WorkloadSpec):
     UNIT: ClassVar[str] = "transactions"
     TRANSACTION: ClassVar[str] = "transactions"
     # Each is drawn after the load; how often it is drawn shapes nothing of it.
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "transactions"})
+    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "transactions", "statement_limit_s"})
     CONDITIONS: ClassVar[Mapping[str, str]] = {}  # they have the words that the user gives them
 
     kind: Literal["sql"] = "sql"
@@ -103,6 +105,13 @@ class Sql(WorkloadSpec):
             default_factory=dict,
             description="Transactions are drawn with these weights, 0 for never; weights.NAME may be a factor.",
         )
+    )
+    statement_limit_s: Annotated[float, SECONDS] = Field(
+        default=STATEMENT_LIMIT_S,
+        gt=0,
+        le=604_800,
+        exclude_if=lambda limit: limit == STATEMENT_LIMIT_S,
+        description="A statement of the load or a condition may take this long, and a table without a new row.",
     )
     files: Annotated[dict[str, str], Kept()] = Field(
         default_factory=dict, description="The SHA-256 of each of its files, when the experiment was read."
@@ -219,6 +228,7 @@ class Sql(WorkloadSpec):
         parts = {name: _text(folder.parts.get(name)) for name in folders.PARTS}
         return SqlWorkload(
             title=folder.title,
+            statement_limit_s=self.statement_limit_s,
             variables=tuple((name, _literal(of)) for name, of in self.values().items()),
             schema=parts["schema"],
             load_sql=parts["load"],

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, Outcome, Procedures, Request, Session,
-    SessionError, Sink, Statement, Value,
+    as_many_as_parts, failed, garbled, joined, not_alone, Bulk, Class, Dialect, NumberedSink, Outcome, Procedures,
+    Request, Session, SessionError, Sink, Statement, Value,
 };
 use wire_postgres::{affected, columns, numbered, parameter_types, put_prepare, put_query, read_row, Prepared, TEXT};
 
@@ -37,6 +37,8 @@ pub struct Postgres {
     /// The first of the queued statements for one row that changed another number.
     not_one: Option<u64>,
     committed: bool,
+    /// What was joined is being answered: nobody looks at the last statement's number of rows.
+    gathers: bool,
     values: Vec<Value>,
 }
 
@@ -44,6 +46,8 @@ pub struct Postgres {
 struct Asked {
     statement: Statement,
     one: bool,
+    /// Its rows are handed out under this number.
+    number: Option<usize>,
 }
 
 // Prepared first of all.
@@ -117,6 +121,7 @@ impl Engine for Postgres {
             changed: 0,
             not_one: None,
             committed: false,
+            gathers: false,
             values: Vec::new(),
         };
         for sql in setup {
@@ -153,7 +158,8 @@ pub fn log_in_over(socket: crate::socket::Socket, tls: Option<&Tls>) -> Outcome<
 
 impl Postgres {
     /// Writes Bind and Execute.
-    fn ask(&mut self, statement: Statement, parameters: &[Value], one: bool) -> Outcome<()> {
+    fn ask(&mut self, asked: Asked, parameters: &[Value]) -> Outcome<()> {
+        let statement = asked.statement;
         let prepared = &self.statements[statement.0];
         let (wanted, given) = (prepared.parameters.len(), parameters.len());
         if wanted != given {
@@ -165,7 +171,7 @@ impl Postgres {
         if !prepared.put_integers(parameters, &mut self.wire.out) {
             prepared.put(parameters, &mut self.wire.out)?;
         }
-        self.asked.push(Asked { statement, one });
+        self.asked.push(asked);
         Ok(())
     }
 
@@ -213,11 +219,59 @@ impl Postgres {
         Ok(self.statements[statement.0].columns.clone())
     }
 
+    /// Reads answers; each row of a statement that was joined goes to `row` with its number, each of the last one without.
+    fn answers(&mut self, row: &mut dyn FnMut(Option<usize>, &[Value])) -> Poll<Outcome<u64>> {
+        let Postgres { wire, statements, asked, values, answered, changed, not_one, committed, gathers, .. } = self;
+        let ended = wire.answers(|tag, body| {
+            match tag {
+                b'C' => {
+                    let Asked { statement, one, .. } = *asked.get(*answered).ok_or_else(garbled)?;
+                    *changed = affected(body);
+                    *answered += 1;
+                    *committed |= statement == COMMIT && body.starts_with(b"COMMIT");
+                    if one && *changed != 1 && (*answered < asked.len() || *gathers) {
+                        not_one.get_or_insert(*changed);
+                    }
+                }
+                b'D' => {
+                    let Asked { statement, number, .. } = *asked.get(*answered).ok_or_else(garbled)?;
+                    // A queued statement's rows have nobody left who waits for them.
+                    if number.is_some() || *answered + 1 == asked.len() {
+                        read_row(body, &statements[statement.0].columns, values)?;
+                        row(number, values);
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        match ended {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(ended) if self.to_pass > 0 => {
+                self.to_pass -= 1;
+                // Whatever was refused is taken back now.
+                match ended {
+                    Err(error) if self.wire.alive().is_err() => Poll::Ready(Err(error)),
+                    _ => {
+                        self.answered = self.asked.len() - 1;
+                        self.answers(row)
+                    }
+                }
+            }
+            Poll::Ready(ended) => Poll::Ready(self.verdict(ended)),
+        }
+    }
+
+    fn has_joined(&self) -> bool {
+        self.asked.iter().any(|asked| asked.number.is_some())
+    }
+
     /// What the answers to all that was asked come to.
     fn verdict(&mut self, ended: Outcome<Ended>) -> Outcome<u64> {
         let last = self.asked.last().map(|asked| asked.statement);
         let not_one = self.not_one.take();
         let committed = std::mem::take(&mut self.committed);
+        self.gathers = false;
         self.asked.clear();
         self.answered = 0;
         match ended? {
@@ -290,9 +344,9 @@ impl Session for Postgres {
             self.wire.out.extend(SYNC);
             self.to_pass += 1;
         }
-        self.ask(statement, parameters, one)?;
+        self.ask(Asked { statement, one, number: None }, parameters)?;
         let may_wait = self.pipeline && (one || statement == BEGIN) || matches!(request, Request::Later(..));
-        if may_wait && self.asked.len() < TOGETHER_MAX {
+        if may_wait && (self.asked.len() < TOGETHER_MAX || self.has_joined()) {
             return Poll::Ready(self.wire.alive().map(|()| 1));
         }
         self.wire.out.extend(SYNC);
@@ -303,43 +357,42 @@ impl Session for Postgres {
     }
 
     fn resume(&mut self, row: Sink) -> Poll<Outcome<u64>> {
-        let Postgres { wire, statements, asked, values, answered, changed, not_one, committed, .. } = self;
-        let ended = wire.answers(|tag, body| {
-            match tag {
-                b'C' => {
-                    let Asked { statement, one } = *asked.get(*answered).ok_or_else(garbled)?;
-                    *changed = affected(body);
-                    *answered += 1;
-                    *committed |= statement == COMMIT && body.starts_with(b"COMMIT");
-                    if one && *changed != 1 && *answered < asked.len() {
-                        not_one.get_or_insert(*changed);
-                    }
-                }
-                // A queued statement's rows have nobody left who waits for them.
-                b'D' if *answered + 1 == asked.len() => {
-                    let columns = &statements[asked[*answered].statement.0].columns;
-                    read_row(body, columns, values)?;
-                    row(values);
-                }
-                _ => {}
+        // Rows that were joined under a number belong to what has been given up since.
+        self.answers(&mut |number, values| {
+            if number.is_none() {
+                row(values);
             }
-            Ok(())
-        });
-        match ended {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(ended) if self.to_pass > 0 => {
-                self.to_pass -= 1;
-                // Whatever was refused is taken back now.
-                match ended {
-                    Err(error) if self.wire.alive().is_err() => Poll::Ready(Err(error)),
-                    _ => {
-                        self.answered = self.asked.len() - 1;
-                        self.resume(row)
-                    }
-                }
-            }
-            Poll::Ready(ended) => Poll::Ready(self.verdict(ended)),
+        })
+    }
+
+    fn join(&mut self, statement: Statement, parameters: &[Value], number: usize, one: bool) -> Outcome<bool> {
+        if !self.pipeline {
+            return Ok(false);
         }
+        if self.asked.len() >= TOGETHER_MAX {
+            return Err(failed(Class::Other, format!("more than {TOGETHER_MAX} statements are to travel together")));
+        }
+        self.ask(Asked { statement, one, number: Some(number) }, parameters)?;
+        Ok(true)
+    }
+
+    fn gather(&mut self, commit: bool, row: NumberedSink) -> Poll<Outcome<()>> {
+        if !self.gathers {
+            self.gathers = true;
+            if commit {
+                self.ask(Asked { statement: COMMIT, one: false, number: None }, &[])?;
+            }
+            self.wire.out.extend(SYNC);
+            if !self.wire.send()? {
+                return Poll::Pending;
+            }
+        }
+        self.answers(&mut |number, values| {
+            if let Some(number) = number {
+                row(number, values);
+            }
+        })
+        .map(|answered| answered.map(|_| ()))
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -29,6 +29,8 @@ pub struct Compiled {
     pub indexes: Vec<Statement>,
     pub programs: Vec<Program>,
     pub conditions: Vec<Statement>,
+    /// What engines of this dialect cannot do, each with file and line: the workload runs on others.
+    pub refused: Vec<String>,
 }
 
 /// A statement that is run once, with where it stands.
@@ -50,8 +52,7 @@ pub struct Filled {
 
 pub enum Source {
     Generated(Box<Generated>),
-    /// The file's path.
-    Csv(String),
+    Csv { path: String, sha256: String },
 }
 
 pub struct Generated {
@@ -111,7 +112,7 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
     };
     let (schema, load, indexes) = (once(&message.schema), once(&message.load_sql), once(&message.indexes));
     let conditions = once(&message.conditions);
-    let mut programs = Vec::new();
+    let (mut programs, mut refused) = (Vec::new(), Vec::new());
     for transaction in &message.transactions {
         let source = transaction.file.of(dialect);
         if let Err(flaw) = declare(source, &mut names) {
@@ -122,7 +123,7 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
         let source = transaction.file.of(dialect);
         match program(source, &mut names) {
             Ok(program) => {
-                flaws.extend(begins_with_options(&program, dialect));
+                refused.extend(begins_with_options(&program, dialect));
                 programs.push(program);
             }
             Err(flaw) => flaws.push(flaw.told(source.path)),
@@ -134,7 +135,7 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
         return Err(flaws.into_iter().collect::<BTreeSet<_>>().into_iter().collect());
     }
     initial.resize(names.len(), Datum::Unset);
-    Ok(Compiled { names, initial, schema, load, tables, indexes, programs, conditions })
+    Ok(Compiled { names, initial, schema, load, tables, indexes, programs, conditions, refused })
 }
 
 /// What a variable of the workload is set to.
@@ -148,11 +149,11 @@ fn literal(written: &str) -> Option<Datum> {
 
 fn filled(table: &Table, names: &Names, initial: &[Datum], seed: i64) -> Result<Filled, Vec<String>> {
     match table {
-        Table::Csv { table, csv, rows, columns, .. } => Ok(Filled {
+        Table::Csv { table, csv, rows, columns, sha256 } => Ok(Filled {
             table: table.clone(),
             columns: columns.clone(),
             rows: *rows as i64,
-            source: Source::Csv(csv.clone()),
+            source: Source::Csv { path: csv.clone(), sha256: sha256.clone() },
         }),
         Table::Generated { table, rows, columns, place } => {
             generated(table, rows, columns, place, names, initial, seed)
@@ -226,13 +227,15 @@ fn once(file: &SqlFile, dialect: &str) -> Result<Vec<Statement>, String> {
 
 /// PostgreSQL alone takes an isolation level there.
 fn begins_with_options(program: &Program, dialect: &str) -> Vec<String> {
-    let refused = |(command, line): &(language::Command, usize)| match command {
+    let refused = |(command, line): &(language::Command, usize)| {
+        match command {
         language::Command::Begin { options } if !options.is_empty() && dialect != "postgres" => Some(format!(
-            "{}:{line}: begin {options}: this engine begins without options here; write begin; alone, and ask for an \
-             isolation level under [settings]",
+            "{}:{line}: begin {options}: only PostgreSQL begins with options; write begin; alone, and ask for an isolation \
+             level under [settings], or leave the other engines out",
             program.path
         )),
         _ => None,
+    }
     };
     program.commands.iter().filter_map(refused).collect()
 }

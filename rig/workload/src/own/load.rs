@@ -3,32 +3,45 @@
 use super::compiled::{Compiled, Filled, Generated, Source, Statement};
 use super::values::value;
 use language::{Datum, Frame, Random};
-use transaction::{failed, Class, LoadContext, Outcome, SessionError, Value};
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use transaction::{failed, AtWork, Class, LoadContext, Outcome, SessionError, Value};
 
 const CHUNK: i64 = 10_000;
 
-pub fn load(compiled: &Compiled, context: &LoadContext) -> Outcome<()> {
-    statements(&compiled.schema, context)?;
+pub fn load(compiled: &Compiled, context: &LoadContext, at_work: &AtWork) -> Outcome<()> {
+    statements(&compiled.schema, context, at_work)?;
     context.expect(compiled.tables.iter().map(|table| table.rows as u64).sum());
     for (number, table) in compiled.tables.iter().enumerate() {
         match &table.source {
-            Source::Generated(rows) => generate(table, rows, number, context)?,
-            Source::Csv(path) => copy(table, path, context)?,
+            Source::Generated(rows) => {
+                let place = format!("{}: load.{}", rows.place, table.table);
+                at_work.begins(&place);
+                generate(table, rows, number, &place, context)?;
+            }
+            Source::Csv { path, sha256 } => {
+                at_work.begins(path);
+                copy(table, path, sha256, context)?;
+            }
         }
     }
-    statements(&compiled.load, context)?;
-    statements(&compiled.indexes, context)?;
+    statements(&compiled.load, context, at_work)?;
+    statements(&compiled.indexes, context, at_work)?;
+    at_work.ends();
     let settled = compiled.tables.iter().filter_map(|table| context.dialect().settled(&table.table));
     context.statements(settled)
 }
 
 /// Runs statements one after another; what one of them is refused for is told with its file and line.
-fn statements(statements: &[Statement], context: &LoadContext) -> Outcome<()> {
+fn statements(statements: &[Statement], context: &LoadContext, at_work: &AtWork) -> Outcome<()> {
     if statements.is_empty() {
         return Ok(());
     }
     let mut session = context.session()?;
-    statements.iter().try_for_each(|one| session.batch(&one.sql).map_err(|error| placed(&one.place, error)))
+    statements.iter().try_for_each(|one| {
+        at_work.begins(&one.place);
+        session.batch(&one.sql).map_err(|error| placed(&one.place, error))
+    })
 }
 
 pub fn placed(place: &str, error: SessionError) -> SessionError {
@@ -56,9 +69,8 @@ impl Generated {
     }
 }
 
-fn generate(table: &Filled, rows: &Generated, number: usize, context: &LoadContext) -> Outcome<()> {
+fn generate(table: &Filled, rows: &Generated, number: usize, place: &str, context: &LoadContext) -> Outcome<()> {
     let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-    let place = format!("{}: load.{}", rows.place, table.table);
     let chunks = (0..table.rows).step_by(CHUNK as usize).map(|before| (before, table.rows.min(before + CHUNK)));
     context.each(chunks.collect(), |session, (before, last)| {
         let mut variables = rows.initial.clone();
@@ -78,7 +90,7 @@ fn generate(table: &Filled, rows: &Generated, number: usize, context: &LoadConte
                 let message = format!("{place}.columns.{}, row {next}: {message}", columns[column]);
                 Err(failed(Class::Other, message))
             }
-            None => filled.map(|_| ()).map_err(|error| placed(&place, error)),
+            None => filled.map(|_| ()).map_err(|error| placed(place, error)),
         }
     })
 }
@@ -90,9 +102,11 @@ fn row_seed(seed: u64, table: usize, row: i64) -> u64 {
 }
 
 /// Copies the rows of a CSV file (RFC 4180); an empty field is null.
-fn copy(table: &Filled, path: &str, context: &LoadContext) -> Outcome<()> {
+fn copy(table: &Filled, path: &str, sha256: &str, context: &LoadContext) -> Outcome<()> {
     let flawed = |error: csv::Error| failed(Class::Other, format!("{path}: {error}"));
-    let mut file = csv::ReaderBuilder::new().from_path(path).map_err(flawed)?;
+    let unread = |error: std::io::Error| failed(Class::Other, format!("{path}: {error}"));
+    let mut hashed = Hashed { file: std::fs::File::open(path).map_err(unread)?, hash: Sha256::new() };
+    let mut file = csv::ReaderBuilder::new().from_reader(&mut hashed);
     let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
     let mut session = context.session()?;
     let (mut record, mut flaw) = (csv::StringRecord::new(), None);
@@ -109,12 +123,34 @@ fn copy(table: &Filled, path: &str, context: &LoadContext) -> Outcome<()> {
             false
         }
     });
-    match flaw {
-        Some(error) => Err(flawed(error)),
-        None => match filled? {
-            rows if rows == table.rows as u64 => Ok(()),
-            rows => Err(failed(Class::Other, format!("{path}: it had {} rows, and has {rows} now", table.rows))),
-        },
+    let filled = match flaw {
+        Some(error) => return Err(flawed(error)),
+        None => filled?,
+    };
+    drop(file);
+    let changed = |what: String| Err(failed(Class::Other, format!("{path}: {what} since the experiment was read")));
+    if filled != table.rows as u64 {
+        return changed(format!("it had {} rows, and has {filled}: it has changed", table.rows));
+    }
+    // Behind the last row there may be blank lines, which are bytes of the file too.
+    std::io::copy(&mut hashed, &mut std::io::sink()).map_err(unread)?;
+    match hashed.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>() == sha256 {
+        true => Ok(()),
+        false => changed("its bytes have changed".to_string()),
+    }
+}
+
+/// A file, and the hash of what was read of it.
+struct Hashed {
+    file: std::fs::File,
+    hash: Sha256,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(into)?;
+        self.hash.update(&into[..read]);
+        Ok(read)
     }
 }
 

@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Message {
     pub title: String,
+    /// So long a statement of the load or a condition may take, and a table without a new row.
+    pub statement_limit_s: f64,
     /// Name and value; a value is a number or a text in single quotes.
     pub variables: Vec<(String, String)>,
     #[serde(deserialize_with = "given")]
@@ -92,6 +94,7 @@ impl Message {
         };
         vec![Message {
             title: "shop".into(),
+            statement_limit_s: 7_200.0,
             variables: vec![("scale".into(), "10".into()), ("currency".into(), "'EUR'".into())],
             schema: Some(file("schema", "create table item (id integer primary key, price integer);")),
             load_sql: Some(file("load", "insert into item values (0, 1);")),

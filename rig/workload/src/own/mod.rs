@@ -14,9 +14,14 @@ use protocol::{Condition, TerminalClass};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use transaction::{
-    failed, Acknowledged, Class, KindSpec, LoadContext, Mix, Outcome, Script, Seat, Session, Value, Workload, KINDS_MAX,
+    failed, Acknowledged, AtWork, Class, KindSpec, LoadContext, Mix, Outcome, Script, Seat, Session, Value, Workload,
+    KINDS_MAX,
 };
+
+/// A week.
+const LIMIT_MAX_S: f64 = 604_800.0;
 
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
@@ -41,8 +46,11 @@ impl Kind for Own {
 impl Own {
     /// The files as they are read for each dialect, and everything that is wrong in them for any.
     fn compiled(&self, default_seed: i64) -> (Dialects, Vec<String>) {
-        let Message { transactions, title, .. } = &self.0;
+        let Message { transactions, title, statement_limit_s, .. } = &self.0;
         let mut flaws = BTreeSet::new();
+        if !(0.0..=LIMIT_MAX_S).contains(statement_limit_s) {
+            flaws.insert(format!("{title}: a statement_limit_s of {statement_limit_s} is out of range"));
+        }
         if transactions.is_empty() || transactions.len() > KINDS_MAX {
             flaws.insert(format!("{title}: {} transactions are not 1 to {KINDS_MAX}", transactions.len()));
         }
@@ -72,6 +80,7 @@ impl Own {
             dialects: self.compiled((seed >> 1) as i64).0,
             kinds: Box::leak(kinds.into_boxed_slice()),
             weights: self.0.transactions.iter().map(|one| one.weight).collect(),
+            at_work: AtWork::new(Duration::from_secs_f64(self.0.statement_limit_s)),
         }
     }
 }
@@ -86,6 +95,8 @@ pub struct Description {
     /// The bytes of a row's values, where they can be told.
     row_bytes: Vec<(String, u64)>,
     warnings: Vec<String>,
+    /// What engines of one dialect cannot do: the dialect, and file, line and reason.
+    refused: Vec<(String, String)>,
     errors: Vec<String>,
 }
 
@@ -119,6 +130,10 @@ pub fn describe(fields: &protocol::Fields) -> Result<Description, String> {
             .filter_map(|table| load::row_bytes(table).map(|bytes| (table.table.clone(), bytes)))
             .collect(),
         warnings,
+        refused: dialects
+            .iter()
+            .flat_map(|(dialect, read)| read.refused.iter().map(|why| (dialect.to_string(), why.clone())))
+            .collect(),
         errors,
     })
 }
@@ -131,27 +146,42 @@ struct Read {
     dialects: Dialects,
     kinds: &'static [KindSpec],
     weights: Vec<f64>,
+    at_work: AtWork,
 }
 
 impl Read {
     fn of(&self, dialect: &str) -> Outcome<&Arc<Compiled>> {
+        let no = |message| failed(Class::Other, message);
         let found = self.dialects.iter().find(|(name, _)| *name == dialect);
-        found.map(|(_, read)| read).ok_or_else(|| failed(Class::Other, format!("no scripts for {dialect}")))
+        let read = found.map(|(_, read)| read).ok_or_else(|| no(format!("no scripts for {dialect}")))?;
+        match read.refused.first() {
+            Some(why) => Err(no(why.clone())),
+            None => Ok(read),
+        }
     }
 }
 
 impl Workload for Read {
     fn load(&self, context: &LoadContext) -> Outcome<()> {
-        load::load(self.of(context.dialect().name)?, context)
+        let loaded = load::load(self.of(context.dialect().name)?, context, &self.at_work);
+        self.at_work.ends();
+        loaded
+    }
+
+    fn at_work(&self) -> Option<&AtWork> {
+        Some(&self.at_work)
     }
 
     fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
         let read = Arc::clone(self.of(session.dialect().name)?);
         let check = |one: &compiled::Statement| {
+            self.at_work.begins(&one.place);
             let rows = session.rows(&one.sql).map_err(|error| load::placed(&one.place, error))?;
             Ok(condition(&one.name, rows.is_empty(), shown(&rows)))
         };
-        read.conditions.iter().map(check).collect()
+        let checked = read.conditions.iter().map(check).collect();
+        self.at_work.ends();
+        checked
     }
 
     fn kinds(&self) -> &'static [KindSpec] {

@@ -1,6 +1,7 @@
 //! The five transactions, statement by statement, as clauses 2.4.2 to 2.8.2 profile them.
 //!
-//! The statements are the same plain ones on every engine. A row that is to be read and changed is changed first and then
+//! The statements are the same plain ones on every engine. Those that wait for nothing of each other stand together, so that
+//! a session that pipelines sends them as one; everywhere else each waits for its answer, in the same order. A row that is to be read and changed is changed first and then
 //! read: the change takes the lock, so that no engine needs a locking read, and a transaction reads what it wrote at every
 //! level of isolation. The order of statements is the implementer's to choose (clause 2.3.1).
 
@@ -109,6 +110,16 @@ impl Script for Deliverer {
             Ok(ended)
         })
     }
+}
+
+/// What an order's line needs to know of its item and the item's stock.
+#[derive(Clone, Default)]
+struct Sold {
+    exists: bool,
+    price: i64,
+    /// Both data say so (clause 2.4.2.2, brand-generic).
+    original: bool,
+    information: String,
 }
 
 const OF_CUSTOMER: &str = "c_w_id = ? and c_d_id = ? and c_id = ?";
@@ -258,132 +269,151 @@ impl Statements {
     /// Clause 2.4.2.
     async fn new_order(&self, client: &mut Client, home: i64, order: &NewOrder) -> Result<Ended, Refused> {
         let NewOrder { district, customer, ref lines } = *order;
+        // Of the queries for no line; those for a line have its place, or that of its stock.
+        const WAREHOUSE: usize = usize::MAX;
+        const DISTRICT: usize = usize::MAX - 1;
+        const CUSTOMER: usize = usize::MAX - 2;
+        const STOCK: usize = 1_000;
         client.begin().await?;
         let (mut warehouse_tax, mut district_tax, mut number, mut discount) = (0, 0, 0, 0);
-        client.query_one(self.warehouse_tax, &ints([home]), |row| warehouse_tax = int(row, 0)).await?;
-        client.change_one(self.take_number, &ints([home, district])).await?;
-        client
-            .query_one(self.district_number, &ints([home, district]), |row| {
-                district_tax = int(row, 0);
-                number = int(row, 1) - 1;
-            })
-            .await?;
-        client
-            .query_one(self.customer_terms, &ints([home, district, customer]), |row| {
-                discount = int(row, 0);
-                black_box(row);
-            })
-            .await?;
+        let mut sold = vec![Sold::default(); lines.len()];
+        let mut first = client.together(|query, row| {
+            match query {
+                WAREHOUSE => warehouse_tax = int(row, 0),
+                DISTRICT => (district_tax, number) = (int(row, 0), int(row, 1) - 1),
+                CUSTOMER => discount = int(row, 0),
+                STOCK.. => {
+                    let sold = &mut sold[query - STOCK];
+                    text(row, 1).clone_into(&mut sold.information);
+                    sold.original &= text(row, 2).contains("ORIGINAL");
+                }
+                line => {
+                    let sold = &mut sold[line];
+                    (sold.exists, sold.price) = (true, int(row, 0));
+                    sold.original = text(row, 2).contains("ORIGINAL");
+                }
+            }
+            black_box(row);
+        });
+        first.query_one(WAREHOUSE, self.warehouse_tax, &ints([home])).await?;
+        first.change_one(self.take_number, &ints([home, district])).await?;
+        first.query_one(DISTRICT, self.district_number, &ints([home, district])).await?;
+        first.query_one(CUSTOMER, self.customer_terms, &ints([home, district, customer])).await?;
+        // An item that nobody has is looked for and found missing, and the work for the others is done (clause 2.4.2.2).
+        for (at, line) in lines.iter().enumerate() {
+            let item = ints([line.item]);
+            if line.item == self.unused_item {
+                first.query(at, self.item, &item).await?;
+                continue;
+            }
+            first.query_one(at, self.item, &item).await?;
+            let quantity = line.quantity;
+            let remote = i64::from(line.supply != home);
+            let taken = ints([quantity, quantity, quantity, quantity, remote, line.supply, line.item]);
+            first.change_one(self.take_stock, &taken).await?;
+            let stock = self.stock[district as usize - 1];
+            first.query_one(STOCK + at, stock, &ints([line.supply, line.item])).await?;
+        }
+        first.end().await?;
         let local = lines.iter().all(|line| line.supply == home);
         let header = ints([home, district, number, customer, lines.len() as i64, i64::from(local)]);
         client.change_one(self.insert_order, &header).await?;
         client.change_one(self.insert_new_order, &ints([home, district, number])).await?;
         let mut total = 0;
-        for (line, place) in lines.iter().zip(1..) {
-            let (mut item_exists, mut price, mut original) = (false, 0, false);
-            let item = |row: &[Value]| {
-                item_exists = true;
-                price = int(row, 0);
-                original = text(row, 2).contains("ORIGINAL");
-                black_box(row);
-            };
+        let mut missing = false;
+        for ((line, sold), place) in lines.iter().zip(&mut sold).zip(1..) {
             if line.item == self.unused_item {
-                client.query(self.item, &ints([line.item]), item).await?;
-                if item_exists {
-                    return Err(SessionError::not_one(2).into());
-                }
-                client.rollback().await?;
-                return Ok(Ended::RolledBack);
+                missing = !sold.exists;
+                continue;
             }
-            client.query_one(self.item, &ints([line.item]), item).await?;
-            let quantity = line.quantity;
-            let remote = i64::from(line.supply != home);
-            let taken = ints([quantity, quantity, quantity, quantity, remote, line.supply, line.item]);
-            client.change_one(self.take_stock, &taken).await?;
-            let mut information = String::new();
-            let stock = self.stock[district as usize - 1];
-            client
-                .query_one(stock, &ints([line.supply, line.item]), |row| {
-                    text(row, 1).clone_into(&mut information);
-                    original &= text(row, 2).contains("ORIGINAL");
-                    black_box((row, original));
-                })
-                .await?;
-            let amount = quantity * price;
+            black_box(sold.original);
+            let amount = line.quantity * sold.price;
             total += amount;
             let [warehouse, district, number, place, item, supply, quantity, amount] =
-                ints([home, district, number, place, line.item, line.supply, quantity, amount]);
-            let values = [warehouse, district, number, place, item, supply, quantity, amount, Value::Text(information)];
+                ints([home, district, number, place, line.item, line.supply, line.quantity, amount]);
+            let information = Value::Text(std::mem::take(&mut sold.information));
+            let values = [warehouse, district, number, place, item, supply, quantity, amount, information];
             client.change_one(self.insert_line, &values).await?;
         }
         // Discounts and taxes are hundredths of a percent.
         black_box(total * (10_000 - discount) * (10_000 + warehouse_tax + district_tax) / 100_000_000);
-        commit(client).await
+        match lines.iter().any(|line| line.item == self.unused_item) {
+            false => commit(client).await,
+            true if missing => {
+                client.rollback().await?;
+                Ok(Ended::RolledBack)
+            }
+            true => Err(SessionError::not_one(2).into()),
+        }
     }
 
     /// Clause 2.5.2.
     async fn payment(&self, client: &mut Client, home: i64, payment: &Payment) -> Result<Ended, Refused> {
         let Payment { district, customer_warehouse, customer_district, ref customer, amount } = *payment;
+        const WAREHOUSE: usize = 0;
+        const DISTRICT: usize = 1;
+        const NAMED: usize = 2;
+        const PAYS: usize = 3;
         client.begin().await?;
-        let (mut data, mut credit) = (String::new(), String::new());
-        client.change_one(self.pay_warehouse, &ints([amount, home])).await?;
-        client
-            .query_one(self.warehouse, &ints([home]), |row| {
-                text(row, 0).clone_into(&mut data);
-                black_box(row);
-            })
-            .await?;
-        client.change_one(self.pay_district, &ints([amount, home, district])).await?;
-        data.push_str("    ");
-        client
-            .query_one(self.district, &ints([home, district]), |row| {
-                data.push_str(text(row, 0));
-                black_box(row);
-            })
-            .await?;
-        let number = self.number(client, customer_warehouse, customer_district, customer).await?;
-        let key = ints([customer_warehouse, customer_district, number]);
-        let [warehouse_key, district_key, number_key] = key.clone();
-        let [paid, paid_again] = ints([amount, amount]);
-        let values = [paid, paid_again, warehouse_key.clone(), district_key.clone(), number_key.clone()];
-        client.change_one(self.pay_customer, &values).await?;
-        client
-            .query_one(self.customer, &key, |row| {
-                text(row, 10).clone_into(&mut credit);
-                black_box(row);
-            })
-            .await?;
+        let (mut warehouse, mut name, mut credit) = (String::new(), String::new(), String::new());
+        let mut named = Vec::new();
+        let mut first = client.together(|query, row| {
+            match query {
+                WAREHOUSE => text(row, 0).clone_into(&mut warehouse),
+                DISTRICT => text(row, 0).clone_into(&mut name),
+                NAMED => named.push(int(row, 0)),
+                _ => text(row, 10).clone_into(&mut credit),
+            }
+            black_box(row);
+        });
+        first.change_one(self.pay_warehouse, &ints([amount, home])).await?;
+        first.query_one(WAREHOUSE, self.warehouse, &ints([home])).await?;
+        first.change_one(self.pay_district, &ints([amount, home, district])).await?;
+        first.query_one(DISTRICT, self.district, &ints([home, district])).await?;
+        let pays = |number: i64| {
+            let key = [customer_warehouse, customer_district, number];
+            let [warehouse, district, number] = key;
+            (ints([amount, amount, warehouse, district, number]), ints(key))
+        };
+        let number = match customer {
+            Customer::Number(number) => {
+                let (paid, key) = pays(*number);
+                first.change_one(self.pay_customer, &paid).await?;
+                first.query_one(PAYS, self.customer, &key).await?;
+                first.end().await?;
+                *number
+            }
+            Customer::Name(last) => {
+                let values = [Value::Int(customer_warehouse), Value::Int(customer_district), Value::Text(last.clone())];
+                first.query(NAMED, self.customers_of_name, &values).await?;
+                first.end().await?;
+                let number = in_the_middle(&named)?;
+                let (paid, key) = pays(number);
+                client.change_one(self.pay_customer, &paid).await?;
+                client
+                    .query_one(self.customer, &key, |row| {
+                        text(row, 10).clone_into(&mut credit);
+                        black_box(row);
+                    })
+                    .await?;
+                number
+            }
+        };
         if credit == "BC" {
+            let key = ints([customer_warehouse, customer_district, number]);
             let mut entry = format!("{number} {customer_district} {customer_warehouse} {district} {home} {amount}|");
             client.query_one(self.customer_data, &key, |row| entry.push_str(text(row, 0))).await?;
             entry.truncate(500);
+            let [warehouse_key, district_key, number_key] = key;
             let values = [Value::Text(entry), warehouse_key, district_key, number_key];
             client.change_one(self.set_customer_data, &values).await?;
         }
         let [number, customer_district, customer_warehouse, district, home, amount] =
             ints([number, customer_district, customer_warehouse, district, home, amount]);
-        let values = [number, customer_district, customer_warehouse, district, home, amount, Value::Text(data)];
+        let data = Value::Text(format!("{warehouse}    {name}"));
+        let values = [number, customer_district, customer_warehouse, district, home, amount, data];
         client.change_one(self.insert_history, &values).await?;
         commit(client).await
-    }
-
-    /// The number of a customer; of those with a name it is the one in the middle, rounded up, by first name.
-    async fn number(
-        &self,
-        client: &mut Client,
-        warehouse: i64,
-        district: i64,
-        customer: &Customer,
-    ) -> Result<i64, SessionError> {
-        let name = match customer {
-            Customer::Number(number) => return Ok(*number),
-            Customer::Name(name) => Value::Text(name.clone()),
-        };
-        let mut numbers = Vec::new();
-        let values = [Value::Int(warehouse), Value::Int(district), name];
-        client.query(self.customers_of_name, &values, |row| numbers.push(int(row, 0))).await?;
-        let middle = numbers.len().div_ceil(2).checked_sub(1).ok_or_else(|| SessionError::not_one(0))?;
-        Ok(numbers[middle])
     }
 
     /// Clause 2.6.2.
@@ -394,41 +424,69 @@ impl Statements {
         district: i64,
         customer: &Customer,
     ) -> Result<Ended, Refused> {
+        const BALANCE: usize = 0;
+        const ORDER: usize = 1;
         client.begin().await?;
-        let number = self.number(client, home, district, customer).await?;
+        let number = match customer {
+            Customer::Number(number) => *number,
+            Customer::Name(name) => {
+                let mut named = Vec::new();
+                let values = [Value::Int(home), Value::Int(district), Value::Text(name.clone())];
+                client.query(self.customers_of_name, &values, |row| named.push(int(row, 0))).await?;
+                in_the_middle(&named)?
+            }
+        };
         let key = ints([home, district, number]);
-        client.query_one(self.customer_balance, &key, |row| _ = black_box(row)).await?;
         let mut order = 0;
-        client
-            .query_one(self.last_order, &key, |row| {
+        let mut of_customer = client.together(|query, row| {
+            if query == ORDER {
                 order = int(row, 0);
-                black_box(row);
-            })
-            .await?;
-        client.query(self.lines, &ints([home, district, order]), |row| _ = black_box(row)).await?;
-        commit(client).await
+            }
+            black_box(row);
+        });
+        of_customer.query_one(BALANCE, self.customer_balance, &key).await?;
+        of_customer.query_one(ORDER, self.last_order, &key).await?;
+        of_customer.end().await?;
+        let mut of_order = client.together(|_, row| _ = black_box(row));
+        of_order.query(0, self.lines, &ints([home, district, order])).await?;
+        of_order.commit().await?;
+        Ok(Ended::Committed)
     }
 
     /// Clause 2.7.4: all districts in one database transaction. Also answers for how many there was an order.
     async fn delivery(&self, client: &mut Client, delivery: Delivery) -> Result<(Ended, i64), Refused> {
         let Delivery { warehouse, carrier, .. } = delivery;
         client.begin().await?;
-        let mut delivered = 0;
-        for district in 1..=DISTRICTS {
-            let mut oldest = None;
-            let of_district = ints([warehouse, district]);
-            client.query(self.oldest_new_order, &of_district, |row| oldest = Some(int(row, 0))).await?;
-            let Some(number) = oldest else { continue };
+        // By district.
+        let mut oldest = [None; DISTRICTS as usize];
+        let mut first = client.together(|at, row| oldest[at] = Some(int(row, 0)));
+        for (at, district) in (1..=DISTRICTS).enumerate() {
+            first.query(at, self.oldest_new_order, &ints([warehouse, district])).await?;
+        }
+        first.end().await?;
+        let orders = || (1..).zip(oldest).filter_map(|(district, number)| Some((district, number?)));
+        // The customer's number and, behind them, the amounts; none of an order without lines.
+        let mut customers = [0; DISTRICTS as usize];
+        let mut amounts = [None; DISTRICTS as usize];
+        let mut second = client.together(|query, row| match query.checked_sub(DISTRICTS as usize) {
+            None => customers[query] = int(row, 0),
+            Some(at) => amounts[at] = row[0].as_i64(),
+        });
+        for (district, number) in orders() {
+            let at = district as usize - 1;
             let order = ints([warehouse, district, number]);
-            client.change_one(self.delete_new_order, &order).await?;
-            let (mut customer, mut amount) = (0, 0);
-            client.query_one(self.order_customer, &order, |row| customer = int(row, 0)).await?;
-            client.change_one(self.set_carrier, &ints([carrier, warehouse, district, number])).await?;
-            if client.execute(self.deliver_lines, &order).await? == 0 {
-                return Err(SessionError::not_one(0).into());
-            }
-            client.query_one(self.lines_amount, &order, |row| amount = int(row, 0)).await?;
-            client.change_one(self.credit_customer, &ints([amount, warehouse, district, customer])).await?;
+            second.change_one(self.delete_new_order, &order).await?;
+            second.query_one(at, self.order_customer, &order).await?;
+            second.change_one(self.set_carrier, &ints([carrier, warehouse, district, number])).await?;
+            second.query(at, self.deliver_lines, &order).await?;
+            second.query_one(at + DISTRICTS as usize, self.lines_amount, &order).await?;
+        }
+        second.end().await?;
+        let mut delivered = 0;
+        for (district, _) in orders() {
+            let at = district as usize - 1;
+            let amount = amounts[at].ok_or_else(|| SessionError::not_one(0))?;
+            client.change_one(self.credit_customer, &ints([amount, warehouse, district, customers[at]])).await?;
             delivered += 1;
         }
         Ok((commit(client).await?, delivered))
@@ -446,9 +504,17 @@ impl Statements {
         let mut next = 0;
         client.query_one(self.next_number, &ints([home, district]), |row| next = int(row, 0)).await?;
         let values = ints([home, district, next - 20, next, home, threshold]);
-        client.query_one(self.low_stock, &values, |row| _ = black_box(row)).await?;
-        commit(client).await
+        let mut low = client.together(|_, row| _ = black_box(row));
+        low.query_one(0, self.low_stock, &values).await?;
+        low.commit().await?;
+        Ok(Ended::Committed)
     }
+}
+
+/// Of the customers with a name, in the order of their first names, the one in the middle, rounded up (clause 2.5.2.2).
+fn in_the_middle(numbers: &[i64]) -> Result<i64, SessionError> {
+    let middle = numbers.len().div_ceil(2).checked_sub(1).ok_or_else(|| SessionError::not_one(0))?;
+    Ok(numbers[middle])
 }
 
 pub fn ints<const N: usize>(numbers: [i64; N]) -> [Value; N] {

@@ -132,7 +132,7 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
         ),
         SettingSpec(
             "pipeline",
-            "Statements that need no answer are sent together; that is not for comparisons.",
+            "Statements that do not depend on each other's answers are sent together; that is not for comparisons.",
             YES_NO,
             default=False,
         ),

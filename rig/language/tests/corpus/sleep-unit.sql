@@ -1,0 +1,1 @@
+creagnote ind\;\;\;\;\;\;\sleep\;\;\tä

@@ -1,0 +1,2 @@
+\set known 1
+select :knwon;

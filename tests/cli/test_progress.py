@@ -1,0 +1,45 @@
+"""What a log is told of a load of the user's own that takes its time."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from acidtest import conductor
+from acidtest.cli.run import LOAD_SHOWN_EVERY_S, Lines
+from acidtest.experiment import parse
+from acidtest.journal.protocol import Progress
+
+TEXT = """
+name = "t"
+engine = "sqlite"
+durability = "drive"
+[workload.commits]
+count = 5
+"""
+
+
+def test_a_statement_that_takes_its_time_is_told_now_and_then() -> None:
+    (cell, *_) = conductor.plan_of(parse(TEXT, "t.toml")).cells
+    output = io.StringIO()
+    lines = Lines(Console(file=output))
+
+    def at(seconds: float, place: str | None, rows: int = 0) -> None:
+        lines.progress(
+            cell, Progress(phase="load", fraction=None, elapsed_s=seconds, done=rows, rate_per_s=0.0, at=place)
+        )
+
+    long = LOAD_SHOWN_EVERY_S
+    at(1, "shop/schema.sql:3")
+    at(long, "shop/load.sql:1")
+    at(1.9 * long, "shop/load.sql:1")
+    assert output.getvalue() == ""
+    at(2 * long, "shop/load.sql:1", rows=1_000)
+    at(2.9 * long, "shop/load.sql:1")
+    assert output.getvalue() == f"{cell.combination}: still at shop/load.sql:1, 1,000 rows so far\n"
+    at(3 * long, None)
+    at(3.1 * long, "shop/load.sql:1")
+    at(3.9 * long, "shop/load.sql:1")
+    at(4.2 * long, "shop/load.sql:1")
+    assert output.getvalue().endswith(f"\n{cell.combination}: still at shop/load.sql:1\n")
