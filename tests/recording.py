@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acidtest.conductor.describing import _description
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
+from acidtest.engine.firebird import statement_trace
 from acidtest.engine.firebird.statement_trace import FirebirdTrace
 from acidtest.engine.mysql.instance import MysqlInstance
 from acidtest.journal.protocol import (
@@ -77,8 +77,7 @@ def shop(folder: Path = SHOP, **keys: Any) -> Sql:
 def replay(paths: Sequence[Path], folder: Path = SHOP, **keys: Any) -> Replay:
     """A replay over the shop."""
     table = {"kind": "replay", "path": [str(path) for path in paths], "database": str(folder), **keys}
-    workload = Replay.model_validate(Replay.completed(table, folder))
-    return workload.with_description(_description(workload))
+    return Replay.model_validate(Replay.completed(table, folder))
 
 
 def drive(workload: Sql | Replay, instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> Ran:
@@ -118,9 +117,8 @@ def logging(instance: Instance, family: str, into: Path, **settings: str) -> Ite
             "general_log": "1", "slow_query_log": "1", **settings,
         }  # fmt: skip
         plain = instance._introduction
-        instance._introduction = lambda: plain() + "".join(  # type: ignore[method-assign]
-            f"set global {name} = {value};\n" for name, value in more.items()
-        )
+        asked = "".join(f"set global {name} = {value};\n" for name, value in more.items())
+        setattr(instance, "_introduction", lambda: plain() + asked)  # noqa: B010 - mypy takes it for a method
         yield lambda: [Path(shutil.copy(path, into)) for path in (general, slow)]
     else:
         yield lambda: [into / "trace.txt"]
@@ -129,8 +127,6 @@ def logging(instance: Instance, family: str, into: Path, **settings: str) -> Ite
 @contextmanager
 def traced(instance: Instance, into: Path) -> Iterator[None]:
     """Write the trace of a Firebird that has started."""
-    from acidtest.engine.firebird import statement_trace
-
     target: Any = instance.target()
     trace = FirebirdTrace(target, "database.fdb", instance.environment())
     plain = statement_trace.CONFIGURATION
@@ -192,7 +188,8 @@ def replayed(engine: Engine, directory: Path, ledger: Ledger, workload: Replay) 
     instance = engine.create(directory, {})
     try:
         instance.start(ledger)
-        phases = [LoadPhase(), CheckPhase(), workload.run_phase(), CheckPhase(), AskPhase(questions=list(CONTENT))]
+        asked = AskPhase(questions=list(CONTENT))
+        phases: list[Phase] = [LoadPhase(), CheckPhase(), workload.run_phase(), CheckPhase(), asked]
         return drive(workload, instance, ledger, phases)
     finally:
         instance.release()

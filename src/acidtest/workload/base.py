@@ -52,6 +52,7 @@ class Runner:
     release: tuple[int, ...]  # of the known series that it is run as: (5, 0)
     private: bool  # made and started by acidtest, on this machine
     raw: bool  # its database is a block device
+    in_guest: bool = False
 
 
 @dataclass(frozen=True)
@@ -334,6 +335,10 @@ class WorkloadSpec(BaseModel, ABC):
     def refused(self, on: Runner) -> Refused | None:
         """Why it cannot be run there, beside procedures; None where it can."""
         return None
+
+    def told_before(self) -> list[str]:
+        """What is to be known of it before it begins, one sentence each."""
+        return []
 
     @property
     def needs_description(self) -> bool:

@@ -160,7 +160,7 @@ def _pieces(text: str, family: str) -> Iterator[str]:
 
 
 def _quote_end(text: str, at: int, quote: str, *, escapes: bool) -> int:
-    """Behind the quote that ends what begins before ``at``; two of them are one within it, and are passed as two texts."""
+    """Behind the quote that ends what begins before ``at``; two of them within it are passed as two texts."""
     if not escapes:
         end = text.find(quote, at)
         return len(text) if end < 0 else end + 1

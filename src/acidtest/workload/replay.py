@@ -61,8 +61,8 @@ class Replay(OfFolder):
         Fixed("make it two workloads, each a table with a database"),
     ] = Field(
         min_length=1,
-        description="Before the log begins the database is what schema and load of this folder make; its conditions are "
-        "checked before and after.",
+        description="Before the log begins the database is what schema and load of this folder make; its conditions "
+        "are checked before and after.",
     )
     log_database: Annotated[
         str | None,
@@ -175,6 +175,10 @@ class Replay(OfFolder):
 
     def refused(self, on: Runner) -> Refused | None:
         facts = self.facts()
+        if on.in_guest:
+            return Refused(
+                "cannot replay a log in a guest, which does not have it", remedy="choose another kind of place"
+            )
         if on.family == facts.family:
             return None
         title = FAMILIES[facts.family].products[0].title
@@ -194,8 +198,8 @@ class Replay(OfFolder):
         speed = "" if self.speed == 1 else f", {self.speed:g} times as fast"
         pace = f"at its times{speed}" if self.pace == "recorded" else "without its pauses"
         first = (
-            f"{', '.join(self.path[:3])}{' …' if len(self.path) > 3 else ''}: {facts.format} of {facts.length_s:,.1f} s, "
-            f"{counted(facts.sessions, 'session')} ({facts.terminals:,} at once), "
+            f"{', '.join(self.path[:3])}{' …' if len(self.path) > 3 else ''}: {facts.format} of "
+            f"{facts.length_s:,.1f} s, {counted(facts.sessions, 'session')} ({facts.terminals:,} at once), "
             f"{counted(facts.transactions, 'transaction')}, {counted(facts.statements, 'statement')}, replayed {pace}."
         )
         left = [

@@ -1,4 +1,4 @@
-"""A trace of Firebird's as a log of what was asked; ``firebird_trace.py`` adds the same up, and has the form of its lines.
+"""A trace of Firebird's as a log of what was asked; ``firebird_trace.py`` adds the same up, and has the form of it.
 
 A transaction and its statements belong to an attachment. One that has several transactions open at a time is read as
 several sessions, for a session of ours has one.
@@ -30,6 +30,7 @@ SUSPENDED = "the trace was suspended as its log was full: what ran meanwhile is 
 BLOB = "a parameter is a blob, whose content a trace does not have"
 TRANSACTION = linear.compile(r"\t\t\(TRA_(\d{1,18}), .*")
 USER = linear.compile(r"\t.*\(ATT_\d{1,18}, ([^:,]{1,200})[:,].*")
+OF_ENGINE = linear.compile(r"\t.*\(ATT_\d{1,18}, (?:Garbage Collector|Cache Writer|Sweeper)[:,].*")
 PARAMETER = linear.compile(r'param(\d{1,5}) = ([a-z0-9 _(),]{1,80}?), (?:"(.*)"|<(NULL)>)', linear.DOTALL | linear.I)
 FIRST_PARAMETER = linear.compile(r"param0 = .*")
 MORE = linear.compile(r"\.\.\.\d{1,6} more arguments skipped\.\.\.")
@@ -102,8 +103,8 @@ def _record(state: _State, line: int, parts: list[bytes], is_whole: bool) -> Ite
     head = HEAD.fullmatch(lines[0])
     attached = ATTACHMENT.fullmatch(lines[1]) if len(lines) > 1 else None
     at_us = time_us(head[1]) if head else None
-    if head is None or attached is None or at_us is None:
-        return  # of a service, or of something that has no attachment
+    if head is None or attached is None or at_us is None or OF_ENGINE.fullmatch(lines[1]):
+        return  # of a service, of something that has no attachment, or of the engine's own
     event = head[2]
     bare = next((event.removeprefix(words) for words in FAILED if event.startswith(words)), event)
     failed = bare != event

@@ -12,7 +12,6 @@ from acidtest.formats.logs.entries import Entry
 from acidtest.formats.logs.lines import Line
 
 HEAD_BYTES = 1 << 16  # of a file, in which its format shows
-MULTILINE = linear.MULTILINE
 
 
 @dataclass(frozen=True)
@@ -24,19 +23,26 @@ class Format:
     tells_rows: bool
 
 
+CSVLOG = rb"^\d{4}-\d\d-\d\d [\d:.]{8,12} [A-Za-z0-9+-]{1,8},"
+JSONLOG = rb'^\{"timestamp":"'
+SLOW = rb"^# (?:Time: \d|User@Host: )"
+GENERAL = rb"^(?:\d{4}-\d\d-\d\dT[\d:.]{15}[^\t\n]{1,6}\t|\d{6} [ \d]\d:\d\d:\d\d\t|\t\t) *\d+ [A-Z]"
+TRACE = rb"^\d{4}-\d\d-\d\dT[\d:.]{13} \(\d+:0x?[0-9A-Fa-f]+\) [A-Z]"
+
+
+def _format(
+    name: str, family: str, shows: bytes, read: Callable[[Iterable[Line]], Iterator[Entry]], *, tells_rows: bool = False
+) -> Format:
+    return Format(name, family, linear.compile(shows, linear.MULTILINE), read, tells_rows)
+
+
 FORMATS = (
-    Format("PostgreSQL csvlog", POSTGRESQL.name, linear.compile(rb"^\d{4}-\d\d-\d\d [\d:.]{8,12} [A-Za-z0-9+-]{1,8},", MULTILINE),
-           postgres.csvlog, False),
-    Format("PostgreSQL jsonlog", POSTGRESQL.name, linear.compile(rb'^\{"timestamp":"', MULTILINE), postgres.jsonlog, False),
-    Format("MySQL slow log", MYSQL.name, linear.compile(rb"^# (?:Time: \d|User@Host: )", MULTILINE), mysql_slow.entries, True),
-    Format(
-        "MySQL general log", MYSQL.name,
-        linear.compile(rb"^(?:\d{4}-\d\d-\d\dT[\d:.]{15}[^\t\n]{1,6}\t|\d{6} [ \d]\d:\d\d:\d\d\t|\t\t) *\d+ [A-Z]", MULTILINE),
-        mysql_general.entries, False,
-    ),
-    Format("Firebird trace", FIREBIRD.name, linear.compile(rb"^\d{4}-\d\d-\d\dT[\d:.]{13} \(\d+:0x?[0-9A-Fa-f]+\) [A-Z]", MULTILINE),
-           firebird.entries, True),
-)  # fmt: skip
+    _format("PostgreSQL csvlog", POSTGRESQL.name, CSVLOG, postgres.csvlog),
+    _format("PostgreSQL jsonlog", POSTGRESQL.name, JSONLOG, postgres.jsonlog),
+    _format("MySQL slow log", MYSQL.name, SLOW, mysql_slow.entries, tells_rows=True),
+    _format("MySQL general log", MYSQL.name, GENERAL, mysql_general.entries),
+    _format("Firebird trace", FIREBIRD.name, TRACE, firebird.entries, tells_rows=True),
+)
 
 
 def recognised(head: bytes) -> Format | None:

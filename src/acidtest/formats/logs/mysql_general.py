@@ -1,7 +1,7 @@
 """The general log of MySQL and MariaDB, which has statements as they come: no rows, no errors, no times of answers.
 
-A statement goes on until a line that begins as an entry does. Parameters of prepared statements are put into the text by
-the server itself (``Execute``).
+A statement goes on until a line that begins as an entry does. Parameters of prepared statements are put into the text
+by the server itself (``Execute``).
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ COMMANDS = (
     "|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|Fetch|Daemon|Reset connection|Bulk execute|Error"
 )
 HEAD = linear.compile(
-    rb"(?:(\d{4}-\d\d-\d\dT[\d:.]{15}(?:Z|[+-]\d\d:\d\d))|(\d{6}) ([ \d]\d:\d\d:\d\d)|\t)\t *(\d{1,19}) (" + COMMANDS.encode()
+    rb"(?:(\d{4}-\d\d-\d\dT[\d:.]{15}(?:Z|[+-]\d\d:\d\d))|(\d{6}) ([ \d]\d:\d\d:\d\d)|\t)\t *(\d{1,19}) ("
+    + COMMANDS.encode()
     + rb")(?:\t(.*))?",
     linear.DOTALL,
-)  # fmt: skip
+)
 STARTED = linear.compile(rb".*, Version: .* started with:")
 TITLES = (
     b"Tcp port: ",

@@ -22,6 +22,12 @@ ERRNO = linear.compile(rb".* Errno: (\d{1,6}).*")
 USE = linear.compile(rb"use `?([^`;]{1,200})`?;")
 SET = linear.compile(rb"SET (?:last_insert_id=\d+,)?(?:insert_id=\d+,)?timestamp=(\d{1,12})(?:\.(\d{1,6}))?;")
 ADMINISTRATOR = b"# administrator command: "
+# Of what stands before a statement; MariaDB has the more of them the more its log_slow_verbosity asks for.
+HEADS = (
+    b"# Time: ", b"# User@Host: ", b"# Thread_id: ", b"# Query_time: ", b"# Rows_affected: ", ADMINISTRATOR,
+    b"# Bytes_", b"# Tmp_", b"# Full_scan", b"# Filesort", b"# Priority_queue", b"# explain", b"#   ",
+    b"# Stored_routine", b"# Pages_",
+)  # fmt: skip
 
 
 class _Record:
@@ -56,7 +62,7 @@ def entries(file: Iterable[Line]) -> Iterator[Entry]:
                 yield from _entry(record, time, databases)
             record = None
             starts += not content.startswith(TITLES)
-        elif content.startswith(b"# ") and _is_head(content):
+        elif content.startswith(HEADS):
             begins = content.startswith((b"# Time: ", b"# User@Host: "))
             if record is not None and (begins and (record.parts or record.took_us is not None or record.is_quit)):
                 yield from _entry(record, time, databases)
@@ -70,12 +76,6 @@ def entries(file: Iterable[Line]) -> Iterator[Entry]:
             _take_text(record, line)
     if record is not None:
         yield from _entry(record, time, databases)
-
-
-def _is_head(content: bytes) -> bool:
-    return content.startswith((b"# Time: ", b"# User@Host: ", b"# Thread_id: ", b"# Query_time: ", b"# Rows_affected: ",
-                               ADMINISTRATOR, b"# Bytes_", b"# Tmp_", b"# Full_scan", b"# Filesort", b"# Priority_queue",
-                               b"# explain", b"#   ", b"# Stored_routine", b"# Pages_"))  # fmt: skip
 
 
 def _time(match: re.Match[bytes]) -> int | None:

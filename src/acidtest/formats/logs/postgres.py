@@ -1,8 +1,8 @@
 """PostgreSQL's csvlog and jsonlog; see "Error Reporting and Logging" in its manual for the columns.
 
-A statement is told when it begins (``log_statement``), when it ends (``log_min_duration_statement``), or both; one that
-failed is told with its error. Parameters are in the detail. COPY's data, a cursor's portal and functions that are called
-by the fast path are not in a log.
+A statement is told when it begins (``log_statement``), when it ends (``log_min_duration_statement``), or both; one
+that failed is told with its error. Parameters are in the detail. COPY's data, a cursor's portal and functions that are
+called by the fast path are not in a log.
 """
 
 from __future__ import annotations
