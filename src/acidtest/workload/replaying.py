@@ -104,7 +104,8 @@ class _Makes:
     failed: int = 0
     tell_rows: int = 0
     tell_time: int = 0
-    at_end: int = 0  # statements that are told when they ended
+    others: list[str] = field(default_factory=list)  # databases that are not replayed
+    whole_seconds: bool = True  # so far all times are
     shortest_us: int | None = None
     ends_unbegun: int = 0
     left_open: int = 0
@@ -120,7 +121,11 @@ class _Makes:
         if self.first_us is None or entry.at_us < self.first_us:
             self.first_us = entry.at_us
         if self.database is not None and entry.database is not None and entry.database != self.database:
+            if entry.database not in self.others and len(self.others) < PLACES_SHOWN:
+                self.others.append(entry.database)
             return
+        if entry.at_us % 1_000_000:
+            self.whole_seconds = False
         session = self._session(entry)
         if entry.user:
             self.users.add(entry.user)
@@ -319,7 +324,9 @@ def make(paths: Sequence[Path], database: str | None) -> Made:
     It is made once for files of the same content. Raises BadInput where a file cannot be read or has no format that is
     known, where the log is of several databases and none is named, and where nothing is left to replay.
     """
-    hashes = {path.name: _hash(path) for path in paths}
+    names = [path.name for path in paths]
+    told = names if len(set(names)) == len(names) else [f"{at}/{name}" for at, name in enumerate(names, start=1)]
+    hashes = {name: _hash(path) for name, path in zip(told, paths, strict=True)}
     key = hashlib.sha256(json.dumps([MADE_BY, list(hashes.items()), database]).encode()).hexdigest()
     directory = state_directory() / "replay"
     events, facts_at = directory / f"{key}.jsonl", directory / f"{key}.json"
@@ -333,14 +340,13 @@ def make(paths: Sequence[Path], database: str | None) -> Made:
     try:
         with os.fdopen(handle, "wb") as out:
             facts = _made(paths, database, out)
-        os.replace(temporary, events)
+        Path(temporary).replace(events)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
+        Path(temporary).unlink(missing_ok=True)
         raise
     whole = facts_at.with_suffix(f".{os.getpid()}.part")
     whole.write_text(facts.model_dump_json(), encoding="utf-8")
-    os.replace(whole, facts_at)
+    whole.replace(facts_at)
     return Made(events, facts, hashes)
 
 
@@ -399,17 +405,17 @@ def _made(paths: Sequence[Path], database: str | None, out: IO[bytes]) -> LogFac
             raise BadInput(f"{path}: begins before {before[0]} ends", "name the files in the order of their times")
         before = (path, last)
     if database is None and len(makes.databases) > 1:
-        shown = ", ".join(
-            f"{harmless(name, 60)} ({counted(many, 'statement')})" for name, many in makes.databases.most_common(5)
-        )
+        most = makes.databases.most_common(5)
+        shown = ", ".join(f"{harmless(name, 60)} ({counted(many, 'statement')})" for name, many in most)
         raise BadInput(
             f"{paths[0]}: is of {counted(len(makes.databases), 'database')}: {shown}",
             'name one: log_database = "NAME"',
         )
     if database is not None and not makes.databases[database]:
-        there = ", ".join(harmless(name, 60) for name in list(makes.databases)[:5]) or "none is named"
         raise BadInput(
-            f"{paths[0]}: has no statement of database {harmless(database, 60)}; it has: {there}", "mend log_database"
+            f"{paths[0]}: has no statement of database {harmless(database, 60)}; "
+            f"it is of {', '.join(harmless(name, 60) for name in makes.others[:5]) or 'none that it names'}",
+            "mend log_database",
         )
     lanes = makes.finish()
     return _facts(makes, of, lanes, paths)
@@ -455,22 +461,24 @@ def _notes(makes: _Makes, of: Format) -> Iterator[str]:
         )
     if makes.ends_unbegun:
         yield (
-            f"{counted(makes.ends_unbegun, 'end')} of transactions whose beginning the log does not have: their statements "
-            "are replayed each as a transaction of its own."
+            f"{counted(makes.ends_unbegun, 'end')} of transactions whose beginning the log does not have: their "
+            "statements are replayed each as a transaction of its own."
         )
     if makes.left_open:
         yield f"{counted(makes.left_open, 'transaction')} were open where the log ends: they are rolled back."
     if makes.shortest_us is not None and makes.shortest_us >= 1000 and makes.tell_time * 2 > makes.statements:
         yield (
-            f"The shortest statement took {makes.shortest_us / 1000:,.0f} ms: the log seems to have slow statements only "
-            "(log_min_duration_statement, long_query_time), and what was faster is missing."
+            f"The shortest statement took {makes.shortest_us / 1000:,.0f} ms: the log seems to have slow statements "
+            "only (log_min_duration_statement, long_query_time), and what was faster is missing."
         )
     if not makes.reads:
         yield "The log has no query: it may be of changes only (log_statement = mod), and what was read is missing."
     if not makes.tell_rows:
         yield f"A {of.name} does not tell how many rows a statement answered: differences in rows cannot be seen."
     if of.name == "MySQL general log":
-        yield "A general log does not tell which statements failed: one that fails in the replay may have failed then too."
+        yield "A general log does not tell which statements failed: one that fails now may have failed then too."
+    if makes.whole_seconds:
+        yield "Its times are whole seconds: what began within one is replayed at its beginning, one after another."
     if len(makes.users) > 1:
         yield f"Its sessions are of {counted(len(makes.users), 'user')}; the replay has one user."
     if of.family == FIREBIRD.name:
