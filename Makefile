@@ -43,7 +43,7 @@ docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, fro
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
 
-fuzz: setup ## fuzz what reads other people's files, for MINUTES (10), kits or WHAT=folders; faults go into tests/fuzz/corpus
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10), kits, WHAT=folders or WHAT=logs; faults go into tests/fuzz/corpus
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits)
 
 clean: ## release what killed runs left behind, remove .venv and target

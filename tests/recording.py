@@ -193,3 +193,16 @@ def replayed(engine: Engine, directory: Path, ledger: Ledger, workload: Replay) 
         return drive(workload, instance, ledger, phases)
     finally:
         instance.release()
+
+
+def row(message: str, *, detail: str = "", severity: str = "LOG", statement: str = "", session: str = "6b04.1",
+        at: str = "00:00.100", database: str = "shop") -> str:  # fmt: skip
+    """A line of a csvlog."""
+
+    def quoted(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"' if text else ""
+
+    return (
+        f'2026-11-23 22:{at} UTC,"me","{database}",7,"[local]",{session},1,"x",2026-11-23 22:00:00 UTC,3/1,0,{severity},00000,'
+        f'{quoted(message)},{quoted(detail)},,,,,{quoted(statement)},,,"","client backend",,0\n'
+    )

@@ -11,8 +11,6 @@ from acidtest.formats import linear
 
 Effect = Literal["begin", "commit", "rollback", "chain", "two-phase", "autocommit-off", "autocommit-on", "defines", ""]
 
-SPACE = linear.compile(r"(?:[\s;]+|--[^\n]*(?:\n|\z)|#[^\n]*(?:\n|\z))+")
-SPACE_PLAIN = linear.compile(r"(?:[\s;]+|--[^\n]*(?:\n|\z))+")
 WORDS = linear.compile(r"[A-Za-z_@][\w@.]*(?:\s+[A-Za-z_@][\w@.]*){0,3}")
 # What ends plain text: a quote, a comment, a dollar quote, the end of a statement.
 SPECIAL = linear.compile(r"""[eE]'|'|"|`|--|#|/\*|\$(?:[A-Za-z_]\w*)?\$|;""")
@@ -82,18 +80,20 @@ TEMPORARY = linear.compile(r"(?:create|drop)\s+temporary\b.*", linear.I | linear
 
 
 def bare(text: str, family: str) -> str:
-    """Without the space and the comments that it begins with."""
-    space = SPACE if family == MYSQL.name else SPACE_PLAIN
+    """Without the space, the comments and the empty statements that it begins with."""
     at = 0
-    while True:
-        if match := space.match(text, at):
-            at = match.end()
-        if not text.startswith("/*", at) or text.startswith(("/*!", "/*M!"), at):
-            return text[at:]
-        end = text.find("*/", at + 2)
-        if end < 0:
-            return ""
-        at = end + 2
+    while at < len(text):
+        if text[at].isspace() or text[at] == ";":
+            at += 1
+        elif text.startswith("--", at) or (text[at] == "#" and family == MYSQL.name):
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif text.startswith("/*", at) and not text.startswith(("/*!", "/*M!"), at):
+            end = text.find("*/", at + 2)
+            at = len(text) if end < 0 else end + 2
+        else:
+            break
+    return text[at:]
 
 
 def refusal(text: str, family: str) -> str:
@@ -137,66 +137,51 @@ def pieces(text: str, family: str) -> list[str]:
 
 
 def _pieces(text: str, family: str) -> Iterator[str]:
-    begin = at = 0
-    is_mysql = family == MYSQL.name
-    while match := SPECIAL.search(text, at):
-        sign, at = match[0], match.end()
+    begin = 0
+    for sign, _, place in _plain_signs(text, family):
         if sign == ";":
-            yield text[begin : at - 1]
-            begin = at
-        elif sign in ("'", '"', "e'", "E'", "`"):
-            escapes = sign in ("e'", "E'") or (is_mysql and sign != "`")
-            at = _quote_end(text, at, sign[-1], escapes=escapes)
-        elif sign == "--" or (sign == "#" and is_mysql):
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        elif sign == "/*":
-            end = text.find("*/", at)
-            at = len(text) if end < 0 else end + 2
-        elif sign.startswith("$") and family == POSTGRESQL.name:
-            end = text.find(sign, at)
-            at = len(text) if end < 0 else end + len(sign)
+            yield text[begin:place]
+            begin = place + 1
     yield text[begin:]
+
+
+def _plain_signs(text: str, family: str) -> Iterator[tuple[str, int, int]]:
+    """Each sign that ends plain text, with where that text begins and ends."""
+    at = 0  # behind quotes and comments
+    for match in SPECIAL.finditer(text):
+        if match.start() < at:
+            continue
+        sign = match[0]
+        if (sign == "#" and family != MYSQL.name) or (sign[0] == "$" and family != POSTGRESQL.name):
+            continue
+        yield sign, at, match.start()
+        at = match.end()
+        if sign in ("'", '"', "e'", "E'", "`"):
+            escapes = sign in ("e'", "E'") or (family == MYSQL.name and sign != "`")
+            at = _quote_end(text, at, sign[-1], escapes=escapes)
+        elif sign != ";":
+            closing = {"--": "\n", "#": "\n", "/*": "*/"}.get(sign, sign)
+            end = text.find(closing, at)
+            at = len(text) if end < 0 else end + len(closing)
+    yield "", min(at, len(text)), len(text)
 
 
 def _quote_end(text: str, at: int, quote: str, *, escapes: bool) -> int:
     """Behind the quote that ends what begins before ``at``; two of them within it are passed as two texts."""
-    if not escapes:
-        end = text.find(quote, at)
-        return len(text) if end < 0 else end + 1
-    while at < len(text):
-        end = text.find(quote, at)
-        if end < 0:
-            return len(text)
+    end = text.find(quote, at)
+    while escapes and end >= 0:
         slash = text.find("\\", at, end)
         if slash < 0:
-            return end + 1
+            break
         at = slash + 2
-    return len(text)
+        if end < at:
+            end = text.find(quote, at)
+    return len(text) if end < 0 else end + 1
 
 
 def lacks_parameters(text: str, family: str) -> bool:
-    """Whether a text that came without parameters has a place for one."""
-    if family == POSTGRESQL.name:
-        return PLACEHOLDER.search(text) is not None and _outside(text, family, PLACEHOLDER)
-    return family == FIREBIRD.name and "?" in text and _outside(text, family, QUESTION)
-
-
-def _outside(text: str, family: str, wanted: linear.Pattern[str]) -> bool:
-    """Whether ``wanted`` stands somewhere outside of quotes and comments."""
-    at = 0
-    while match := SPECIAL.search(text, at):
-        if wanted.search(text[at : match.start()]):
-            return True
-        sign, begin = match[0], match.end()
-        if sign in ("'", '"', "e'", "E'", "`"):
-            at = _quote_end(text, begin, sign[-1], escapes=sign in ("e'", "E'"))
-        elif sign in ("--", "/*"):
-            end = text.find("\n" if sign == "--" else "*/", begin)
-            at = len(text) if end < 0 else end + len(sign) - 1
-        elif sign.startswith("$") and family == POSTGRESQL.name:
-            end = text.find(sign, begin)
-            at = len(text) if end < 0 else end + len(sign)
-        else:
-            at = begin
-    return wanted.search(text[at:]) is not None
+    """Whether a text that came without parameters has a place for one, outside of quotes and comments."""
+    wanted = {POSTGRESQL.name: PLACEHOLDER, FIREBIRD.name: QUESTION}.get(family)
+    if wanted is None or wanted.search(text) is None:
+        return False
+    return any(wanted.search(text[begin:end]) for _, begin, end in _plain_signs(text, family))

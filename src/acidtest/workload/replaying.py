@@ -339,7 +339,7 @@ def make(paths: Sequence[Path], database: str | None) -> Made:
     handle, temporary = tempfile.mkstemp(dir=directory, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as out:
-            facts = _made(paths, database, out)
+            facts = made(paths, database, out)
         Path(temporary).replace(events)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -386,7 +386,8 @@ def read(path: Path, of: Format) -> Iterator[Entry]:
         yield from of.read(lines(file))
 
 
-def _made(paths: Sequence[Path], database: str | None, out: IO[bytes]) -> LogFacts:
+def made(paths: Sequence[Path], database: str | None, out: IO[bytes]) -> LogFacts:
+    """Write what can be replayed into ``out``. Raises BadInput as ``make`` does."""
     formats = [_format(path) for path in paths]
     if other := next((path for path, one in zip(paths, formats, strict=True) if one != formats[0]), None):
         raise BadInput(f"{other}: is another kind of log than {paths[0]} ({formats[0].name})", "name logs of one kind")

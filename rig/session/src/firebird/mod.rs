@@ -264,9 +264,8 @@ impl Firebird {
     fn run_once(&mut self, sql: &str, row: Sink) -> Outcome<u64> {
         let mut prepared = self.prepared(sql)?;
         let Firebird { library, database, transaction, .. } = self;
-        let ran = open(transaction).and_then(|transaction| {
-            prepared.run(&mut Place { library, database, transaction }, &[], row)
-        });
+        let ran = open(transaction)
+            .and_then(|transaction| prepared.run(&mut Place { library, database, transaction }, &[], row));
         prepared.close(&self.library);
         ran
     }

@@ -34,18 +34,7 @@ pub enum What {
 
 /// One line.
 #[derive(Deserialize)]
-struct Line(
-    IgnoredAny,
-    u64,
-    What,
-    String,
-    Option<Vec<Option<String>>>,
-    Option<u64>,
-    bool,
-    Option<u64>,
-    u32,
-    u64,
-);
+struct Line(IgnoredAny, u64, What, String, Option<Vec<Option<String>>>, Option<u64>, bool, Option<u64>, u32, u64);
 
 /// A line with names.
 #[derive(Debug, Clone)]

@@ -80,8 +80,9 @@ impl Read {
             return Ok(Arc::clone(log));
         }
         let path = &self.replay.events;
-        let read = Log::read(Path::new(path))
-            .map_err(|error| failed(Class::Other, format!("what was made of the log cannot be read: {path}: {error}")))?;
+        let read = Log::read(Path::new(path)).map_err(|error| {
+            failed(Class::Other, format!("what was made of the log cannot be read: {path}: {error}"))
+        })?;
         Ok(Arc::clone(log.insert(Arc::new(read))))
     }
 }

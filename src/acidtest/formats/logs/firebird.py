@@ -196,14 +196,14 @@ def _statement(lines: list[str]) -> Entry:
 
 def _parameters(lines: list[str]) -> tuple[str, tuple[str | None, ...] | None]:
     """Why they cannot be used, or their values."""
-    wholes: list[str] = []
+    wholes: list[list[str]] = []
     for line in lines:
         if line.startswith(f"param{len(wholes)} = ") or MORE.fullmatch(line):
-            wholes.append(line)
+            wholes.append([line])
         elif wholes:
-            wholes[-1] += f"\n{line}"
+            wholes[-1].append(line)
     values: list[str | None] = []
-    for whole in wholes:
+    for whole in map("\n".join, wholes):
         if MORE.fullmatch(whole):
             return ARGUMENTS_SKIPPED, None
         match = PARAMETER.fullmatch(whole.rstrip("\n"))
