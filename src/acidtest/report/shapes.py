@@ -145,10 +145,10 @@ def beside(line: Line) -> list[str]:
     if made := [result.connections for result in results if result.connections]:
         opened, asked = sum(one.opened for one in made), sum(one.inspected for one in made)
         what = "of the log" if line.replays else "for single transactions"
-        login = "no transaction's latency" if line.replays else "latency"
+        logins = "no latency includes a login" if line.replays else "latency includes the login"
         told.append(
             f"{line.label}: {counted(opened, 'session')} {what}, of which {asked:,} were asked for their settings; "
-            f"{login} includes the login."
+            f"{logins}."
         )
     return told
 

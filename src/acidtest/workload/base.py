@@ -80,6 +80,7 @@ class WorkloadSpec(BaseModel, ABC):
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
     NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
+    HAS_TIMES: ClassVar[bool] = False  # its transactions have times of their own, so that no rate can be asked for
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
     CAN_BE_WATCHED: ClassVar[bool] = True  # the engine's calls can be tied to its transactions
     # As ``always_writes`` and ``writing_kinds`` answer.

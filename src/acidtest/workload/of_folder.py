@@ -6,7 +6,7 @@ import os
 import re
 from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field
 
@@ -20,6 +20,8 @@ from acidtest.workload.declared import Value
 ASSUMED_ROWS_PER_S = 20_000
 ASSUMED_SPREAD = 2  # a loaded row with its indexes, against its values
 ASSUMED_LOAD_BYTES = 16  # in the database, for each byte of SQL that loads
+# Each is drawn after the load; how often it is drawn shapes nothing of it.
+NOT_LOADED = frozenset({"title", "transactions"})
 NOT_DESCRIBED = "the rig has not been asked about this workload yet"
 
 
@@ -73,9 +75,6 @@ Words = TypeVar("Words", bound=SqlDatabase)
 class OfFolder(WorkloadSpec):
     """A workload whose database is that of a folder."""
 
-    # Each is drawn after the load; how often it is drawn shapes nothing of it.
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "transactions"})
-
     files: Annotated[dict[str, str], Kept()] = Field(
         default_factory=dict, description="The SHA-256 of each of its files, when the experiment was read."
     )
@@ -117,7 +116,7 @@ class OfFolder(WorkloadSpec):
     def loaded_text(self) -> str:
         """Variables that neither schema, load nor conditions name make no other database."""
         message = self.database_message()
-        loaded = message.model_dump_json(exclude={*OfFolder.NOT_LOADED, "variables"})
+        loaded = message.model_dump_json(exclude={*NOT_LOADED, "variables"})
         named = {name for name in self.values() if re.search(rf":{name}\b", loaded)}
         return f"{[pair for pair in message.variables if pair[0] in named]} {loaded}"
 

@@ -40,6 +40,8 @@ class Replay(OfFolder):
 
     UNIT: ClassVar[str] = "transactions"
     TRANSACTION: ClassVar[str] = "transactions"
+    HAS_TIMES: ClassVar[bool] = True
+    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"events", "dialect", "paced", "speed"})
     CONDITIONS: ClassVar[Mapping[str, str]] = {}  # they have the words that the user gives them
     NEEDS: ClassVar[Mapping[str, Needs]] = {"speed": Needs("pace", ("recorded",))}
 

@@ -152,7 +152,8 @@ class _Makes:
         if known is None:
             if len(self.sessions) >= SESSIONS_MAX:
                 raise BadInput(
-                    f"{self.names[-1]}: has more than {SESSIONS_MAX:,} sessions", "replay a part of it: cut the log"
+                    f"{self.names[-1]}: has more than {counted(SESSIONS_MAX, 'session')}",
+                    "replay a part of it: cut the log",
                 )
             begins_us = entry.at_us
             if entry.began_us is not None and self.first_us is not None:
@@ -432,7 +433,7 @@ def _facts(makes: _Makes, of: Format, lanes: Sequence[Sequence[int]], paths: Seq
         raise BadInput(f"{paths[0]}: {NOTHING_LEFT}{why}", "docs/REPLAY.md says what a log must have")
     if len(lanes) > AT_ONCE_MAX:
         raise BadInput(
-            f"{paths[0]}: has {len(lanes):,} sessions at once, and a replay at most {AT_ONCE_MAX:,}",
+            f"{paths[0]}: has {counted(len(lanes), 'session')} at once, and a replay at most {AT_ONCE_MAX:,}",
             "replay a part of it",
         )
     ends_us = max(session.ends_us for session in makes.sessions.values())

@@ -14,7 +14,7 @@ from acidtest.keys import Fixed, Form, Unset
 from acidtest.workload import folder as folders
 from acidtest.workload.base import ROW_OVERHEAD_BYTES
 from acidtest.workload.declared import Value, cut, shown, value, weight
-from acidtest.workload.of_folder import OfFolder, SqlDatabase, SqlTransaction, plain, text_of
+from acidtest.workload.of_folder import NOT_LOADED, OfFolder, SqlDatabase, SqlTransaction, plain, text_of
 
 TABLES = ("variables", "weights")  # keys that are tables: a factor may carry the name of one entry, "variables.scale"
 ASSUMED_ROWS = 4  # that a transaction adds, of one that writes
@@ -30,6 +30,7 @@ class Sql(OfFolder):
 
     UNIT: ClassVar[str] = "transactions"
     TRANSACTION: ClassVar[str] = "transactions"
+    NOT_LOADED: ClassVar[frozenset[str]] = NOT_LOADED
     CONDITIONS: ClassVar[Mapping[str, str]] = {}  # they have the words that the user gives them
 
     kind: Literal["sql"] = "sql"

@@ -198,7 +198,8 @@ def _parameters(lines: list[str]) -> tuple[str, tuple[str | None, ...] | None]:
     """Why they cannot be used, or their values."""
     wholes: list[list[str]] = []
     for line in lines:
-        if line.startswith(f"param{len(wholes)} = ") or MORE.fullmatch(line):
+        number = len(wholes)
+        if line.startswith(f"param{number} = ") or MORE.fullmatch(line):
             wholes.append([line])
         elif wholes:
             wholes[-1].append(line)

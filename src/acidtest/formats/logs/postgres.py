@@ -222,8 +222,8 @@ def parameters(detail: str) -> tuple[str | None, ...] | None:
     """The values of ``$1 = 'it''s', $2 = NULL``; None where there are none, or it is not understood."""
     values: list[str | None] = []
     at = 0
-    while detail.startswith(f"${len(values) + 1} = ", at):
-        at += len(f"${len(values) + 1} = ")
+    while detail.startswith(mark := _mark(len(values) + 1), at):
+        at += len(mark)
         if detail.startswith("NULL", at):
             values.append(None)
             at += 4
@@ -244,3 +244,7 @@ def parameters(detail: str) -> tuple[str | None, ...] | None:
             return tuple(values) if at == len(detail) else None
         at += 2
     return None
+
+
+def _mark(number: int) -> str:
+    return f"${number} = "
