@@ -330,7 +330,7 @@ class WorkloadSpec(BaseModel, ABC):
     # ---------------------------------------------------------------------------------------- what it needs and shows
 
     def local_files(self) -> tuple[str, ...]:
-        """Paths that a load reads on the machine that it runs on."""
+        """Paths of files of the user's that it reads on the machine that it runs on."""
         return ()
 
     def refused(self, on: Runner) -> Refused | None:

@@ -175,6 +175,9 @@ class Replay(OfFolder):
 
     # ---------------------------------------------------------------------------------------- what it needs and shows
 
+    def local_files(self) -> tuple[str, ...]:
+        return (*super().local_files(), *self.path)
+
     def refused(self, on: Runner) -> Refused | None:
         facts = self.facts()
         if on.in_guest:
