@@ -46,8 +46,8 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger
 from acidtest.words import counted
-from acidtest.workload.oltp import OltpWorkload
 from acidtest.workload.of_folder import SqlText, SqlTransaction
+from acidtest.workload.oltp import OltpWorkload
 from acidtest.workload.sql import SqlWorkload
 from acidtest.workload.tpcb import TpcbWorkload
 

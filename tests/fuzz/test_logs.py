@@ -14,14 +14,13 @@ SEED = 20261124
 TRIES = 700
 
 
-@pytest.mark.parametrize("files", logs.faults(), ids=lambda files: next(iter(files), "empty"))
-def test_a_fault_of_the_past(files: harness.Kit, tmp_path: Path) -> None:
-    for content in files.values():
-        logs.check(content, tmp_path)
+PAST = [("/".join(files), content) for files in logs.faults() for content in files.values()]
 
 
-@pytest.mark.parametrize(("name", "content"), logs.seeds(), ids=lambda one: one if isinstance(one, str) else "")
-def test_a_log_and_each_of_its_beginnings(name: str, content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"), [*logs.seeds(), *PAST], ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_a_log_or_a_fault_of_the_past_and_each_of_its_beginnings(name: str, content: bytes, tmp_path: Path) -> None:
     for length in sorted({len(content) * part // 16 for part in range(17)}):
         logs.check(content[:length], tmp_path)
 
