@@ -43,7 +43,7 @@ docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, fro
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
 
-fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or WHAT=folders, or WHAT=scripts; faults are kept
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or WHAT=folders, logs or scripts; faults are kept
 ifeq ($(WHAT),scripts)
 	cargo run --locked --profile fuzz -p language --example fuzz -- $(or $(MINUTES),10) $(SEED)
 else

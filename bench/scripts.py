@@ -15,7 +15,8 @@ from pathlib import Path
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.errors import BadInput
 from acidtest.journal.protocol import Target
-from acidtest.workload.sql import SqlText, SqlTransaction, SqlWorkload
+from acidtest.workload.of_folder import SqlText, SqlTransaction
+from acidtest.workload.sql import SqlWorkload
 from bench.clients import PGBENCH, SCALE, TPCB, connection, pgbench_figures, run_pgbench
 from bench.peer import Figures, Peer, postgres_program, timed
 

@@ -8,9 +8,14 @@ from typing import Any
 
 from acidtest.journal.protocol import DescribedKind, Description
 from acidtest.workload import WorkloadSpec
+from acidtest.workload.replay import FROM_LOG
 
 SHOP = Path(__file__).parents[1] / "workloads" / "shop"
-NEEDED: Mapping[str, Mapping[str, Any]] = {"sql": {"path": str(SHOP)}}
+LOG = Path(__file__).parent / "logs" / "postgresql.csv"
+NEEDED: Mapping[str, Mapping[str, Any]] = {
+    "sql": {"path": str(SHOP)},
+    "replay": {"path": str(LOG), "database": str(SHOP)},
+}
 # What a level may set of a kind beside its fields, with another value than it has.
 ENTRIES: Mapping[str, Mapping[str, Any]] = {"sql": {"variables.scale": 3, "weights.look": 7.0}}
 DESCRIPTION = Description(
@@ -28,7 +33,8 @@ DESCRIPTION = Description(
 
 def keys(kind: str, **given: Any) -> dict[str, Any]:
     """The keys of a table of this kind, as a file has them."""
-    return {**NEEDED.get(kind, {}), **given}
+    from_log = FROM_LOG if kind == "replay" else ()
+    return {**NEEDED.get(kind, {}), **{key: value for key, value in given.items() if key not in from_log}}
 
 
 def workload(spec: type[WorkloadSpec], **given: Any) -> WorkloadSpec:

@@ -92,8 +92,8 @@ def _inline(value: Any) -> str:
 def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
     written, out = tomllib.loads(file.read_text()), tmp_path / "out"
     for parameters in written["workload"].values():
-        if "path" in parameters:  # begins at the experiment's directory, which is another one here
-            parameters["path"] = str(file.parent / parameters["path"])
+        for key in {"path", "database"} & parameters.keys():  # begin at the experiment's directory, another one here
+            parameters[key] = str(file.parent / parameters[key])
     small = smallest(written)
     tiny = tmp_path / file.name
     tiny.write_text(toml(one_cell_a_level(small)))

@@ -9,15 +9,17 @@ import time
 import traceback
 from pathlib import Path
 
-from fuzz import folders
+from fuzz import folders, logs
 from fuzz.harness import CORPUS, Search, keep
+
+OTHERS = {"folders": folders, "logs": logs}  # workloads of the user's own, and what is replayed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000, help="a run with one is the same again")
-    parser.add_argument("--what", choices=("kits", "folders"), default="kits", help="kits for the audit, or workloads")
+    parser.add_argument("--what", choices=("kits", *OTHERS), default="kits", help="kits for the audit, or else")
     asked = parser.parse_args()
     print(f"seed {asked.seed}, {asked.minutes:g} minutes", flush=True)
     search = Search(asked.seed)
@@ -26,8 +28,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
         seconds, corpus = asked.minutes * 60, CORPUS
         found = search.run(Path(directory), seconds)
-        if asked.what == "folders":
-            found, corpus = folders.run(asked.seed, Path(directory), seconds), folders.FAULTS
+        if asked.what in OTHERS:
+            of = OTHERS[asked.what]
+            found, corpus = of.run(asked.seed, Path(directory), seconds), of.FAULTS
         for files, fault in found:
             cause = fault.__cause__
             where = traceback.extract_tb(cause.__traceback__)[-1] if cause else None

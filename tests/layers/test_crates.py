@@ -27,8 +27,9 @@ ARROWS: dict[str, tuple[set[str], str]] = {
         "an engine is the same to every workload: a session that knew one could favour it",
     ),
     "workload": (
-        {"language", "protocol", "transaction"},
-        "a workload runs on every engine and under every pacing, so it knows no session and no terminal",
+        {"language", "measure", "protocol", "transaction"},
+        "a workload runs on every engine and under every pacing, so it knows no session and no terminal; a log that is "
+        "replayed has times of statements, which are measured as all are",
     ),
     "terminal": (
         {"measure", "protocol", "transaction"},

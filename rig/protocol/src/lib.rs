@@ -196,6 +196,8 @@ pub enum Pacing {
     Closed { think_ms: f64 },
     /// Arrivals on a schedule for all terminals together; latency counts from the scheduled start.
     Open { rate_per_s: f64, arrivals: Arrivals },
+    /// Each transaction has a time of its own, which the workload knows; latency counts from there.
+    Recorded {},
 }
 
 impl Pacing {
@@ -204,6 +206,7 @@ impl Pacing {
         let (name, right) = match *self {
             Pacing::Closed { think_ms } => ("think_ms", (0.0..=SECONDS_MAX * 1e3).contains(&think_ms)),
             Pacing::Open { rate_per_s, .. } => ("rate_per_s", rate_per_s > 0.0 && rate_per_s.is_finite()),
+            Pacing::Recorded {} => ("pacing", true),
         };
         (!right).then_some(name)
     }
@@ -402,6 +405,8 @@ pub enum Event {
     Counted(Counted),
     /// Right after the result of a run phase whose workload is an engine's maintenance: all that the job has done so far.
     Maintained(Maintained),
+    /// Right after the result of a run phase whose workload replays a log.
+    Replayed(Box<Replayed>),
     Probed(Box<Probed>),
     /// A step that this directory or device does not admit, such as O_DIRECT on a file system without it.
     Refused {
@@ -425,6 +430,49 @@ pub enum Event {
     },
     /// Every phase has ended.
     Done {},
+}
+
+/// What a replayed log came to, beside the transactions that it consists of. Of a transaction that was tried again its last
+/// attempt counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replayed {
+    /// Of the log, that were opened.
+    pub sessions: u64,
+    pub sessions_refused: u64,
+    /// That the engine was asked, beginnings and ends of transactions included.
+    pub statements: u64,
+    /// Behind an error that the log does not have, in the same transaction: they were not asked.
+    pub left_out: u64,
+    /// Statements that failed in the log and in the replay.
+    pub errors_alike: u64,
+    /// That failed in the replay alone.
+    pub errors_new: u64,
+    /// That failed in the log alone.
+    pub errors_missing: u64,
+    /// Statements of which the log tells how many rows they answered, and that did not fail.
+    pub rows_compared: u64,
+    pub rows_differ: u64,
+    /// From a statement's time in the log to its answer; from when it was sent in a closed loop.
+    pub latency: Histogram,
+    /// From when it was sent to its answer.
+    pub service: Histogram,
+    /// What the log says that the same statements took, where it says so.
+    pub logged: Histogram,
+    /// The first that were found.
+    pub differences: Vec<Difference>,
+}
+
+/// A statement that came to something else than in the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// File and line of the log.
+    pub place: String,
+    /// Its beginning.
+    pub statement: String,
+    pub logged: String,
+    pub replayed: String,
 }
 
 /// Operations of an administrator, and what they have changed.

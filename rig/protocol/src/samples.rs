@@ -28,6 +28,7 @@ fn pacings() -> Vec<Pacing> {
         Pacing::Closed { think_ms: 1.5 },
         Pacing::Open { rate_per_s: 200.5, arrivals: Arrivals::Fixed },
         Pacing::Open { rate_per_s: 200.5, arrivals: Arrivals::Poisson },
+        Pacing::Recorded {},
     ]
 }
 
@@ -381,6 +382,26 @@ fn events() -> Vec<Event> {
             before: Some(Garbage { versions: 9, oldest: 3, oldest_active: 5, oldest_snapshot: 4, next: 6 }),
             after: None,
         }),
+        Event::Replayed(Box::new(Replayed {
+            sessions: 3,
+            sessions_refused: 1,
+            statements: 90,
+            left_out: 2,
+            errors_alike: 4,
+            errors_new: 5,
+            errors_missing: 6,
+            rows_compared: 7,
+            rows_differ: 8,
+            latency: histogram(),
+            service: histogram(),
+            logged: histogram(),
+            differences: vec![Difference {
+                place: "postgresql.csv:12".into(),
+                statement: "select 1".into(),
+                logged: "1 row".into(),
+                replayed: "no row".into(),
+            }],
+        })),
         Event::Refused { step: 2, message: "Invalid argument (os error 22)".into() },
         Event::Surveyed(Survey {
             terminals: vec![SurveyedTerminal {

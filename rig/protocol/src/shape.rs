@@ -56,6 +56,8 @@ pub enum Connect {
     Once,
     /// For one transaction with its retries. The login is a part of its latency; closing the session is not.
     PerTransaction,
+    /// As the workload says.
+    AsRecorded,
 }
 
 impl RunPlan {
@@ -133,6 +135,7 @@ impl Leg {
     fn fits(&self, terminals: u32, pacing: &Pacing) -> bool {
         [self.from, self.to].into_iter().all(|height| match pacing {
             Pacing::Open { .. } => height.is_finite() && height >= 0.0,
+            Pacing::Recorded {} => false,
             Pacing::Closed { .. } => (0.0..=f64::from(terminals)).contains(&height) && height.fract() == 0.0,
         })
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use terminal::{Beside, Ended, Ready};
-use transaction::{Acknowledged, AtWork, LoadContext, Outcome, Seat, Session, Value, Workload};
+use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
 pub struct Admitted {
@@ -250,8 +250,12 @@ fn run(
 ) -> Step<Acknowledged> {
     doing("preparing the run", workload.set_up(&|| database.open()))?;
     let mut sleepers = plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), asked)).transpose()?;
-    let per_transaction =
-        (plan.connect == Connect::PerTransaction).then(|| OneSessionEach::new(job, database, settings));
+    let lasts = match plan.connect {
+        Connect::Once => None,
+        Connect::PerTransaction => Some(Lasts::Transaction),
+        Connect::AsRecorded => Some(Lasts::AsTold),
+    };
+    let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
     let mut terminals = Vec::new();
     let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
     let workers = workload.workers(plan.terminals);
@@ -275,11 +279,11 @@ fn run(
         match (&mut counter, &per_transaction) {
             (Some(counter), None) => counter.add(session.as_mut()),
             (Some(counter), Some(_)) => {
-                counter.give_up("each transaction has a session of its own, and takes its counters along");
+                counter.give_up("sessions are closed in mid-run, and take their counters along");
             }
             (None, _) => {}
         }
-        doing(&opening, session.ended())?;
+        doing(&opening, session.ended().and_then(|()| session.leave()))?;
         terminals.push(Ready { session, script, worker, class, rank: rank as usize });
     }
     if let Some(each) = &per_transaction {
@@ -321,6 +325,9 @@ fn run(
     }
     result.sleepers = sleepers.as_mut().map(Sleeping::finish);
     events.write(&Event::Result(Box::new(result)))?;
+    if let Some(replayed) = workload.replayed() {
+        events.write(&Event::Replayed(Box::new(replayed)))?;
+    }
     let maintained = doing("looking at what was done", workload.maintained(&|| database.open()))?;
     if let Some(maintained) = maintained {
         events.write(&Event::Maintained(maintained))?;

@@ -75,7 +75,7 @@ fn sqlite(library: Option<&str>) -> anyhow::Result<ExitCode> {
 
 fn describe() -> anyhow::Result<ExitCode> {
     let message: protocol::Workload = read("workload")?;
-    let described = workload::describe(&message.fields).map_err(anyhow::Error::msg)?;
+    let described = workload::describe(&message).map_err(anyhow::Error::msg)?;
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&described)?).context("writing standard output")?;
     Ok(ExitCode::SUCCESS)
 }

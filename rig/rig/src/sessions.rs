@@ -6,7 +6,7 @@ use protocol::{Connections, Event, Job, Setting, Sleepers, SleepersSeen};
 use session::Database;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use transaction::{failed, Class, Opened, PerTransaction, Session};
+use transaction::{failed, Class, Lasts, Opened, PerTransaction, Session};
 
 /// Sessions that are open and idle.
 pub struct Sleeping {
@@ -41,8 +41,9 @@ impl Sleeping {
 /// Of each terminal whose session answered otherwise than the job's own, the first such answers.
 type Differing = Arc<Mutex<Vec<(u32, Vec<Setting>)>>>;
 
-/// Opens a session for each transaction.
+/// Opens a session for each transaction, or for as long as a script says.
 pub struct OneSessionEach<'a> {
+    lasts: Lasts,
     job: &'a Job,
     database: &'a Arc<dyn Database>,
     settings: &'a [Setting],
@@ -52,8 +53,13 @@ pub struct OneSessionEach<'a> {
 
 impl<'a> OneSessionEach<'a> {
     /// `settings` are what the job's own session answered.
-    pub fn new(job: &'a Job, database: &'a Arc<dyn Database>, settings: &'a [Setting]) -> OneSessionEach<'a> {
-        OneSessionEach { job, database, settings, opened: Arc::default(), differing: Arc::default() }
+    pub fn new(
+        lasts: Lasts,
+        job: &'a Job,
+        database: &'a Arc<dyn Database>,
+        settings: &'a [Setting],
+    ) -> OneSessionEach<'a> {
+        OneSessionEach { lasts, job, database, settings, opened: Arc::default(), differing: Arc::default() }
     }
 
     pub fn session(&self, terminal: u32) -> Box<dyn Session> {
@@ -74,7 +80,8 @@ impl<'a> OneSessionEach<'a> {
             Ok(())
         };
         let open = Arc::new(move || database.open());
-        Box::new(PerTransaction::new(self.database.dialect(), open, Box::new(asked), Arc::clone(&self.opened)))
+        let (dialect, opened) = (self.database.dialect(), Arc::clone(&self.opened));
+        Box::new(PerTransaction::new(dialect, self.lasts, open, Box::new(asked), opened))
     }
 
     /// The run begins: what was opened so far was for its preparation.

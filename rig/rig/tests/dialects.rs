@@ -44,6 +44,10 @@ impl Session for Recorder {
         self.prepare(&parts.join("?"))
     }
 
+    fn in_transaction(&self) -> bool {
+        false
+    }
+
     fn columns(&mut self, _: Statement) -> Vec<String> {
         Vec::new()
     }
@@ -97,9 +101,9 @@ fn messages() -> Vec<Message> {
         }
         message
     };
-    // The SQL of one's own is not ours, and a maintenance is asked of services, which only Firebird has.
-    let ours =
-        workload::samples().into_iter().filter(|message| !matches!(message.name.as_str(), "sql" | "maintenance"));
+    // The SQL of one's own, or of a log, is not ours, and a maintenance is asked of services, which only Firebird has.
+    let others = ["sql", "replay", "maintenance"];
+    let ours = workload::samples().into_iter().filter(|message| !others.contains(&message.name.as_str()));
     ours.flat_map(|message| [sized(message.clone(), true), sized(message, false)]).collect()
 }
 

@@ -77,7 +77,7 @@ pub struct Stopped(pub String);
 /// How many threads drive the terminals. One each where a call keeps its thread busy or waiting until it is answered.
 fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {
     // To open a session keeps a thread waiting.
-    if plan.connect == Connect::PerTransaction || terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
+    if plan.connect != Connect::Once || terminals.iter().any(|ready| ready.session.descriptor().is_none()) {
         return terminals.len();
     }
     let wanted = plan.threads.map_or_else(default_threads, |threads| threads as usize);

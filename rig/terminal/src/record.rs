@@ -193,7 +193,7 @@ pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
         Extent::Count { .. } => 0.0,
     };
     let measured_s = ((last_end_ns - warmup_ns) as f64 / 1e9).max(planned_s).max(1e-9);
-    let any_open = pacings(plan).any(|pacing| matches!(pacing, Pacing::Open { .. }));
+    let any_open = pacings(plan).any(|pacing| !matches!(pacing, Pacing::Closed { .. }));
     let protocol::Tally { counts, arrivals, latency, service, kinds: of_kind } =
         books.sum(kinds.len(), |_, _| true).to_protocol(kinds, any_open);
     let finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors;
@@ -233,7 +233,7 @@ pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
 
 fn class_results(plan: &RunPlan, kinds: &[KindSpec], books: &Books) -> Vec<ClassResult> {
     let of = |(at, class): (usize, &TerminalClass)| {
-        let open = matches!(class.pacing.as_ref().unwrap_or(&plan.pacing), Pacing::Open { .. });
+        let open = !matches!(class.pacing.as_ref().unwrap_or(&plan.pacing), Pacing::Closed { .. });
         let tally = books.sum(kinds.len(), |class, _| class == at).to_protocol(kinds, open);
         ClassResult { name: class.name.clone(), terminals: class.terminals, tally }
     };

@@ -59,6 +59,7 @@ impl ClassPace {
                 Pacing::Closed { think_ms } => {
                     ClassPace { schedule: None, think: Duration::from_secs_f64(think_ms / 1e3), at_work: staged }
                 }
+                Pacing::Recorded {} => ClassPace { schedule: None, think: Duration::ZERO, at_work: None },
                 Pacing::Open { rate_per_s, arrivals } => {
                     let course = staged.unwrap_or_else(|| Course::constant(rate_per_s));
                     // Each class draws from a stream of its own, the first from that of a run without classes.

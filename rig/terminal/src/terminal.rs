@@ -23,6 +23,9 @@ const HOPELESS: u64 = 100;
 /// So many of a terminal's transactions are noted while system calls are watched; the calls of more are not kept either.
 const NOTED_MAX: usize = 1 << 18;
 
+/// How long a terminal that waits for a time of its script's own sleeps before it looks whether the run goes on.
+const LOOK_NS: u64 = 1_000_000_000;
+
 /// How long a worker that found nothing to do waits before it looks again.
 const IDLE: Duration = Duration::from_millis(1);
 
@@ -77,7 +80,7 @@ impl<'a> Terminal<'a> {
             shared,
             number: index as u32,
             socket: ready.session.descriptor().map(|socket| socket.as_raw_fd()),
-            client: Client::new(ready.session, clock_read_ns, shared.noted.is_some()),
+            client: Client::new(ready.session, shared.began, clock_read_ns, shared.noted.is_some()),
             script: ready.script,
             worker: ready.worker,
             class: if ready.worker { shared.classes.len() } else { ready.class },
@@ -116,11 +119,18 @@ impl<'a> Terminal<'a> {
     async fn submit(&mut self) {
         let think = self.shared.classes[self.class].think;
         let mut number = 0u64;
-        while let Some(due) = self.next().await {
+        while let Some(mut due) = self.next().await {
             let Some(drawn) = self.script.draw(&mut self.rng) else {
                 self.give_back(&due);
                 return;
             };
+            if let Some(after) = drawn.at {
+                due.scheduled_ns = Some(after.as_nanos() as u64);
+                if !self.await_own_time(after.as_nanos() as u64, !drawn.aside).await {
+                    self.give_back(&due);
+                    return;
+                }
+            }
             if !self.pause(drawn.keying).await {
                 self.give_back(&due);
                 continue;
@@ -128,6 +138,39 @@ impl<'a> Terminal<'a> {
             self.sampled_transaction(&due, drawn, number).await;
             number += 1;
             self.pause(think + drawn.think).await;
+        }
+    }
+
+    /// Waits for the time that the script has for what it drew, and notes how it was taken where that `counts`. Answers
+    /// whether the run still goes on.
+    async fn await_own_time(&mut self, time_ns: u64, counts: bool) -> bool {
+        let shared = self.shared;
+        let free = shared.now_ns() < time_ns;
+        loop {
+            if shared.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let now_ns = shared.now_ns();
+            if now_ns >= time_ns {
+                break;
+            }
+            // A log may be silent for hours: what ends the run is noticed all the same.
+            sleep_until(shared.at(time_ns.min(now_ns + LOOK_NS))).await;
+        }
+        if counts {
+            let after_ns = shared.now_ns() - time_ns;
+            self.took(time_ns, if free { Taken::Free { after_ns } } else { Taken::Busy { after_ns } });
+        }
+        true
+    }
+
+    /// Notes how an arrival was taken.
+    fn took(&mut self, time_ns: u64, taken: Taken) {
+        let tally = self.tally(time_ns);
+        tally.arrivals.scheduled += 1;
+        match taken {
+            Taken::Free { after_ns } => tally.lateness.record(after_ns),
+            Taken::Busy { after_ns } => tally.arrivals.late += u64::from(after_ns > LATE_NS),
         }
     }
 
@@ -207,17 +250,11 @@ impl<'a> Terminal<'a> {
             shared.tickets.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        if let Some(time_ns) = scheduled_ns {
+        if let (Some(time_ns), Some(taken)) = (scheduled_ns, taken) {
             // A run by count measures the transactions that have a ticket, whenever they were due.
             let measured = if shared.end_ns == u64::MAX { ticket } else { time_ns >= shared.warmup_ns };
             if measured {
-                let tally = self.tally(time_ns);
-                tally.arrivals.scheduled += 1;
-                match taken {
-                    Some(Taken::Free { after_ns }) => tally.lateness.record(after_ns),
-                    Some(Taken::Busy { after_ns }) => tally.arrivals.late += u64::from(after_ns > LATE_NS),
-                    None => {}
-                }
+                self.took(time_ns, taken);
             }
         }
         Some(Due { scheduled_ns, ticket })

@@ -7,9 +7,12 @@ use crate::{
 use measure::{monotonic_ns, thread_ns};
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 pub struct Client {
     session: Box<dyn Session>,
+    /// When the run began.
+    began: Instant,
     clock_read_ns: f64,
     meter: Option<Meter>,
     pub sampled: Sampled,
@@ -30,12 +33,17 @@ struct Meter {
 }
 
 impl Client {
-    pub fn new(session: Box<dyn Session>, clock_read_ns: f64, noting: bool) -> Client {
-        Client { session, clock_read_ns, meter: None, sampled: Sampled::default(), noting, commit_ns: None }
+    pub fn new(session: Box<dyn Session>, began: Instant, clock_read_ns: f64, noting: bool) -> Client {
+        Client { session, began, clock_read_ns, meter: None, sampled: Sampled::default(), noting, commit_ns: None }
     }
 
     pub fn into_session(self) -> Box<dyn Session> {
         self.session
+    }
+
+    /// The moment so long after the run began.
+    pub fn at(&self, after: Duration) -> Instant {
+        self.began + after
     }
 
     pub async fn begin(&mut self) -> Outcome<()> {
@@ -90,6 +98,31 @@ impl Client {
     /// once an earlier statement ran.
     pub fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement> {
         self.session.prepare_parts(parts)
+    }
+
+    /// As [`Session::prepare_logged`], and waits as [`Client::prepare_parts`] does.
+    pub fn prepare_logged(&mut self, sql: &str) -> Outcome<Statement> {
+        self.session.prepare_logged(sql)
+    }
+
+    /// As [`Session::in_transaction`].
+    pub fn in_transaction(&self) -> bool {
+        self.session.in_transaction()
+    }
+
+    /// As [`Session::renew`]; keeps the thread waiting.
+    pub fn renew(&mut self) -> Outcome<()> {
+        self.session.renew()
+    }
+
+    /// As [`Session::leave`].
+    pub fn leave(&mut self) -> Outcome<()> {
+        self.session.leave()
+    }
+
+    /// Runs anybody's SQL as it stands: `row` hears of each row, and the answer is how many were changed.
+    pub async fn text(&mut self, sql: &str, mut row: impl FnMut()) -> Outcome<u64> {
+        self.ask(Request::Text(sql), &mut |_| row()).await
     }
 
     /// As [`Session::columns`].

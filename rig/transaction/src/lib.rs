@@ -29,7 +29,7 @@ pub use error::{failed, garbled, Class, Outcome, SessionError};
 pub use load::{LoadContext, Open};
 pub use maintenance::{Maintenance, Markers, Operation, Performed, TableDigest};
 pub use mix::Mix;
-pub use per_transaction::{Inspect, OpenSession, Opened, PerTransaction};
+pub use per_transaction::{Inspect, Lasts, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
 pub use session::{
     as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NumberedSink, Request, Session, Sink,

@@ -1,4 +1,5 @@
-//! A session that lasts for one transaction: it is opened when a transaction begins and closed after it.
+//! A session that does not last as long as its terminal: for one transaction, with which it is opened and closed, or for as
+//! long as the script says.
 //!
 //! To a script it looks like any other. Its statements are prepared anew on each session that is opened, each when it is
 //! used first, as a client would that knows no other transaction. Opening a session keeps its thread waiting.
@@ -11,6 +12,14 @@ use std::task::Poll;
 pub type OpenSession = dyn Fn() -> Outcome<Box<dyn Session>> + Send + Sync;
 /// Asks a session for the settings in force, before it is closed.
 pub type Inspect = dyn FnMut(&mut dyn Session) -> Outcome<()> + Send;
+
+/// How long a session lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    Transaction,
+    /// From [`Session::renew`] to [`Session::leave`].
+    AsTold,
+}
 
 /// One session of a terminal in so many is asked for the settings in force. The first, on which its script was prepared, has
 /// been asked before the run; so the first of the run is asked here.
@@ -25,6 +34,7 @@ pub struct Opened {
 
 pub struct PerTransaction {
     dialect: &'static Dialect,
+    lasts: Lasts,
     open: Arc<OpenSession>,
     inspect: Box<Inspect>,
     opened: Arc<Opened>,
@@ -36,17 +46,19 @@ pub struct PerTransaction {
     statements: Vec<Text>,
 }
 
-/// A statement's text: our own SQL, or the parts of anybody's around its parameters.
+/// A statement's text: our own SQL, the parts of anybody's around its parameters, or what a log of the engine has.
 #[derive(Clone, PartialEq)]
 enum Form {
     Sql(String),
     Parts(Vec<String>),
+    Logged(String),
 }
 
 impl Form {
     fn prepare(&self, session: &mut dyn Session) -> Outcome<Statement> {
         match self {
             Form::Sql(sql) => session.prepare(sql),
+            Form::Logged(sql) => session.prepare_logged(sql),
             Form::Parts(parts) => session.prepare_parts(&parts.iter().map(String::as_str).collect::<Vec<_>>()),
         }
     }
@@ -60,9 +72,16 @@ struct Text {
 
 impl PerTransaction {
     /// `opened` counts over all terminals.
-    pub fn new(dialect: &'static Dialect, open: Arc<OpenSession>, inspect: Box<Inspect>, opened: Arc<Opened>) -> Self {
+    pub fn new(
+        dialect: &'static Dialect,
+        lasts: Lasts,
+        open: Arc<OpenSession>,
+        inspect: Box<Inspect>,
+        opened: Arc<Opened>,
+    ) -> Self {
         PerTransaction {
             dialect,
+            lasts,
             open,
             inspect,
             opened,
@@ -160,7 +179,27 @@ impl Session for PerTransaction {
         Poll::Ready(self.ask(request, row))
     }
 
+    fn prepare_logged(&mut self, sql: &str) -> Outcome<Statement> {
+        self.prepare_form(Form::Logged(sql.to_string()))
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.in_transaction())
+    }
+
     fn ended(&mut self) -> Outcome<()> {
+        match self.lasts {
+            Lasts::Transaction => self.leave(),
+            Lasts::AsTold => Ok(()),
+        }
+    }
+
+    fn renew(&mut self) -> Outcome<()> {
+        self.close();
+        self.opened().map(|_| ())
+    }
+
+    fn leave(&mut self) -> Outcome<()> {
         let inspected = match &mut self.session {
             Some(session) if self.count % INSPECTED_EVERY == 2 => {
                 self.opened.inspected.fetch_add(1, Ordering::Relaxed);

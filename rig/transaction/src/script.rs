@@ -14,7 +14,7 @@ pub enum Ended {
     Committed,
     /// As the workload itself wanted it.
     RolledBack,
-    /// Left to a worker; the database has not been asked anything.
+    /// Left to a worker, or nothing that counts: the database has not been asked anything.
     Queued,
 }
 
@@ -27,6 +27,10 @@ pub struct Drawn {
     pub keying: Duration,
     /// Pause after it, beside the run's own.
     pub think: Duration,
+    /// When it is due, from the run's beginning; `None`: when the run's pacing has it.
+    pub at: Option<Duration>,
+    /// No transaction, but something else of the client's that has its time: it is not counted.
+    pub aside: bool,
     /// When a terminal queued it: its latency began then.
     pub queued: Option<Instant>,
     /// Its number among those of its terminal, where the workload writes it into the database.

@@ -30,6 +30,9 @@ pub enum Request<'a> {
     /// As `Run`, where no transaction is open: the statement is one of its own, committed when it is answered. A server
     /// without an explicit start of transactions is asked once. What itself begins a transaction leaves it open.
     Alone(Statement, &'a [Value]),
+    /// Anybody's SQL as it stands, run once and not prepared by us. It may begin or end a transaction, and stands alone where
+    /// none is open. Answers how many rows it changed; of each row that it answers the sink hears, but not what is in it.
+    Text(&'a str),
 }
 
 /// Where a query's rows go, one at a time.
@@ -54,6 +57,14 @@ pub trait Session: Send {
     /// parameter inside a part is none of ours: it stays as it is, and a statement that the engine finds more or fewer
     /// parameters in is refused. Inside an open transaction it is prepared there.
     fn prepare_parts(&mut self, parts: &[&str]) -> Outcome<Statement>;
+
+    /// Prepares anybody's SQL in which parameters are marked in the engine's own way (`$1`), as a log of the engine has it.
+    fn prepare_logged(&mut self, sql: &str) -> Outcome<Statement> {
+        self.prepare(sql)
+    }
+
+    /// Whether a transaction is open, as far as the engine has told.
+    fn in_transaction(&self) -> bool;
 
     /// The names of the columns that a prepared query answers, as far as the engine tells before it runs; none of what
     /// answers no rows. A name is as the engine has it, but that one which Firebird has folded to capitals is small: see
@@ -88,6 +99,16 @@ pub trait Session: Send {
 
     /// A transaction has come to its end and has been booked: what was open for it alone is let go.
     fn ended(&mut self) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// Opens a connection in the place of the one that is there, where the script says how long a connection lasts.
+    fn renew(&mut self) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// Closes the connection, where the script says how long one lasts.
+    fn leave(&mut self) -> Outcome<()> {
         Ok(())
     }
 

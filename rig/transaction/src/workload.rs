@@ -1,7 +1,7 @@
 //! A workload as those see it who load, run and check it.
 
 use crate::{Acknowledged, AtWork, Class, LoadContext, Open, Outcome, Script, Session, SessionError};
-use protocol::{Condition, Maintained, Survey, TerminalClass};
+use protocol::{Condition, Maintained, Replayed, Survey, TerminalClass};
 
 /// A kind of transaction, as results name it.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,11 @@ pub trait Workload: Sync {
     /// submits transactions.
     fn maintained(&self, _open: Open) -> Outcome<Option<Maintained>> {
         Ok(None)
+    }
+
+    /// What the run that has just ended came to beside its transactions; none of a workload that replays no log.
+    fn replayed(&self) -> Option<Replayed> {
+        None
     }
 
     /// What one terminal, or one worker, does, its statements prepared on `session`.

@@ -9,12 +9,13 @@ mod oltp;
 mod orders;
 mod own;
 mod registry;
+mod replay;
 mod scan;
 mod sql;
 mod tpcb;
 mod tpcc;
 
-pub use own::{describe, Description};
+pub use own::Description;
 pub use registry::{again, of, samples};
 
 use registry::{known, Known};
@@ -32,7 +33,17 @@ const WORKLOADS: &[Known] = &[
     known::<numbered::Numbered>(),
     known::<maintenance::Parameters>(),
     known::<own::Own>(),
+    known::<replay::Replay>(),
 ];
+
+/// What a message says of a workload with files of the user's own. An error says that it is no such message.
+pub fn describe(message: &protocol::Workload) -> Result<Description, String> {
+    if message.name == replay::NAME {
+        let replay: replay::Replay = protocol::read_fields(replay::NAME, &message.fields)?;
+        return Ok(own::describe_database(&replay.database));
+    }
+    own::describe(&message.fields)
+}
 
 /// Commits, and marks a failure as one of the commit.
 async fn commit(client: &mut Client) -> Result<Ended, Refused> {

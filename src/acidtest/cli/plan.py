@@ -66,6 +66,8 @@ def _as_json(planned: Plan, seconds: float, largest: Mapping[str, int]) -> Itera
     head: dict[str, object] = {"experiment": planned.experiment.name, "seconds_assumed": round(seconds, 1)}
     if largest:
         head["bytes_needed"] = largest
+    if told := planning.told_before(planned):
+        head["told"] = told
     yield f'{json_.dumps(head)[:-1]}, "cells": ['
     last = len(planned.cells)
     for cell in planned.cells:
@@ -98,6 +100,7 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
     fixed = [f"{factor} {levels[0].name}" for factor, levels in planned.experiment.factors.items() if len(levels) == 1]
     if fixed:
         console.print(f"All with {', '.join(fixed)}.", markup=False)
+    planning.print_told(planned, console)
     repetitions = planned.experiment.repetitions
     order = "interleaved" if not largest else "size by size"
     console.print(

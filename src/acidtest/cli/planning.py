@@ -47,6 +47,18 @@ def planned(
     return plan
 
 
+def told_before(plan: Plan) -> list[str]:
+    """What is to be known of the plan's workloads before any begins; a sentence that several have in common once."""
+    workloads = {id(cell.workload): cell.workload for cell in plan.cells}.values()
+    return list(dict.fromkeys(line for workload in workloads for line in workload.told_before()))
+
+
+def print_told(plan: Plan, console: Console) -> None:
+    """Tell that, each sentence on a line of its own however wide."""
+    for line in told_before(plan):
+        console.print(line, soft_wrap=True, markup=False)
+
+
 @contextmanager
 def _no_collecting() -> Iterator[None]:
     """Python looks for garbage among all that a plan consists of, again and again while it grows, and there is none."""

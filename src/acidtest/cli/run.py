@@ -53,10 +53,12 @@ def run(
         fleets.refuse_devices(fleet, devices)
         with fleets.opened(fleet) as machines:
             planned = planning.planned(file, quick=quick, cuts=False, part=machines.part(Experiment.to_run))
+            planning.print_told(planned, console)
             with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
                 outcome = machines.run(planned, file, out, watcher, retry_failed=retry_failed)
     else:
         planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
+        planning.print_told(planned, console)
         with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
             outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
     with stopping.leaving(stopping.GOES_ON):

@@ -38,6 +38,8 @@ from acidtest.journal.protocol import (
     ObservedCalls,
     Phase,
     Progress,
+    Replay,
+    Replayed,
     Result,
     RunResult,
     Settings,
@@ -238,6 +240,8 @@ def run_in_rig(
                         outcome.engine_counts = counters.recorded(event)
                     case Maintained():
                         outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
+                    case Replayed():
+                        outcome.replay = Replay.model_validate(event.model_dump(exclude={"event"}))
                     case Progress():
                         if event.phase == "run" and outcome.measured_from is None and start is None:
                             outcome.measured_from = time.time() - max(0.0, event.elapsed_s - cell.workload.warmup_s)

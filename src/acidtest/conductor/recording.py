@@ -22,7 +22,7 @@ from acidtest.journal.models import (
     TracedStatements,
     Warning,
 )
-from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, RunResult
+from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, Replay, RunResult
 from acidtest.place.facts import unseen
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
@@ -52,6 +52,7 @@ class CellOutcome:
     calls: ObservedCalls | None = None
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None
+    replay: Replay | None = None
     device: DeviceWork | None = None
     engine_counts: EngineCounts | None = None
     cut: Cut | None = None
@@ -120,6 +121,7 @@ class RecordingBuilder:
             calls=outcome.calls,
             traced_statements=outcome.traced_statements,
             maintenance=outcome.maintenance,
+            replay=outcome.replay,
             warnings=outcome.warnings,
             engine_log=outcome.engine_log,
             log_lines=outcome.log_lines,

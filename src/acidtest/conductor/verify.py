@@ -207,6 +207,7 @@ def _of_workload(plan: Plan, cell: Cell, engine: Engine) -> Iterator[Complaint]:
         release=tuple(map(int, release[0].split("."))) if release else (),
         private=engine.private,
         raw=_is_raw(cell),
+        in_guest=cell.place.kind == "guest",
     )
     refused = cell.workload.refused(on)
     if refused is None:

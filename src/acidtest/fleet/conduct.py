@@ -135,8 +135,8 @@ def _refuse_what_stays_here(plan: Plan, where: Path) -> None:
     for cell in plan.cells:
         if files := cell.workload.local_files():
             raise BadInput(
-                f"{where}: workload {cell.workload_name}: reads {files[0]} when it loads, and a host has no such file",
-                "give the rows by expressions, or run without --fleet",
+                f"{where}: workload {cell.workload_name}: reads {files[0]}, and a host has no such file",
+                "give rows by expressions, or run without --fleet",
             )
 
 

@@ -42,7 +42,7 @@ class Rows:
 
 def text(path: Path, bytes_max: int) -> Text:
     """A file of UTF-8 text, of at most so many bytes. Raises Unreadable."""
-    with _opened(path) as file:
+    with opened(path) as file:
         content = file.read(bytes_max + 1)
     if len(content) > bytes_max:
         raise Unreadable(f"is larger than {bytes_max:,} bytes")
@@ -54,7 +54,7 @@ def rows(path: Path) -> Rows:
     digest, size = hashlib.sha256(), 0
     columns: list[str] = []
     count = 0
-    with _opened(path) as file:
+    with opened(path) as file:
 
         def lines() -> Iterator[str]:
             nonlocal size
@@ -104,7 +104,7 @@ def _decoded(content: bytes, number: int | None = None) -> str:
     return decoded
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
     """Open for reading; what is no regular file is not read, for a pipe would never end. Raises Unreadable."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

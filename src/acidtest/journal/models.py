@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from acidtest.filesystems import IN_MEMORY
-from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, RunResult
+from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, Replay, RunResult
 
 FORMAT = 1
 
@@ -535,6 +535,7 @@ class Recording(Record):
     # None where nobody watched, of an engine that does not trace statements, and in older journals.
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None  # None of a workload that submits transactions
+    replay: Replay | None = None  # None of a workload that replays no log
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
     # What the log says of the time of the measurement, routine included. None in journals of older versions.

@@ -65,7 +65,13 @@ class OpenLoop(Message):
     arrivals: Literal["fixed", "poisson"]
 
 
-Pacing = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
+class Recorded(Message):
+    """Each transaction has a time of its own, which the workload knows."""
+
+    kind: Literal["recorded"] = "recorded"
+
+
+Pacing = Annotated[ClosedLoop | OpenLoop | Recorded, Field(discriminator="kind")]
 
 
 class Duration(Message):
@@ -108,7 +114,7 @@ class Sleepers(Message):
     in_transaction: bool
 
 
-Connect = Literal["once", "per_transaction"]
+Connect = Literal["once", "per_transaction", "as_recorded"]
 
 
 class LoadPhase(Message):
@@ -680,6 +686,37 @@ class Maintained(Maintenance):
     event: Literal["maintained"] = "maintained"
 
 
+class Difference(Message):
+    """A statement that came to something else than in its log."""
+
+    place: str  # file:line
+    statement: str
+    logged: str
+    replayed: str
+
+
+class Replay(Message):
+    """What a replayed log came to, beside its transactions; see ``Replayed`` of ``protocol.rs`` for each field."""
+
+    sessions: int
+    sessions_refused: int
+    statements: int
+    left_out: int
+    errors_alike: int
+    errors_new: int
+    errors_missing: int
+    rows_compared: int
+    rows_differ: int
+    latency: Histogram
+    service: Histogram
+    logged: Histogram
+    differences: list[Difference]
+
+
+class Replayed(Replay):
+    event: Literal["replayed"] = "replayed"
+
+
 class PagesOfIndex(Message):
     id: int
     name: str
@@ -776,6 +813,7 @@ Event = Annotated[
     | Begins
     | Counted
     | Maintained
+    | Replayed
     | Probed
     | Refused
     | Surveyed
@@ -797,6 +835,7 @@ EVENT: TypeAdapter[
     | Begins
     | Counted
     | Maintained
+    | Replayed
     | Probed
     | Refused
     | Surveyed

@@ -82,6 +82,11 @@ def check(plan: Plan, where: str, problems: Problems) -> None:
         refuse(f"search.runs_max: {_spec(plan).runs_max} runs cannot confirm a rate", remedy)
     for cell in {(cell.workload_name, id(cell.workload)): cell for cell in plan.combinations()}.values():
         work, at = cell.workload, f"workload.{cell.workload_name}"
+        if work.HAS_TIMES:
+            refuse(
+                f"{at}: a search offers rates, and its transactions have times of their own", "choose another workload"
+            )
+            continue
         if work.rate_per_s is not None:
             refuse(f"{at}.rate_per_s: a search chooses the rates", "leave it out")
         if work.think_ms:

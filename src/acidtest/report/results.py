@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, samples, stalls
+from acidtest.analysis import counters, hosts, kinds, maintenance, memory, parts, reads, replays, samples, stalls
 from acidtest.analysis.calls import CommitCalls
 from acidtest.analysis.commit_cost import CommitCost, calls_of, commit_costs
 from acidtest.analysis.compare import Comparison, comparisons
@@ -22,6 +22,7 @@ from acidtest.analysis.maintenance import Operations
 from acidtest.analysis.memory import MemorySummary
 from acidtest.analysis.parts import Part
 from acidtest.analysis.reads import Reads
+from acidtest.analysis.replays import Replays
 from acidtest.analysis.risks import LevelRisk, known_faults, level_risks
 from acidtest.analysis.samples import Row
 from acidtest.analysis.stalls import Stall
@@ -34,6 +35,7 @@ from acidtest.audit.unchecked.run import unchecked
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import fleet, pivot, risks, shapes
+from acidtest.report import replays as replays_
 from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import kind_json, summary_json
 from acidtest.words import counted
@@ -62,6 +64,7 @@ class Line:
     new_order_per_min: float | None  # tpcc only; median of the repetitions
     reads: Reads | None  # scan only
     operations: Operations | None  # maintenance only
+    replays: Replays | None  # replay only
     threads: int | None  # of the generator; the most that drove a repetition
     arrivals: Mapping[str, int] | None  # scheduled, late, unfinished; open loop only
     generator_us: float | None  # the rig's own processor time a transaction; median of the repetitions
@@ -198,6 +201,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         "new_order_per_min": line.new_order_per_min,
         "reads": vars(line.reads) if line.reads else None,
         "operations": _operations_json(line.operations) if line.operations else None,
+        "replay": replays_.as_json(line.replays),
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
@@ -408,6 +412,7 @@ def _line(
         new_order_per_min=kinds.new_order_per_min(row),
         reads=reads.of_row(row),
         operations=maintenance.of_row(row),
+        replays=replays.of_row(row),
         threads=max((result.threads for result in ran), default=0) or None,
         arrivals={name: sum(getattr(a, name) for a in arrived) for name in ("scheduled", "late", "unfinished")}
         if arrived

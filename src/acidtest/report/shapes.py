@@ -133,7 +133,7 @@ def stalls_left_out(line: Line) -> str:
 
 
 def beside(line: Line) -> list[str]:
-    """What was open beside the terminals' sessions, and which sessions were opened for single transactions."""
+    """What was open beside the terminals' sessions, and which sessions were opened in mid-run."""
     told = []
     results = line.row.results()
     if seen := next((result.sleepers for result in results if result.sleepers), None):
@@ -144,9 +144,11 @@ def beside(line: Line) -> list[str]:
         )
     if made := [result.connections for result in results if result.connections]:
         opened, asked = sum(one.opened for one in made), sum(one.inspected for one in made)
+        what = "of the log" if line.replays else "for single transactions"
+        logins = "no latency includes a login" if line.replays else "latency includes the login"
         told.append(
-            f"{line.label}: {counted(opened, 'session')} for single transactions, of which {asked:,} were asked for "
-            "their settings; latency includes the login."
+            f"{line.label}: {counted(opened, 'session')} {what}, of which {asked:,} were asked for their settings; "
+            f"{logins}."
         )
     return told
 

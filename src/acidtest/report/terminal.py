@@ -20,6 +20,7 @@ from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
 from acidtest.report.pivot import short
+from acidtest.report.replays import print_replays
 from acidtest.report.results import Line, Results, Table, not_run
 from acidtest.report.risks import print_risks
 from acidtest.report.shapes_terminal import print_shapes
@@ -75,6 +76,7 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
         console.print()
         _print_fitted(_kind_columns(kinds), kinds, console)
     print_shapes(table, console)
+    print_replays(table, console)
     if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
         console.print()
         console.print(_counts(troubled))

@@ -52,6 +52,7 @@ class Runner:
     release: tuple[int, ...]  # of the known series that it is run as: (5, 0)
     private: bool  # made and started by acidtest, on this machine
     raw: bool  # its database is a block device
+    in_guest: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class WorkloadSpec(BaseModel, ABC):
     LOAD_S: ClassVar[float] = 1.0  # assumed, for one unit of size
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset()  # fields of the message that the loaded database is the same for
     NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
+    HAS_TIMES: ClassVar[bool] = False  # its transactions have times of their own, so that no rate can be asked for
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
     CAN_BE_WATCHED: ClassVar[bool] = True  # the engine's calls can be tied to its transactions
     # As ``always_writes`` and ``writing_kinds`` answer.
@@ -328,12 +330,16 @@ class WorkloadSpec(BaseModel, ABC):
     # ---------------------------------------------------------------------------------------- what it needs and shows
 
     def local_files(self) -> tuple[str, ...]:
-        """Paths that a load reads on the machine that it runs on."""
+        """Paths of files of the user's that it reads on the machine that it runs on."""
         return ()
 
     def refused(self, on: Runner) -> Refused | None:
         """Why it cannot be run there, beside procedures; None where it can."""
         return None
+
+    def told_before(self) -> list[str]:
+        """What is to be known of it before it begins, one sentence each."""
+        return []
 
     @property
     def needs_description(self) -> bool:

@@ -84,6 +84,11 @@ def read(path: Path) -> Folder:
     return folder
 
 
+def read_database(path: Path) -> Folder:
+    """The folder ``path`` as one whose transactions are of no concern. Raises BadInput as ``read``."""
+    return _read(path)
+
+
 def read_script(path: Path, database: Path | None) -> Folder:
     """The workload whose only transaction is the file ``path``, over the database of another folder.
 

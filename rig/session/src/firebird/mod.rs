@@ -260,6 +260,16 @@ impl Firebird {
         Prepared::new(&mut Place { library, database, transaction: open(transaction)? }, sql)
     }
 
+    /// Prepares, runs and lets go of a statement inside the open transaction.
+    fn run_once(&mut self, sql: &str, row: Sink) -> Outcome<u64> {
+        let mut prepared = self.prepared(sql)?;
+        let Firebird { library, database, transaction, .. } = self;
+        let ran = open(transaction)
+            .and_then(|transaction| prepared.run(&mut Place { library, database, transaction }, &[], row));
+        prepared.close(&self.library);
+        ran
+    }
+
     /// Runs `work` in a transaction of its own, committed when it succeeds.
     fn apart<T>(&mut self, work: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         self.begin()?;
@@ -313,6 +323,10 @@ impl Session for Firebird {
         Ok(statement)
     }
 
+    fn in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.statements[statement.0].columns().map(str::to_string).collect()
     }
@@ -327,6 +341,8 @@ impl Session for Firebird {
             | Request::One(statement, parameters) => self.run(statement, parameters, row),
             Request::Alone(..) if self.transaction.is_some() => Err(not_alone()),
             Request::Alone(statement, parameters) => self.apart(|session| session.run(statement, parameters, row)),
+            Request::Text(sql) if self.transaction.is_some() => self.run_once(sql, row),
+            Request::Text(sql) => self.apart(|session| session.run_once(sql, row)),
         })
     }
 
@@ -348,12 +364,7 @@ impl Session for Firebird {
         self.apart(|session| {
             if sql.len() > usize::from(u16::MAX) {
                 // The client library is told a length of 16 bits otherwise.
-                let mut prepared = session.prepared(sql)?;
-                let Firebird { library, database, transaction, .. } = session;
-                let mut place = Place { library, database, transaction: open(transaction)? };
-                let ran = prepared.run(&mut place, &[], &mut |_| {});
-                prepared.close(&session.library);
-                return ran.map(|_| ());
+                return session.run_once(sql, &mut |_| {}).map(|_| ());
             }
             let transaction = open(&mut session.transaction)?;
             session.client.exec_immediate(&mut session.database, transaction, SqlDialect::D3, sql).map_err(said)

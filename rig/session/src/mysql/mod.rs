@@ -308,6 +308,10 @@ impl Session for Mysql {
         Ok(statement)
     }
 
+    fn in_transaction(&self) -> bool {
+        self.open
+    }
+
     /// Those of what a procedure answers are told when it runs, and not here.
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.statements[statement.0].names.clone()
@@ -331,6 +335,16 @@ impl Session for Mysql {
             | Request::Run(statement, parameters)
             | Request::Later(statement, parameters)
             | Request::One(statement, parameters) => (statement, parameters),
+            Request::Text(sql) => {
+                // Its columns are described anew, and nobody reads them: those of a statement without any keep their place.
+                self.asked = BEGIN;
+                self.answer = Answer::to(false);
+                return match put_query(&mut self.wire, sql).and_then(|()| self.wire.send()) {
+                    Ok(false) => Poll::Pending,
+                    Ok(true) => self.resume(row),
+                    Err(error) => Poll::Ready(Err(error)),
+                };
+            }
         };
         match self.ask(statement, parameters).and_then(|()| self.wire.send()) {
             Ok(false) => Poll::Pending,

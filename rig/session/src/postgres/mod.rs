@@ -29,6 +29,8 @@ pub struct Postgres {
     texts: Vec<(String, Vec<String>)>,
     /// Statements written since the last answer, in their order.
     asked: Vec<Asked>,
+    /// What is asked is a text, with answers of its own.
+    text: bool,
     /// How many of them were answered.
     answered: usize,
     /// How often the server will yet say that it is ready, before the last time.
@@ -116,6 +118,7 @@ impl Engine for Postgres {
             statements: Vec::new(),
             texts: Vec::new(),
             asked: Vec::new(),
+            text: false,
             answered: 0,
             to_pass: 0,
             changed: 0,
@@ -175,6 +178,21 @@ impl Postgres {
         Ok(())
     }
 
+    /// Sends a text by the simple protocol, which nothing may be queued before.
+    fn ask_text(&mut self, sql: &str, row: Sink) -> Poll<Outcome<u64>> {
+        if !self.asked.is_empty() {
+            return Poll::Ready(Err(failed(Class::Other, "statements are queued, and a text goes alone".to_string())));
+        }
+        put_query(&mut self.wire.out, sql)?;
+        self.changed = 0;
+        let heard = self.wire.send()?;
+        self.text = true;
+        if heard {
+            return self.resume(row);
+        }
+        Poll::Pending
+    }
+
     /// Prepares a statement whose parameters are `$1`, `$2`, …
     fn prepare_numbered(&mut self, sql: String) -> Outcome<Statement> {
         if let Some(known) = self.texts.iter().position(|(known, _)| *known == sql) {
@@ -221,9 +239,12 @@ impl Postgres {
 
     /// Reads answers; each row of a statement that was joined goes to `row` with its number, each of the last one without.
     fn answers(&mut self, row: &mut dyn FnMut(Option<usize>, &[Value])) -> Poll<Outcome<u64>> {
-        let Postgres { wire, statements, asked, values, answered, changed, not_one, committed, gathers, .. } = self;
+        let Postgres { wire, statements, asked, text, values, answered, changed, not_one, committed, gathers, .. } = self;
+        let text = *text;
         let ended = wire.answers(|tag, body| {
             match tag {
+                b'C' if text => *changed = affected(body),
+                b'D' if text => row(None, &[]),
                 b'C' => {
                     let Asked { statement, one, .. } = *asked.get(*answered).ok_or_else(garbled)?;
                     *changed = affected(body);
@@ -274,6 +295,7 @@ impl Postgres {
         self.gathers = false;
         self.asked.clear();
         self.answered = 0;
+        self.text = false;
         match ended? {
             Ended::Ready => {}
             Ended::CopyIn => return Err(garbled()),
@@ -318,6 +340,14 @@ impl Session for Postgres {
         Ok(statement)
     }
 
+    fn prepare_logged(&mut self, sql: &str) -> Outcome<Statement> {
+        self.prepare_numbered(sql.to_string())
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.wire.open
+    }
+
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.texts[statement.0].1.clone()
     }
@@ -338,6 +368,7 @@ impl Session for Postgres {
                 (statement, parameters, false)
             }
             Request::One(statement, parameters) => (statement, parameters, true),
+            Request::Text(sql) => return self.ask_text(sql, row),
         };
         if statement == ROLLBACK && !self.asked.is_empty() {
             // After an error the server passes over everything up to the next Sync: the rollback must not be in that.

@@ -107,6 +107,10 @@ impl Session for Sqlite {
         Ok(Statement(statement))
     }
 
+    fn in_transaction(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+
     fn columns(&mut self, statement: Statement) -> Vec<String> {
         self.connection.columns(statement.0)
     }
@@ -118,6 +122,7 @@ impl Session for Sqlite {
             Request::Commit => self.commit,
             Request::Rollback if self.connection.is_autocommit() => return Poll::Ready(Ok(0)),
             Request::Rollback => self.rollback,
+            Request::Text(sql) => return Poll::Ready(self.connection.run_once(sql, row)),
             Request::Alone(..) if !self.connection.is_autocommit() => return Poll::Ready(Err(not_alone())),
             Request::Alone(statement, parameters)
             | Request::Run(statement, parameters)

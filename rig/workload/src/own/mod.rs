@@ -9,7 +9,7 @@ mod values;
 use crate::condition;
 use crate::registry::Kind;
 use compiled::{compiled, Compiled, DIALECTS};
-use message::Message;
+pub use message::Message;
 use protocol::{Condition, TerminalClass};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -46,11 +46,8 @@ impl Kind for Own {
 impl Own {
     /// The files as they are read for each dialect, and everything that is wrong in them for any.
     fn compiled(&self, default_seed: i64) -> (Dialects, Vec<String>) {
-        let Message { transactions, title, statement_limit_s, .. } = &self.0;
+        let Message { transactions, title, .. } = &self.0;
         let mut flaws = BTreeSet::new();
-        if !(0.0..=LIMIT_MAX_S).contains(statement_limit_s) {
-            flaws.insert(format!("{title}: a statement_limit_s of {statement_limit_s} is out of range"));
-        }
         if transactions.is_empty() || transactions.len() > KINDS_MAX {
             flaws.insert(format!("{title}: {} transactions are not 1 to {KINDS_MAX}", transactions.len()));
         }
@@ -62,13 +59,8 @@ impl Own {
         if transactions.iter().all(|transaction| transaction.weight <= 0.0) && !transactions.is_empty() {
             flaws.insert(format!("{title}: no transaction has a weight above 0"));
         }
-        let mut dialects = Vec::new();
-        for dialect in DIALECTS {
-            match compiled(&self.0, dialect, default_seed) {
-                Ok(read) => dialects.push((dialect, Arc::new(read))),
-                Err(more) => flaws.extend(more),
-            }
-        }
+        let (dialects, more) = for_each_dialect(&self.0, default_seed);
+        flaws.extend(more);
         (dialects, flaws.into_iter().collect())
     }
 
@@ -77,12 +69,27 @@ impl Own {
         let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
         let kinds: Vec<KindSpec> = self.0.transactions.iter().map(|one| kind(&one.name)).collect();
         Read {
-            dialects: self.compiled((seed >> 1) as i64).0,
+            base: Base::read(&self.0, seed).0,
             kinds: Box::leak(kinds.into_boxed_slice()),
             weights: self.0.transactions.iter().map(|one| one.weight).collect(),
-            at_work: AtWork::new(Duration::from_secs_f64(self.0.statement_limit_s)),
         }
     }
+}
+
+/// A message's files as they are read for each dialect, and what is wrong in them for any.
+fn for_each_dialect(message: &Message, default_seed: i64) -> (Dialects, BTreeSet<String>) {
+    let (mut dialects, mut flaws) = (Vec::new(), BTreeSet::new());
+    let Message { title, statement_limit_s, .. } = message;
+    if !(0.0..=LIMIT_MAX_S).contains(statement_limit_s) {
+        flaws.insert(format!("{title}: a statement_limit_s of {statement_limit_s} is out of range"));
+    }
+    for dialect in DIALECTS {
+        match compiled(message, dialect, default_seed) {
+            Ok(read) => dialects.push((dialect, Arc::new(read))),
+            Err(more) => flaws.extend(more),
+        }
+    }
+    (dialects, flaws)
 }
 
 /// What a message says of a workload, for people who are about to run it; as JSON, for the lab.
@@ -111,14 +118,24 @@ struct Described {
 pub fn describe(fields: &protocol::Fields) -> Result<Description, String> {
     let own: Own = protocol::read_fields(Own::NAME, fields)?;
     let (dialects, errors) = own.compiled(0);
-    let Some((_, first)) = dialects.first() else { return Ok(Description { errors, ..Description::default() }) };
+    Ok(described(&own.0, &dialects, errors))
+}
+
+/// The same of a database that others work on.
+pub fn describe_database(message: &Message) -> Description {
+    let (dialects, errors) = for_each_dialect(message, 0);
+    described(message, &dialects, errors.into_iter().collect())
+}
+
+fn described(message: &Message, dialects: &Dialects, errors: Vec<String>) -> Description {
+    let Some((_, first)) = dialects.first() else { return Description { errors, ..Description::default() } };
     let writes = |number: usize| dialects.iter().any(|(_, read)| read.programs[number].writes);
-    let kinds = own.0.transactions.iter().enumerate();
+    let kinds = message.transactions.iter().enumerate();
     let mut warnings = Vec::new();
-    if own.0.conditions.is_none() {
-        warnings.push(format!("{}: it has no conditions.sql: nothing shows that its rows are right", own.0.title));
+    if message.conditions.is_none() {
+        warnings.push(format!("{}: it has no conditions.sql: nothing shows that its rows are right", message.title));
     }
-    Ok(Description {
+    Description {
         kinds: kinds
             .map(|(number, one)| Described { name: one.name.clone(), weight: one.weight, writes: writes(number) })
             .collect(),
@@ -135,21 +152,26 @@ pub fn describe(fields: &protocol::Fields) -> Result<Description, String> {
             .flat_map(|(dialect, read)| read.refused.iter().map(|why| (dialect.to_string(), why.clone())))
             .collect(),
         errors,
-    })
+    }
 }
 
 /// By the name of each dialect that the files could be read for.
 type Dialects = Vec<(&'static str, Arc<Compiled>)>;
 
-/// A workload whose files have been read for every dialect.
-struct Read {
+/// A database whose files have been read for every dialect: its schema, its load, its conditions.
+pub struct Base {
     dialects: Dialects,
-    kinds: &'static [KindSpec],
-    weights: Vec<f64>,
     at_work: AtWork,
 }
 
-impl Read {
+impl Base {
+    /// With everything that is wrong in the files.
+    pub fn read(message: &Message, seed: u64) -> (Base, BTreeSet<String>) {
+        let (dialects, flaws) = for_each_dialect(message, (seed >> 1) as i64);
+        let limit = Duration::try_from_secs_f64(message.statement_limit_s).unwrap_or(Duration::MAX);
+        (Base { dialects, at_work: AtWork::new(limit) }, flaws)
+    }
+
     fn of(&self, dialect: &str) -> Outcome<&Arc<Compiled>> {
         let no = |message| failed(Class::Other, message);
         let found = self.dialects.iter().find(|(name, _)| *name == dialect);
@@ -159,20 +181,19 @@ impl Read {
             None => Ok(read),
         }
     }
-}
 
-impl Workload for Read {
-    fn load(&self, context: &LoadContext) -> Outcome<()> {
+    pub fn load(&self, context: &LoadContext) -> Outcome<()> {
         let loaded = load::load(self.of(context.dialect().name)?, context, &self.at_work);
         self.at_work.ends();
         loaded
     }
 
-    fn at_work(&self) -> Option<&AtWork> {
-        Some(&self.at_work)
+    /// The statement or table of the load, or the condition, that is at work.
+    pub fn at_work(&self) -> &AtWork {
+        &self.at_work
     }
 
-    fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
+    pub fn check(&self, session: &mut dyn Session) -> Outcome<Vec<Condition>> {
         let read = Arc::clone(self.of(session.dialect().name)?);
         let check = |one: &compiled::Statement| {
             self.at_work.begins(&one.place);
@@ -182,6 +203,27 @@ impl Workload for Read {
         let checked = read.conditions.iter().map(check).collect();
         self.at_work.ends();
         checked
+    }
+}
+
+/// A workload whose files have been read for every dialect.
+struct Read {
+    base: Base,
+    kinds: &'static [KindSpec],
+    weights: Vec<f64>,
+}
+
+impl Workload for Read {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        self.base.load(context)
+    }
+
+    fn at_work(&self) -> Option<&AtWork> {
+        Some(self.base.at_work())
+    }
+
+    fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
+        self.base.check(session)
     }
 
     fn kinds(&self) -> &'static [KindSpec] {
@@ -196,7 +238,7 @@ impl Workload for Read {
     }
 
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
-        let read = Arc::clone(self.of(session.dialect().name)?);
+        let read = Arc::clone(self.base.of(session.dialect().name)?);
         let own = || Mix::by_weights(self.weights.iter().copied());
         let mix = Mix::of(seat.class, self.kinds).unwrap_or_else(own);
         Ok(Box::new(script::Client::new(read, mix, session, seat)?))

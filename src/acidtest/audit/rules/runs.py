@@ -258,14 +258,21 @@ def unfinished_arrivals(row: Row) -> Iterator[Found]:
     severity="note",
     over=Row,
     says="Arrivals found every terminal busy; their wait is part of the latency.",
-    remedy="More terminals, unless waiting for one is what is measured.",
+    remedy="More terminals, or a replay at a lower speed, unless waiting for one is what is measured.",
     source=OPEN_LOOP,
     about="latency",
 )
 def late_arrivals(row: Row) -> Iterator[Found]:
     arrivals = [result.arrivals for result in row.results() if result.arrivals]
     scheduled, late = sum(a.scheduled for a in arrivals), sum(a.late for a in arrivals)
-    if late > LATE_MAX * scheduled and not any(a.unfinished for a in arrivals):
+    if late <= LATE_MAX * scheduled or any(a.unfinished for a in arrivals):
+        return
+    if row.first.replay:
+        yield Found(
+            f"More than {LATE_MAX:.0%} of the log's transactions began after their time, for their session was busy "
+            "with those before them; their wait is part of the latency."
+        )
+    else:
         yield Found(
             f"More than {LATE_MAX:.0%} of the arrivals found every terminal busy; their wait is part of the latency."
         )
