@@ -6,6 +6,7 @@ mod iud;
 mod maintenance;
 mod numbered;
 mod oltp;
+mod oltp_emul;
 mod orders;
 mod own;
 mod registry;
@@ -32,6 +33,7 @@ const WORKLOADS: &[Known] = &[
     known::<numbered::Numbered>(),
     known::<maintenance::Parameters>(),
     known::<own::Own>(),
+    known::<oltp_emul::Parameters>(),
 ];
 
 /// Commits, and marks a failure as one of the commit.

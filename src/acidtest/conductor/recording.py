@@ -16,6 +16,7 @@ from acidtest.journal.models import (
     LogLine,
     Machine,
     Memory,
+    OwnReport,
     PlaceFacts,
     Recording,
     SettingInForce,
@@ -52,6 +53,7 @@ class CellOutcome:
     calls: ObservedCalls | None = None
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None
+    own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
     engine_counts: EngineCounts | None = None
     cut: Cut | None = None
@@ -120,6 +122,7 @@ class RecordingBuilder:
             calls=outcome.calls,
             traced_statements=outcome.traced_statements,
             maintenance=outcome.maintenance,
+            own_reports=outcome.own_reports,
             warnings=outcome.warnings,
             engine_log=outcome.engine_log,
             log_lines=outcome.log_lines,

@@ -475,6 +475,14 @@ class Cut(Record):
     damage: list[str] | None = None
 
 
+class OwnReport(Record):
+    """A table that a workload's own database reports of a run."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | None]]
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -514,6 +522,7 @@ class Recording(Record):
     # None where nobody watched, of an engine that does not trace statements, and in older journals.
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None  # None of a workload that submits transactions
+    own_reports: list[OwnReport] = []  # none of a workload whose database reports nothing, and in older journals
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
     # What the log says of the time of the measurement, routine included. None in journals of older versions.
