@@ -3,8 +3,8 @@ and the same script, ``sysbench``), a load by the rig, row by row, and by the se
 simulated disk beside a plain loop device (``disk``), the probe beside pg_test_fsync and fio (``probe``), what
 watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash states a second
 (``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in benchmarks of
-other people, and what it should (``audit``), or what it takes for directories that were made to break it
-(``hostile``)."""
+other people, and what it should (``audit``), OLTP-EMUL by the rig and by its own sessions (``oltp-emul``), or what it
+takes for directories that were made to break it (``hostile``)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,25 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import audit, cuts, disk, generator, hostile, load, observer, peers, planning, probe
+from bench import audit, cuts, disk, generator, hostile, load, observer, oltp_emul, peers, planning, probe
 from bench.auditor.cases import HALVES
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    choices = ["generator", "load", "disk", "probe", "observer", "cuts", "plan", "audit", "hostile", *peers.PEERS]
+    choices = [
+        "generator",
+        "load",
+        "disk",
+        "probe",
+        "observer",
+        "cuts",
+        "plan",
+        "audit",
+        "hostile",
+        "oltp-emul",
+        *peers.PEERS,
+    ]
     parser.add_argument("what", nargs="?", choices=choices, default="generator")
     parser.add_argument("--engine", help="the server to work on (default: the peer's own)")
     parser.add_argument("--terminals", type=int, default=8)
@@ -34,6 +46,7 @@ def main() -> int:
         help="of the probe; or where hostile directories are made (default: where temporary files are)",
     )
     parser.add_argument("--journal-mode", default="delete", help="SQLite's, of the observer")
+    parser.add_argument("--checkout", type=Path, metavar="DIR", help="of oltp-emul: a clone of FirebirdSQL/oltp-emul")
     of_audit = parser.add_argument_group("of audit and hostile")
     of_audit.add_argument("--snapshots", type=Path, metavar="DIR", help="has bare git directories named owner+name")
     of_audit.add_argument("--half", choices=HALVES, help="(default: both)")
@@ -59,6 +72,8 @@ def main() -> int:
             audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
         elif asked.what == "hostile":
             return hostile.main(asked.only, asked.directory, details=asked.details)
+        elif asked.what == "oltp-emul":
+            oltp_emul.main(asked.engine, asked.checkout, asked.rounds, asked.seconds, asked.terminals)
         elif asked.what == "observer":
             observer.main(asked.journal_mode, asked.rounds)
         else:

@@ -244,8 +244,10 @@ def run_in_rig(
                         outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
                     case Answered():
                         asked = questions[event.question]
-                        report = OwnReport(title=asked.title, columns=list(asked.columns), rows=event.rows)
-                        outcome.own_reports.append(report)
+                        columns = list(asked.columns)
+                        outcome.own_reports.append(
+                            OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
+                        )
                     case Progress():
                         if event.phase == "run" and outcome.measured_from is None and start is None:
                             outcome.measured_from = time.time() - max(0.0, event.elapsed_s - cell.workload.warmup_s)

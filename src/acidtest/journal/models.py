@@ -481,6 +481,7 @@ class OwnReport(Record):
     title: str
     columns: list[str]
     rows: list[list[str | None]]
+    by_kind: bool = False  # the first column names kinds of transactions, some rows perhaps parts of those
 
 
 class Recording(Record):

@@ -60,11 +60,12 @@ class Question:
 
     title: str
     columns: tuple[str, ...]
-    of: str  # a table, view or procedure of its database
+    of: str  # a table, view or procedure of its database, or a query in parentheses
+    by_kind: bool = False  # the first column names kinds of transactions
 
     @property
     def sql(self) -> str:
-        return f"select {', '.join(self.columns)} from {self.of}"
+        return f"select {', '.join(self.columns)} from {self.of}"  # noqa: S608 - of a table of ours
 
 
 @dataclass(frozen=True)

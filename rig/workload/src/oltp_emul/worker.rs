@@ -77,8 +77,9 @@ impl Worker {
             kinds,
             kind: None,
             unit: String::new(),
+            // Without a warm-up the measurement begins before the sessions, of which none is at work yet.
+            watching: start.1 == 0,
             start,
-            watching: false,
         })
     }
 
