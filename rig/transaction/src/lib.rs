@@ -29,7 +29,8 @@ pub use mix::Mix;
 pub use per_transaction::{Inspect, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
 pub use session::{
-    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Request, Scripted, Session, Sink, Statement,
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, Request, Scripted, Session, Sink,
+    Statement,
 };
 pub use value::Value;
 pub use waiting::{sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acidtest.errors import BadInput, Problems
 from acidtest.formats import regular
-from acidtest.words import harmless
+from acidtest.words import counted, harmless
 
 SOURCE = "src"
 CONFIG = "oltp40_config.nix"
@@ -107,7 +107,7 @@ def _units(script: Script) -> tuple[str, ...]:
     units = tuple(dict.fromkeys(unit.lower() for unit in _UNIT.findall(_COMMENT.sub("", script.text))))
     if not 0 < len(units) <= UNITS_MAX:
         raise BadInput(
-            f"{script.path}: fills business_ops with {len(units)} operations, and acidtest takes 1 to {UNITS_MAX}",
+            f"{script.path}: fills business_ops with {counted(len(units), 'operation')}, and acidtest takes 1 to {UNITS_MAX}",
             "name a checkout whose script inserts them row by row, as OLTP-EMUL's does",
         )
     return units

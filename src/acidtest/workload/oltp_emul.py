@@ -119,8 +119,8 @@ class OltpEmul(WorkloadSpec):
     retries: int = Field(
         default=0,
         ge=0,
-        le=0,
-        description="An operation that is refused for another one's sake is not tried again, as the kit has it.",
+        le=1_000_000,
+        description="An operation that is refused for another one's sake is tried again this often; the kit never does.",
     )
     files: Annotated[dict[str, str], Kept()] = Field(
         default_factory=dict, description="The SHA-256 of each file that was read of it, when the experiment was read."

@@ -17,8 +17,9 @@ use crate::registry::Engine;
 use blob::Place;
 use library::Library;
 use rsfbclient_core::{
-    charset::{Charset, UTF_8}, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode,
-    TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
+    charset::{Charset, UTF_8},
+    Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
+    TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
 use serde::{Deserialize, Serialize};

@@ -69,6 +69,13 @@ begin
   suspend;
 end
 
+-- name: repeat
+execute block (unit varchar(80) = ?) as
+begin
+  rdb$set_context('USER_SESSION', 'SELECTED_UNIT', unit);
+  rdb$set_context('USER_SESSION', 'ADD_INFO', null);
+end
+
 -- name: choose-to-fill
 execute block (workers int = ?) returns (unit varchar(80)) as
 begin

@@ -124,8 +124,22 @@ enum Command<'a> {
 
 /// Options of isql that only shape what it prints, or how it goes on after an error.
 const OPTIONS: [&str; 16] = [
-    "bail", "blobdisplay", "blob", "count", "echo", "exec_path_display", "explain", "heading", "keep_tran_params", "list",
-    "names", "plan", "planonly", "stat", "stats", "width",
+    "bail",
+    "blobdisplay",
+    "blob",
+    "count",
+    "echo",
+    "exec_path_display",
+    "explain",
+    "heading",
+    "keep_tran_params",
+    "list",
+    "names",
+    "plan",
+    "planonly",
+    "stat",
+    "stats",
+    "width",
 ];
 const DDL: [&str; 9] = ["alter", "comment", "create", "declare", "drop", "grant", "recreate", "revoke", "external"];
 
@@ -152,7 +166,9 @@ fn command(text: &str) -> Command<'_> {
         "connect" => Command::Reconnect,
         "exit" | "quit" => Command::Exit,
         "show" => Command::Nothing,
-        "in" | "input" | "out" | "output" | "shell" | "edit" | "add" | "copy" | "blobdump" | "blobview" => Command::Unknown,
+        "in" | "input" | "out" | "output" | "shell" | "edit" | "add" | "copy" | "blobdump" | "blobview" => {
+            Command::Unknown
+        }
         word if DDL.contains(&word) => Command::Ddl,
         _ => Command::Statement,
     }
@@ -322,11 +338,10 @@ mod tests {
 
     #[test]
     fn texts_in_brackets_of_their_own_hide_terminators() {
-        assert_eq!(pieces("a q'{ ; ' }' b; iq'c;d'; Q'!;!'"), [
-            (1, "a q'{ ; ' }' b".to_string()),
-            (1, "iq'c;d'".to_string()),
-            (1, "Q'!;!'".to_string()),
-        ]);
+        assert_eq!(
+            pieces("a q'{ ; ' }' b; iq'c;d'; Q'!;!'"),
+            [(1, "a q'{ ; ' }' b".to_string()), (1, "iq'c;d'".to_string()), (1, "Q'!;!'".to_string()),]
+        );
         for open in ["'", "\"", "q'", "q'{", "/*", "--", "q"] {
             assert_eq!(pieces(&format!("x {open}; y")).len(), if open == "q" { 2 } else { 1 }, "{open}");
         }

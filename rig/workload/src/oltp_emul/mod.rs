@@ -198,7 +198,8 @@ impl Kit {
             let (documents, said) = filling.one(session.as_mut())?;
             in_vain = if documents > filled { 0 } else { in_vain + 1 };
             if in_vain > IN_VAIN_MAX {
-                let message = format!("{in_vain} operations one after another added no document; the last said: {said}");
+                let message =
+                    format!("{in_vain} operations one after another added no document; the last said: {said}");
                 return Err(failed(Class::Other, message));
             }
             context.wrote((documents - filled).max(0) as u64, 0);

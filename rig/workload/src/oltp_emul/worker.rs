@@ -40,6 +40,7 @@ impl Start {
 
 pub struct Worker {
     choose: Statement,
+    repeat: Statement,
     clear: Statement,
     work: Statement,
     estimate: Statement,
@@ -49,6 +50,8 @@ pub struct Worker {
     kinds: &'static [KindSpec],
     kind: Option<usize>,
     unit: String,
+    /// The operation is to be chosen; else the last one is tried again.
+    fresh: bool,
     start: (Arc<Start>, u32),
     watching: bool,
 }
@@ -68,6 +71,7 @@ impl Worker {
         };
         Ok(Worker {
             choose: prepare("choose")?,
+            repeat: prepare("repeat")?,
             clear: prepare("clear")?,
             work: prepare("do")?,
             estimate: prepare("estimate")?,
@@ -77,21 +81,16 @@ impl Worker {
             kinds,
             kind: None,
             unit: String::new(),
+            fresh: true,
             // Without a warm-up the measurement begins before the sessions, of which none is at work yet.
             watching: start.1 == 0,
             start,
         })
     }
 
-    async fn once(&mut self, client: &mut Client) -> Result<Ended, Refused> {
-        if !self.watching {
-            let since = self.start.0.since_ms();
-            let away = i64::from(self.start.1) - since;
-            client.alone(self.watch, &[Value::Int(i64::from(since == 0)), Value::Int(away)], |_| {}).await?;
-            self.watching = true;
-        }
+    /// Has the database choose an operation.
+    async fn choose(&mut self, client: &mut Client) -> Outcome<()> {
         (self.kind, self.unit) = (None, String::new());
-        client.begin().await?;
         let (unit, mut chosen) = (&mut self.unit, false);
         client
             .query(self.choose, &self.conflicts, |row| {
@@ -102,7 +101,24 @@ impl Worker {
         if !chosen {
             // As a lost connection: nothing further on this database can succeed.
             let message = "the kit has halted its test: its table perf_log says why, in the row sp_halt_on_error";
-            return Err(failed(Class::Connection, message.to_string()).into());
+            return Err(failed(Class::Connection, message.to_string()));
+        }
+        self.fresh = false;
+        Ok(())
+    }
+
+    async fn once(&mut self, client: &mut Client) -> Result<Ended, Refused> {
+        if !self.watching {
+            let since = self.start.0.since_ms();
+            let away = i64::from(self.start.1) - since;
+            client.alone(self.watch, &[Value::Int(i64::from(since == 0)), Value::Int(away)], |_| {}).await?;
+            self.watching = true;
+        }
+        client.begin().await?;
+        if self.fresh {
+            self.choose(client).await?;
+        } else {
+            client.execute(self.repeat, &[Value::Text(self.unit.clone())]).await?;
         }
         self.kind = self.kinds.iter().position(|kind| kind.name == self.unit);
         if self.kind.is_none() {
@@ -144,6 +160,7 @@ fn class(code: i64) -> Class {
 impl Script for Worker {
     /// The database draws what it is.
     fn draw(&mut self, _: &mut Rng) -> Option<Drawn> {
+        self.fresh = true;
         Some(Drawn::default())
     }
 
