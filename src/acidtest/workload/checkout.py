@@ -106,8 +106,9 @@ def _units(script: Script) -> tuple[str, ...]:
     """The business operations that the script puts into their table."""
     units = tuple(dict.fromkeys(unit.lower() for unit in _UNIT.findall(_COMMENT.sub("", script.text))))
     if not 0 < len(units) <= UNITS_MAX:
+        filled = counted(len(units), "operation")
         raise BadInput(
-            f"{script.path}: fills business_ops with {counted(len(units), 'operation')}, and acidtest takes 1 to {UNITS_MAX}",
+            f"{script.path}: fills business_ops with {filled}, and acidtest takes 1 to {UNITS_MAX}",
             "name a checkout whose script inserts them row by row, as OLTP-EMUL's does",
         )
     return units

@@ -120,7 +120,7 @@ class OltpEmul(WorkloadSpec):
         default=0,
         ge=0,
         le=1_000_000,
-        description="An operation that is refused for another one's sake is tried again this often; the kit never does.",
+        description="An operation refused for another one's sake is tried again this often; the kit never does.",
     )
     files: Annotated[dict[str, str], Kept()] = Field(
         default_factory=dict, description="The SHA-256 of each file that was read of it, when the experiment was read."

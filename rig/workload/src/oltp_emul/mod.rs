@@ -174,7 +174,8 @@ impl Kit {
         let rows = session.rows(&asked(session, "units")?)?;
         let mut there: Vec<String> = rows.into_iter().flatten().filter_map(Value::into_text).collect();
         let mut told = self.given.units.clone();
-        (there.sort(), told.sort());
+        there.sort();
+        told.sort();
         if there == told {
             return Ok(());
         }
