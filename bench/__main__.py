@@ -4,7 +4,8 @@ script files of pgbench's, ``sysbench``, ``go-tpc``), a load by the rig, row by 
 (``probe``), what watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash
 states a second (``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in
 benchmarks of other people, and what it should (``audit``), or what it takes for directories that were made to break it
-(``hostile``), and the client of a fleet over simulated hosts (``fleet``)."""
+(``hostile``), the client of a fleet over simulated hosts (``fleet``), and OLTP-EMUL by the rig and by its own
+sessions (``oltp-emul``)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,22 @@ import sys
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
-from bench import audit, clients, cuts, disk, fleet, generator, hostile, load, observer, peers, planning, probe, scripts
+from bench import (
+    audit,
+    clients,
+    cuts,
+    disk,
+    fleet,
+    generator,
+    hostile,
+    load,
+    observer,
+    oltp_emul,
+    peers,
+    planning,
+    probe,
+    scripts,
+)
 from bench.auditor.cases import HALVES
 from bench.peer import Peer
 
@@ -30,6 +46,7 @@ def main() -> int:
         "plan",
         "audit",
         "hostile",
+        "oltp-emul",
         "fleet",
         "scripts",
         *clients.NAMES,
@@ -55,6 +72,7 @@ def main() -> int:
     of_scripts.add_argument("--schema", type=Path, metavar="FILE", help="makes tables by psql (default: pgbench -i)")
     of_scripts.add_argument("--fill", action="append", default=[], metavar="PATH[@TIMES]", help="fills them by pgbench")
     of_scripts.add_argument("--protocol", choices=("prepared", "extended", "simple"), default="prepared")
+    parser.add_argument("--checkout", type=Path, metavar="DIR", help="of oltp-emul: a clone of FirebirdSQL/oltp-emul")
     of_audit = parser.add_argument_group("of audit and hostile")
     of_audit.add_argument("--snapshots", type=Path, metavar="DIR", help="has bare git directories named owner+name")
     of_audit.add_argument("--half", choices=HALVES, help="(default: both)")
@@ -82,6 +100,8 @@ def main() -> int:
             fleet.main()
         elif asked.what == "hostile":
             return hostile.main(asked.only, asked.directory, details=asked.details)
+        elif asked.what == "oltp-emul":
+            oltp_emul.main(asked.engine, asked.checkout, asked.rounds, asked.seconds, asked.terminals)
         elif asked.what == "observer":
             observer.main(asked.journal_mode, asked.rounds)
         else:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import small_kit
 from acidtest.journal.protocol import DescribedKind, Description
 from acidtest.workload import WorkloadSpec
 from acidtest.workload.replay import FROM_LOG
 
 SHOP = Path(__file__).parents[1] / "workloads" / "shop"
+_MADE = Path(tempfile.mkdtemp(prefix="acidtest-kit-"))
+atexit.register(shutil.rmtree, _MADE, ignore_errors=True)
+KIT = small_kit.write(_MADE / "kit")
 LOG = Path(__file__).parent / "logs" / "postgresql.csv"
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "sql": {"path": str(SHOP)},
     "replay": {"path": str(LOG), "database": str(SHOP)},
+    "oltp_emul": {"path": str(KIT)},
 }
 # What a level may set of a kind beside its fields, with another value than it has.
 ENTRIES: Mapping[str, Mapping[str, Any]] = {"sql": {"variables.scale": 3, "weights.look": 7.0}}

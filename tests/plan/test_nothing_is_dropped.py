@@ -46,6 +46,8 @@ def another(kind: str, key: str) -> Any:
         return not field.default
     if kinds in ([int], [float]):
         return kinds[0]((field.default or 1) - 1 or 2)
+    if kinds == [str]:
+        return "medium_01"
     return next(value for value in kinds if value != field.default)
 
 

@@ -336,6 +336,7 @@ impl<'a> Terminal<'a> {
             let began_ns = self.acknowledgements.as_ref().map(|_| monotonic_ns());
             let outcome = self.script.attempt(&mut self.client).await;
             let ended_ns = shared.now_ns();
+            let drawn = Drawn { kind: self.script.kind().unwrap_or(drawn.kind), ..drawn };
             match outcome {
                 Ok(Ended::Committed) => {
                     if let (Some(acknowledgements), Some(began_ns)) = (&mut self.acknowledgements, began_ns) {

@@ -45,6 +45,11 @@ impl<'a> LoadContext<'a> {
         (self.open)()
     }
 
+    /// Opens sessions, for who needs one after another.
+    pub fn open(&self) -> Open<'a> {
+        self.open
+    }
+
     /// How many rows the load will write, for those who watch it.
     pub fn expect(&self, rows: u64) {
         self.expected.store(rows, Ordering::Relaxed);

@@ -51,6 +51,12 @@ pub trait Script: Send {
     /// One attempt at the transaction last drawn, from begin to commit. After an error the caller rolls back and may
     /// call again: the inputs stay the same.
     fn attempt<'a>(&'a mut self, client: &'a mut Client) -> Attempt<'a>;
+
+    /// The kind that the last attempt turned out to be, where the database itself has drawn it; none where [`Drawn::kind`]
+    /// holds.
+    fn kind(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// An attempt that failed, and whether it was the commit itself that did.

@@ -140,6 +140,24 @@ pub trait Session: Send {
     fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {
         None
     }
+
+    /// What the engine's own command-line program does with a script; none of one that we run no such scripts on.
+    fn scripted(&mut self) -> Option<&mut dyn Scripted> {
+        None
+    }
+}
+
+/// How a script for the engine's own command-line program is run: statement by statement, each of them once, in
+/// transactions that the script begins in its own words.
+pub trait Scripted {
+    /// Opens the session anew, its texts in no character set: as many bytes as the script says. What was prepared is gone.
+    fn unconverted(&mut self) -> Outcome<()>;
+
+    /// From here on [`Request::Begin`] begins transactions by this statement; by none: as the session was opened.
+    fn begins_by(&mut self, statement: Option<&str>);
+
+    /// Runs a statement inside the open transaction, prepared for this once.
+    fn once(&mut self, sql: &str, row: Sink) -> Outcome<()>;
 }
 
 /// The text whose parts have a mark between any two, which `mark` says of the parameter's number, from 1 on. Where a part

@@ -6,6 +6,7 @@ mod iud;
 mod maintenance;
 mod numbered;
 mod oltp;
+mod oltp_emul;
 mod orders;
 mod own;
 mod registry;
@@ -34,6 +35,7 @@ const WORKLOADS: &[Known] = &[
     known::<maintenance::Parameters>(),
     known::<own::Own>(),
     known::<replay::Replay>(),
+    known::<oltp_emul::Parameters>(),
 ];
 
 /// What a message says of a workload with files of the user's own. An error says that it is no such message.

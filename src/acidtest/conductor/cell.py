@@ -23,8 +23,10 @@ from acidtest.engine.base import Launcher
 from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import LogLine, PlaceFacts, Recording
+from acidtest.journal.models import LogLine, OwnReport, PlaceFacts, Recording
 from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
     Begins,
     Checked,
     CheckPhase,
@@ -204,6 +206,8 @@ def run_in_rig(
     # for the check of its copy.
     checks_now = outcome.needs_checks and outcome.checks_before is None
     phases: list[Phase] = [*before, *([CheckPhase()] if checks_now else []), cell.workload.run_phase()]
+    questions = {question.sql: question for question in cell.workload.questions()}
+    phases += [AskPhase(questions=list(questions))] if questions else []
     phases += [CheckPhase()] if outcome.needs_checks else []
     counters = instance.counters()
     job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe, count=counters)
@@ -242,6 +246,12 @@ def run_in_rig(
                         outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
                     case Replayed():
                         outcome.replay = Replay.model_validate(event.model_dump(exclude={"event"}))
+                    case Answered():
+                        asked = questions[event.question]
+                        columns = list(asked.columns)
+                        outcome.own_reports.append(
+                            OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
+                        )
                     case Progress():
                         if event.phase == "run" and outcome.measured_from is None and start is None:
                             outcome.measured_from = time.time() - max(0.0, event.elapsed_s - cell.workload.warmup_s)

@@ -16,6 +16,7 @@ from acidtest.journal.models import (
     LogLine,
     Machine,
     Memory,
+    OwnReport,
     PlaceFacts,
     Recording,
     SettingInForce,
@@ -53,6 +54,7 @@ class CellOutcome:
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None
     replay: Replay | None = None
+    own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
     engine_counts: EngineCounts | None = None
     cut: Cut | None = None
@@ -122,6 +124,7 @@ class RecordingBuilder:
             traced_statements=outcome.traced_statements,
             maintenance=outcome.maintenance,
             replay=outcome.replay,
+            own_reports=outcome.own_reports,
             warnings=outcome.warnings,
             engine_log=outcome.engine_log,
             log_lines=outcome.log_lines,

@@ -494,6 +494,15 @@ class HostRecord(Record):
     flushes_per_s: float | None  # 4 KiB overwritten and fdatasync, one writer, in that place; None: not admitted there
 
 
+class OwnReport(Record):
+    """A table that a workload's own database reports of a run."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str | None]]
+    by_kind: bool = False  # the first column names kinds of transactions, some rows perhaps parts of those
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -536,6 +545,7 @@ class Recording(Record):
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None  # None of a workload that submits transactions
     replay: Replay | None = None  # None of a workload that replays no log
+    own_reports: list[OwnReport] = []  # none of a workload whose database reports nothing, and in older journals
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB
     # What the log says of the time of the measurement, routine included. None in journals of older versions.

@@ -31,6 +31,7 @@ from acidtest.report import (
     growth_scale,
     growth_tables,
     operations,
+    own_reports,
     replays,
     risks,
     shapes,
@@ -60,7 +61,7 @@ def write_page(results: Results, path: Path) -> None:
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
          calls=calls, engine_work=engine_work, fleet=fleet, risks=risks, shapes=shapes, replays=replays,
          growth_tables=growth_tables, growth_scale=growth_scale,
-         statements=statements, statistics_tables=statistics_tables, operations=operations,
+         statements=statements, statistics_tables=statistics_tables, operations=operations, own_reports=own_reports,
          landmarks=growth_charts.marks, tints=charts.tints, **cuts)  # fmt: skip
 
 

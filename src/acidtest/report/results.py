@@ -32,7 +32,7 @@ from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding, together, wording
 from acidtest.audit.unchecked import Unchecked
 from acidtest.audit.unchecked.run import unchecked
-from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.journal.models import NOT_APPLICABLE, Journal, OwnReport, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import fleet, pivot, risks, shapes
 from acidtest.report import replays as replays_
@@ -77,6 +77,7 @@ class Line:
     terminal_classes: tuple[Part, ...] = ()  # of terminals; none where all are alike
     stages: tuple[Part, ...] = ()  # none where the load does not change
     stalls: tuple[Stall, ...] = ()  # of all repetitions
+    own_reports: tuple[OwnReport, ...] = ()  # of the first repetition
 
     @property
     def levels(self) -> Mapping[str, str]:
@@ -427,4 +428,5 @@ def _line(
         terminal_classes=parts.classes(row),
         stages=parts.stages(row),
         stalls=tuple(stall for recording in row.done for stall in stalls.of_recording(recording)),
+        own_reports=tuple(row.done[0].own_reports) if row.done else (),
     )

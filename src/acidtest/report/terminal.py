@@ -12,7 +12,7 @@ from rich.text import Text
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report import commit_cost, engine_work, growth_tables, operations
+from acidtest.report import commit_cost, engine_work, growth_tables, operations, own_reports
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
@@ -83,7 +83,22 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
     if held := [line for line in table.lines if line.memory]:
         console.print()
         _print_fitted(_memory_columns(), held, console)
+    _print_own_reports(table, console)
     _print_engine_work(table, console)
+
+
+def _print_own_reports(table: Table, console: Console) -> None:
+    reports = own_reports.shown(table.lines, parts=False)
+    for report in reports:
+        console.print()
+        console.print(Text(f"{report.label}: the database's own report: {report.title}", style="bold"))
+        columns = [
+            _Column(head, lambda row, at=at: row[at], right=at > 0, drop=at if at > 4 else 0)  # type: ignore[misc]
+            for at, head in enumerate(report.heads)
+        ]
+        _print_fitted(columns, report.rows, console)
+    if reports:
+        console.print(own_reports.EXPLAINED, style="dim")
 
 
 def _print_engine_work(table: Table, console: Console) -> None:

@@ -56,6 +56,20 @@ class Runner:
 
 
 @dataclass(frozen=True)
+class Question:
+    """What is asked of a workload's own report after a run."""
+
+    title: str
+    columns: tuple[str, ...]
+    of: str  # a table, view or procedure of its database, or a query in parentheses
+    by_kind: bool = False  # the first column names kinds of transactions
+
+    @property
+    def sql(self) -> str:
+        return f"select {', '.join(self.columns)} from {self.of}"  # noqa: S608 - of a table of ours
+
+
+@dataclass(frozen=True)
 class Refused:
     """Why a workload cannot be run there."""
 
@@ -381,6 +395,10 @@ class WorkloadSpec(BaseModel, ABC):
     def conditions(self) -> tuple[str, ...]:
         """The consistency conditions that every check of its database must report, by name."""
         return tuple(self.CONDITIONS)
+
+    def questions(self) -> tuple[Question, ...]:
+        """What its database itself reports of a run; none of a workload whose database reports nothing."""
+        return ()
 
     def transaction_read_mb(self) -> float | None:
         """The values that one transaction reads, 10^6 bytes; None where its rate is not one of reading."""

@@ -11,7 +11,20 @@ from pydantic.fields import FieldInfo
 from acidtest.journal.protocol import Condition
 from acidtest.keys import Fixed, Kept
 from acidtest.words import agreeing, harmless
-from acidtest.workload import commits, iud, maintenance, numbered, oltp, orders, replay, scan, sql, tpcb, tpcc
+from acidtest.workload import (
+    commits,
+    iud,
+    maintenance,
+    numbered,
+    oltp,
+    oltp_emul,
+    orders,
+    replay,
+    scan,
+    sql,
+    tpcb,
+    tpcc,
+)
 from acidtest.workload.base import GrowingWorkload, Needs, WorkloadSpec
 
 # One line a workload, in the order in which they are offered.
@@ -27,6 +40,7 @@ WORKLOADS: tuple[type[WorkloadSpec], ...] = (
     maintenance.Maintenance,
     sql.Sql,
     replay.Replay,
+    oltp_emul.OltpEmul,
 )
 NAME_MAX = 200  # characters of a condition's name that are shown
 BY_KIND: Mapping[str, type[WorkloadSpec]] = {spec.model_fields["kind"].default: spec for spec in WORKLOADS}

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from acidtest.errors import BadInput
 from acidtest.families import FAMILIES
 from acidtest.journal.models import Warning
 from acidtest.journal.protocol import ClosedLoop, Count, Recorded, RunPhase, WorkloadMessage
@@ -99,8 +98,8 @@ class Replay(OfFolder):
         database, log_database = table.get("database"), table.get("log_database")
         if not isinstance(database, str) or not database or not isinstance(log_database, str | None):
             return dict(table)
-        if decided := [key for key in FROM_LOG if key in table]:
-            raise BadInput(f"{named[0]}: {', '.join(decided)}: the log says that", "leave it out")
+        if any(key in table for key in FROM_LOG):
+            return dict(table)
         folder = folders.read_database(plain(base / database))
         made = replaying.make([plain(base / one) for one in named], log_database or None)
         facts = made.facts
@@ -116,6 +115,15 @@ class Replay(OfFolder):
             "count": max(1, facts.transactions),
             "connect": "once",
         }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leaves_to_the_log(cls, given: Any) -> Any:
+        """Of a table of the user's, which has no facts of the log; a recorded one has them, and all of these keys."""
+        decided = [key for key in FROM_LOG if isinstance(given, dict) and key in given]
+        if decided and given.get("log") is None:
+            raise ValueError(f"{', '.join(decided)}: the log says that; leave it out")
+        return given
 
     @field_validator("path", mode="before")
     @classmethod

@@ -54,6 +54,9 @@ functions! {
     execute2 = "isc_dsql_execute2": fn(
         *mut ISC_STATUS, *mut isc_tr_handle, *mut isc_stmt_handle, c_ushort, *const XSQLDA, *const XSQLDA
     ) -> ISC_STATUS;
+    execute_immediate = "isc_dsql_execute_immediate": fn(
+        *mut ISC_STATUS, *mut isc_db_handle, *mut isc_tr_handle, c_ushort, *const c_char, c_ushort, *const XSQLDA
+    ) -> ISC_STATUS;
     fetch = "isc_dsql_fetch": fn(*mut ISC_STATUS, *mut isc_stmt_handle, c_ushort, *const XSQLDA) -> ISC_STATUS;
     free = "isc_dsql_free_statement": fn(*mut ISC_STATUS, *mut isc_stmt_handle, c_ushort) -> ISC_STATUS;
     open_blob = "isc_open_blob2": fn(

@@ -17,8 +17,9 @@ use crate::registry::Engine;
 use blob::Place;
 use library::Library;
 use rsfbclient_core::{
-    charset::UTF_8, Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode,
-    TrIsolationLevel, TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
+    charset::{Charset, UTF_8},
+    Dialect as SqlDialect, FbError, FirebirdClientDbOps, FirebirdClientSqlOps, TrDataAccessMode, TrIsolationLevel,
+    TrLockResolution, TrOp, TrRecordVersion, TransactionConfiguration,
 };
 use rsfbclient_native::{DynLoad, NativeFbAttachmentConfig, NativeFbClient, RemoteConfig};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use statement::Prepared;
 use std::task::Poll;
 use transaction::{
     as_many_as_parts, failed, joined, not_alone, Bulk, Class, Dialect, Maintenance, Outcome, Procedures, Request,
-    Session, SessionError, Sink, Statement, Value,
+    Scripted, Session, SessionError, Sink, Statement, Value,
 };
 
 type Client = NativeFbClient<DynLoad>;
@@ -40,6 +41,8 @@ pub struct Firebird {
     transaction: Option<Transaction>,
     statements: Vec<Prepared>,
     kind: TransactionConfiguration,
+    /// A statement that begins transactions, in place of `kind`.
+    begins_by: Option<String>,
     remote: bool,
     /// What is asked in the transaction that [`Session::hold`] has begun.
     held: Option<Statement>,
@@ -165,10 +168,35 @@ impl Engine for Firebird {
     type Target = Target;
 
     fn open(target: &Target) -> Outcome<Firebird> {
+        Firebird::attached(target, UTF_8)
+    }
+
+    fn samples() -> Vec<Target> {
+        let target = |remote, lock_timeout_s, isolation, lock_resolution| Target {
+            library: "/opt/firebird/libfbclient.so.2".into(),
+            database: "/data/x.fdb".into(),
+            user: "SYSDBA".into(),
+            remote,
+            isolation,
+            lock_resolution,
+            lock_timeout_s,
+            setup: vec!["create table t (a integer)".into()],
+        };
+        let remote = Remote { host: "localhost".into(), port: 3050, password: "masterkey".into() };
+        vec![
+            target(None, None, Isolation::ReadCommitted, LockResolution::Wait),
+            target(Some(remote), Some(10), Isolation::Snapshot, LockResolution::NoWait),
+        ]
+    }
+}
+
+impl Firebird {
+    /// A session whose texts are of this character set.
+    fn attached(target: &Target, charset: Charset) -> Outcome<Firebird> {
         let Target { library: path, database, user, remote, isolation, lock_resolution, lock_timeout_s, setup } =
             target;
         target.fits()?;
-        let load = DynLoad { charset: UTF_8, lib_path: path.clone() };
+        let load = DynLoad { charset, lib_path: path.clone() };
         let mut client = load
             .try_to_client()
             .map_err(|error| SessionError { class: Class::Connection, message: format!("{path}: {error}") })?;
@@ -199,35 +227,20 @@ impl Engine for Firebird {
             message: target.explained(said(error).message),
         })?;
         let remote = remote.is_some();
-        let (transaction, statements, held, target) = (None, Vec::new(), None, target.clone());
-        let mut session = Firebird { client, library, database, transaction, statements, kind, remote, held, target };
+        let (transaction, statements, begins_by, held, target) = (None, Vec::new(), None, None, target.clone());
+        let mut session =
+            Firebird { client, library, database, transaction, statements, kind, begins_by, remote, held, target };
         for sql in setup {
             session.batch(sql)?;
         }
         Ok(session)
     }
 
-    fn samples() -> Vec<Target> {
-        let target = |remote, lock_timeout_s, isolation, lock_resolution| Target {
-            library: "/opt/firebird/libfbclient.so.2".into(),
-            database: "/data/x.fdb".into(),
-            user: "SYSDBA".into(),
-            remote,
-            isolation,
-            lock_resolution,
-            lock_timeout_s,
-            setup: vec!["create table t (a integer)".into()],
-        };
-        let remote = Remote { host: "localhost".into(), port: 3050, password: "masterkey".into() };
-        vec![
-            target(None, None, Isolation::ReadCommitted, LockResolution::Wait),
-            target(Some(remote), Some(10), Isolation::Snapshot, LockResolution::NoWait),
-        ]
-    }
-}
-
-impl Firebird {
     fn begin(&mut self) -> Outcome<()> {
+        if let Some(sql) = &self.begins_by {
+            self.transaction = Some(statement::begun(&self.library, &mut self.database, sql)?);
+            return Ok(());
+        }
         let transaction = self.client.begin_transaction(&mut self.database, self.kind).map_err(said)?;
         self.transaction = Some(transaction);
         Ok(())
@@ -397,6 +410,26 @@ impl Session for Firebird {
 
     fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {
         Some(self)
+    }
+
+    fn scripted(&mut self) -> Option<&mut dyn Scripted> {
+        Some(self)
+    }
+}
+
+impl Scripted for Firebird {
+    fn unconverted(&mut self) -> Outcome<()> {
+        // As isql: a text of 32,765 bytes has no room for four bytes each.
+        *self = Firebird::attached(&self.target, Charset { on_firebird: "NONE", on_rust: None })?;
+        Ok(())
+    }
+
+    fn begins_by(&mut self, statement: Option<&str>) {
+        self.begins_by = statement.map(str::to_string);
+    }
+
+    fn once(&mut self, sql: &str, row: Sink) -> Outcome<()> {
+        self.run_once(sql, row).map(|_| ())
     }
 }
 

@@ -5,7 +5,7 @@ use super::blob::Place;
 use super::column::{ask_for, variable_type, Column};
 use super::descriptor::{Descriptor, Slot};
 use super::library::Library;
-use rsfbclient_core::ibase::{self, isc_stmt_handle, ISC_QUAD};
+use rsfbclient_core::ibase::{self, isc_db_handle, isc_stmt_handle, isc_tr_handle, ISC_QUAD};
 use rsfbclient_core::MAX_TEXT_LENGTH;
 use std::ffi::{c_char, CString};
 use transaction::{failed, Class, Outcome, Sink, Value};
@@ -182,6 +182,18 @@ fn described(place: &mut Place, mut handle: isc_stmt_handle, sql: &str) -> Outco
     let row = vec![Value::Null; columns.len()];
     let one_row = inserts_one_row(sql);
     Ok(Prepared { sql: sql.to_string(), handle, kind, one_row, parameters, wanted, answered, columns, row })
+}
+
+/// A transaction begun by a statement of the engine's own: `set transaction snapshot no wait`.
+pub fn begun(library: &Library, database: &mut isc_db_handle, sql: &str) -> Outcome<isc_tr_handle> {
+    let mut transaction: isc_tr_handle = 0;
+    let (text, length) = terminated(sql)?;
+    // SAFETY: the attachment is open, the text has so many bytes, there is no parameter, and the answer has a place.
+    library.call(|status| unsafe {
+        let text: *const c_char = text.as_ptr();
+        (library.execute_immediate)(status, database, &mut transaction, length, text, SQL_DIALECT, std::ptr::null())
+    })?;
+    Ok(transaction)
 }
 
 /// A text as the library takes it: up to 64 KiB its length is told, beyond that (Firebird 3.0 and newer) it ends with a zero.

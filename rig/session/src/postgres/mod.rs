@@ -239,7 +239,8 @@ impl Postgres {
 
     /// Reads answers; each row of a statement that was joined goes to `row` with its number, each of the last one without.
     fn answers(&mut self, row: &mut dyn FnMut(Option<usize>, &[Value])) -> Poll<Outcome<u64>> {
-        let Postgres { wire, statements, asked, text, values, answered, changed, not_one, committed, gathers, .. } = self;
+        let Postgres { wire, statements, asked, text, values, answered, changed, not_one, committed, gathers, .. } =
+            self;
         let text = *text;
         let ended = wire.answers(|tag, body| {
             match tag {

@@ -1,0 +1,320 @@
+//! `oltp_emul`: FirebirdSQL's OLTP-EMUL, whose own scripts make the database and whose stored procedures do the work.
+//!
+//! The scripts come with the job, from the user's checkout. What its shell scripts do between them is done here: they run the
+//! scripts and those that these print, write the configuration into its table of settings, fill the database with documents,
+//! and have each session choose one operation after another. Source: `1run_oltp_emul.sh` and `oltp_isql_run_worker.sh` of
+//! github.com/FirebirdSQL/oltp-emul.
+
+mod filling;
+mod isql;
+mod worker;
+
+use crate::registry::Kind;
+use crate::sql::{files, File, Files};
+use crate::{condition, number};
+use filling::Filling;
+use isql::{scripted, Isql};
+use protocol::{Condition, Maintained};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use transaction::{
+    failed, wait, Acknowledged, Class, KindSpec, LoadContext, Open, Outcome, Request, Script, Seat, Session, Value,
+    Workload, KINDS_MAX,
+};
+use worker::{Start, Worker};
+
+const SQL: Files = files!("": "firebird");
+
+/// The kit's files and settings, and how it is driven.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    title: String,
+    /// Run one after the other; they make all objects, and fill the tables of settings.
+    build: Vec<KitScript>,
+    /// Each prints the script that is then run: after the settings are in their table, and before the filling.
+    split: Vec<KitScript>,
+    /// Run after that; they fill the other tables.
+    fill: Vec<KitScript>,
+    /// Each prints the script that is then run: before each run.
+    adjust: Vec<KitScript>,
+    settings: Vec<KitSetting>,
+    /// The business operations, which the table of them must agree with.
+    units: Vec<String>,
+    /// So many documents are there before the first run.
+    init_docs: u32,
+    /// The documents that are there are spread over so many sessions.
+    expected_workers: u32,
+    no_auto_undo: bool,
+    separate_workers: bool,
+    /// In so many of 100 operations a session takes the documents of another one.
+    update_conflict_percent: u32,
+    warmup_ms: u32,
+    /// None where the run is by count.
+    measured_ms: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KitScript {
+    /// As messages name it.
+    path: String,
+    text: String,
+}
+
+/// A row of the kit's table of settings.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KitSetting {
+    mode: String,
+    code: String,
+    value: String,
+    /// It may not be there yet.
+    added: bool,
+}
+
+impl Kind for Parameters {
+    const NAME: &'static str = "oltp_emul";
+
+    fn flaw(&self) -> Option<String> {
+        let many = self.units.len();
+        let wrong = many == 0 || many > KINDS_MAX;
+        wrong.then(|| format!("{}: {many} business operations are not 1 to {KINDS_MAX}", self.title))
+    }
+
+    fn samples() -> Vec<Parameters> {
+        let script = |path: &str| KitScript { path: path.into(), text: "select 1 from rdb$database;".into() };
+        let setting = |added| KitSetting { mode: "COMMON".into(), code: "USE_ES".into(), value: "0".into(), added };
+        let sample = |measured_ms| Parameters {
+            title: "oltp-emul".into(),
+            build: vec![script("oltp30_DDL.sql")],
+            split: vec![script("oltp_split_heavy_tabs_1.sql")],
+            fill: vec![script("oltp_data_filling.sql")],
+            adjust: vec![script("oltp_adjust_DDL.sql")],
+            settings: vec![setting(true), setting(false)],
+            units: vec!["sp_client_order".into()],
+            init_docs: 10,
+            expected_workers: 100,
+            no_auto_undo: true,
+            separate_workers: true,
+            update_conflict_percent: 0,
+            warmup_ms: 1_000,
+            measured_ms,
+        };
+        vec![sample(Some(60_000)), sample(None)]
+    }
+
+    fn workload(self, _: u64) -> Box<dyn Workload> {
+        // A process reads one workload: its kinds' names live as long as it does.
+        let kind = |name: &String| KindSpec { name: Box::leak(name.clone().into_boxed_str()), limit_ms: None };
+        let kinds = Box::leak(self.units.iter().map(kind).collect::<Vec<_>>().into_boxed_slice());
+        Box::new(Kit { given: self, kinds, start: Arc::new(Start::default()) })
+    }
+}
+
+/// The kit's own: so often its service procedures run while it is filled, and one round has so many operations.
+const SERVICE_EVERY: u32 = 20;
+const ROUND: u32 = 50;
+/// Without a document, so many operations one after another end a filling.
+const IN_VAIN_MAX: u32 = 2_000;
+
+struct Kit {
+    given: Parameters,
+    kinds: &'static [KindSpec],
+    /// Of the last run's terminals.
+    start: Arc<Start>,
+}
+
+impl Kit {
+    fn build(&self, open: Open) -> Outcome<()> {
+        let mut isql = Isql::new(open);
+        for script in &self.given.build {
+            isql.run(&script.path, &script.text)?;
+        }
+        self.settle(open()?.as_mut())?;
+        for script in &self.given.split {
+            isql.run_generated(&script.path, &script.text)?;
+        }
+        for script in &self.given.fill {
+            isql.run(&script.path, &script.text)?;
+        }
+        self.adjust(open)
+    }
+
+    /// Writes the settings into their table.
+    fn settle(&self, session: &mut dyn Session) -> Outcome<()> {
+        let change = "update settings set svalue = ? where working_mode = ? and mcode = ?";
+        let add = "update or insert into settings (svalue, working_mode, mcode) values (?, ?, ?) matching (working_mode, mcode)";
+        within(session, "set transaction no wait", |session| {
+            for setting in &self.given.settings {
+                let KitSetting { mode, code, value, added } = setting;
+                let statement = session.prepare(if *added { add } else { change })?;
+                let row = [value, mode, code].map(|text| Value::Text(text.clone()));
+                if wait(session, Request::Run(statement, &row), &mut |_| {})? == 0 {
+                    let message = format!("{}: its table of settings has no row {mode} {code}", self.given.title);
+                    return Err(failed(Class::Other, message));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What the kit does to its objects before each run.
+    fn adjust(&self, open: Open) -> Outcome<()> {
+        let mut isql = Isql::new(open);
+        for script in &self.given.adjust {
+            isql.run_generated(&script.path, &script.text)?;
+        }
+        let mut session = open()?;
+        let sql = asked(session.as_ref(), "activate")?;
+        session.batch(&sql)
+    }
+
+    fn check_units(&self, session: &mut dyn Session) -> Outcome<()> {
+        let rows = session.rows(&asked(session, "units")?)?;
+        let mut there: Vec<String> = rows.into_iter().flatten().filter_map(Value::into_text).collect();
+        let mut told = self.given.units.clone();
+        there.sort();
+        told.sort();
+        if there == told {
+            return Ok(());
+        }
+        let message = format!("{}: the table business_ops has other operations than its script", self.given.title);
+        Err(failed(Class::Other, message))
+    }
+
+    /// Adds documents until there are as many as asked for, as the kit does with one session.
+    fn fill(&self, context: &LoadContext) -> Outcome<()> {
+        let wanted = i64::from(self.given.init_docs);
+        context.expect(u64::from(self.given.init_docs));
+        let mut session = context.session()?;
+        session.batch(&asked(session.as_ref(), "begin-to-fill")?)?;
+        let mut filling = Filling::prepare(session.as_mut(), &self.given)?;
+        let (mut filled, mut in_vain, mut done) = (0, 0, 0);
+        while filled < wanted {
+            done += 1;
+            if done % (ROUND * SERVICE_EVERY) == 0 {
+                filling.serve(session.as_mut())?;
+            }
+            let (documents, said) = filling.one(session.as_mut())?;
+            in_vain = if documents > filled { 0 } else { in_vain + 1 };
+            if in_vain > IN_VAIN_MAX {
+                let message =
+                    format!("{in_vain} operations one after another added no document; the last said: {said}");
+                return Err(failed(Class::Other, message));
+            }
+            context.wrote((documents - filled).max(0) as u64, 0);
+            filled = filled.max(documents);
+        }
+        Ok(())
+    }
+}
+
+/// A statement of our own file.
+fn asked(session: &dyn Session, name: &str) -> Outcome<String> {
+    file(session)?.one(name, session.dialect(), &[])
+}
+
+fn file(session: &dyn Session) -> Outcome<File> {
+    let dialect = session.dialect();
+    SQL.of(dialect).ok_or_else(|| failed(Class::Other, format!("OLTP-EMUL does not run on {}", dialect.engine)))
+}
+
+/// Runs `work` in a transaction begun by `statement`; others are begun as before.
+fn within<T>(
+    session: &mut dyn Session,
+    statement: &str,
+    work: impl FnOnce(&mut dyn Session) -> Outcome<T>,
+) -> Outcome<T> {
+    scripted(session)?.begins_by(Some(statement));
+    let begun = wait(session, Request::Begin, &mut |_| {});
+    scripted(session)?.begins_by(None);
+    begun?;
+    let worked = work(session).and_then(|value| wait(session, Request::Commit, &mut |_| {}).map(|_| value));
+    if worked.is_err() {
+        wait(session, Request::Rollback, &mut |_| {}).ok();
+    }
+    worked
+}
+
+/// How the kit begins the transactions that do its work: what it looks for since 4.0 is whether read committed is consistent.
+fn begins(session: &mut dyn Session, no_auto_undo: bool) -> Outcome<String> {
+    let question = asked(session, "isolation")?;
+    let mut mode = 0;
+    within(session, "set transaction read committed record_version", |session| {
+        scripted(session)?.once(&question, &mut |row| mode = row.first().and_then(Value::as_i64).unwrap_or(0))
+    })?;
+    let isolation = if mode == 4 { "read committed read consistency" } else { "snapshot" };
+    Ok(format!("set transaction {isolation} no wait{}", if no_auto_undo { " no auto undo" } else { "" }))
+}
+
+impl Workload for Kit {
+    fn load(&self, context: &LoadContext) -> Outcome<()> {
+        self.build(context.open())?;
+        self.check_units(context.session()?.as_mut())?;
+        if self.given.init_docs > 0 {
+            self.fill(context)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, session: &mut dyn Session, _: &Acknowledged) -> Outcome<Vec<Condition>> {
+        let mut none = |name: &str, of: &str, what: &str| {
+            let sql = asked(session, of)?;
+            let found = number(session, &sql)?;
+            Ok(condition(name, found == 0, format!("{found} {what}")))
+        };
+        Ok(vec![
+            none("the_kit_has_not_halted", "halted", "rows of perf_log say that it has")?,
+            none("documents_match_their_distribution", "documents", "amounts that differ from their rows")?,
+            none("each_distribution_has_its_document", "orphans", "amounts that are gone, but not their rows")?,
+        ])
+    }
+
+    fn kinds(&self) -> &'static [KindSpec] {
+        self.kinds
+    }
+
+    fn set_up(&self, open: Open) -> Outcome<()> {
+        self.settle(open()?.as_mut())?;
+        self.adjust(open)?;
+        let mut session = open()?;
+        self.check_units(session.as_mut())?;
+        let watch = file(session.as_ref())?;
+        for name in ["restart", "open-watch"] {
+            session.batch(&watch.one(name, session.dialect(), &[("warmup_ms", &self.given.warmup_ms)])?)?;
+        }
+        self.start.forget();
+        Ok(())
+    }
+
+    /// The kit's rows say now how long the measurement was, and its sums are made: its reports can be asked for.
+    fn maintained(&self, open: Open) -> Outcome<Option<Maintained>> {
+        let mut session = open()?;
+        let end = match self.given.measured_ms {
+            Some(measured) => format!("dateadd({measured} millisecond to dts_beg)"),
+            None => "cast('now' as timestamp)".to_string(),
+        };
+        let close = file(session.as_ref())?.one("close-watch", session.dialect(), &[("end", &end)])?;
+        session.batch(&close)?;
+        drop(session);
+        // A session of its own: another one knows the end as it was.
+        let mut session = open()?;
+        let sums = asked(session.as_ref(), "aggregate")?;
+        within(session.as_mut(), "set transaction snapshot no wait", |session| {
+            scripted(session)?.once(&sums, &mut |_| {})
+        })?;
+        Ok(None)
+    }
+
+    fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
+        let worker = i64::try_from(seat.terminal).unwrap_or(0) + 1;
+        let set = session.prepare(&asked(session, "worker")?)?;
+        wait(session, Request::Alone(set, &[Value::Int(worker)]), &mut |_| {})?;
+        let begin = begins(session, self.given.no_auto_undo)?;
+        scripted(session)?.begins_by(Some(&begin));
+        let conflicts = if self.given.separate_workers { self.given.update_conflict_percent } else { 0 };
+        let worker = Worker::prepare(session, conflicts, self.kinds, (Arc::clone(&self.start), self.given.warmup_ms))?;
+        Ok(Box::new(worker))
+    }
+}
