@@ -35,7 +35,7 @@ from acidtest.experiment import Experiment, Level
 from acidtest.files import find_rig, fsync_path
 from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import Facts, answered
-from acidtest.fleet.cluster import GONE, Fleet, Host
+from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.messages import Assignment
 from acidtest.journal.models import HOST, SIZE, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
@@ -391,9 +391,9 @@ class _Run:
 
     def _ended(self, worker: _Worker, future: Any) -> None:
         try:
-            text = future.result()
-        except GONE:
-            self._fleet.check()
+            # Where the worker died after it had answered, Dask would run the task again, on a worker that is not there.
+            text = self._fleet.awaited(worker.host, future)
+        except CellFailed:
             self._gone(worker)
             return
         told = json.loads(text)
