@@ -50,7 +50,8 @@ pub struct Parameters {
     /// In so many of 100 operations a session takes the documents of another one.
     update_conflict_percent: u32,
     warmup_ms: u32,
-    /// None where the run is by count.
+    /// Null where the run is by count, but there.
+    #[serde(deserialize_with = "Option::deserialize")]
     measured_ms: Option<u32>,
 }
 
