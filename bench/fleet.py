@@ -141,8 +141,8 @@ def _one_real(where: Path, out: Path) -> Recording:
 def _answers(recording: Recording) -> dict[str, Any]:
     machine = recording.machine.model_dump(mode="json")
     facts = {
-        "architecture": platform.machine(), "python": "", "rig": "", "machine": machine, "user": "root",
-        "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(), "directory": "/", "free_bytes": 0,
+        "architecture": platform.machine(), "user": "root",
+        "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(),
     }  # fmt: skip
     begun = {
         "recordings": [], "machine": machine, "place": recording.place.model_dump(mode="json"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from acidtest.conductor import admission
@@ -143,9 +144,11 @@ def _run(
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
+    who = f"the run into {writer.path.parent}"
+    shared = partial(leased, alone=False, who=who, tell=lambda line: watcher.doubts([line]))
     with (
         at_work(parent, needed_bytes, writer.path.parent, engines, watcher) as context,
-        closing(_shared(conductor.run(cells, context), writer, watcher)) as steps,
+        closing(leasing(conductor.run(cells, context), shared)) as steps,
     ):
         for step in steps:
             if isinstance(step, Begun):
@@ -163,12 +166,11 @@ def _run(
         assert not left, "a conductor ends every cell that it is given"
 
 
-def _shared(steps: Steps, writer: JournalWriter, watcher: Watcher) -> Steps:
-    """The steps; none of them while a lab of a fleet has this machine alone."""
-    who = f"the run into {writer.path.parent}"
+def leasing(steps: Steps, lease: Callable[[], AbstractContextManager[None]]) -> Steps:
+    """The steps, each of them taken within a ``lease`` of this machine."""
     with closing(steps):
         while True:
-            with leased(alone=False, who=who, tell=lambda line: watcher.doubts([line])):
+            with lease():
                 step = next(steps, None)
             if step is None:
                 return

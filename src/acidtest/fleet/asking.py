@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from acidtest.errors import BadInput, CellFailed, Problems
 from acidtest.fleet import tasks
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.messages import refused
-from acidtest.journal.models import Machine
+from acidtest.fleet.spec import HostSpec
 
 CLOCK_TIMES = 7
 CLOCK_MAX_S = 10.0  # that clocks may differ: the times of recordings and of engines' logs are read side by side
@@ -34,19 +34,14 @@ class Facts:
 
     host: Host
     clock: Clock
-    rig: str
     rig_sha256: str
-    machine: Machine
     user: str
-    directory: str
-    free_bytes: int
-    python: str
     architecture: str
 
 
-def answered(host: Host, text: str) -> dict[str, Any]:
-    """The answer of a lab on ``host``. Raises what it refused, with the host's name, and CellFailed where it died."""
-    told: dict[str, Any] = json.loads(text)
+def answered(host: Host, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer in what a lab on ``host`` told. Raises what it refused, with the host's name, and CellFailed where it
+    died."""
     if "died" in told:
         raise _death(host, told["died"], told["said"])
     answer: dict[str, Any] = told["answer"]
@@ -66,21 +61,37 @@ def _death(host: Host, code: int, said: str) -> CellFailed:
 
 def facts(fleet: Fleet, hosts: Sequence[Host]) -> list[Facts]:
     """What the hosts are. Raises BadInput where one has no acidtest, or one of another version."""
+    answers = _answers(fleet, hosts, lambda spec: {"do": "facts"})
+    return [Facts(host, clock(fleet, host), **answer) for host, answer in answers.items()]
+
+
+def _answers(
+    fleet: Fleet, hosts: Sequence[Host], request: Callable[[HostSpec], Mapping[str, Any]]
+) -> dict[Host, dict[str, Any]]:
+    """What a lab on each host answers to its ``request``; all that they refuse is raised together."""
+
+    def ask(host: Host, spec: HostSpec) -> Any:
+        return fleet.run(tasks.once, host, spec.home, json.dumps(request(spec)))
+
+    problems = Problems()
+    answers: dict[Host, dict[str, Any]] = {}
+    for host, told in _told(fleet, hosts, ask):
+        with problems.gather():
+            answers[host] = answered(host, told)
+    problems.check()
+    return answers
+
+
+def _told(
+    fleet: Fleet, hosts: Sequence[Host], ask: Callable[[Host, HostSpec], Any]
+) -> Iterator[tuple[Host, dict[str, Any]]]:
+    """What the hosts tell, side by side, when they are known to have this acidtest; ``ask`` begins a task on one."""
     problems = Problems()
     _refuse_without(fleet, hosts, problems)
     problems.check()
-    futures = {}
-    for host in hosts:
-        spec = fleet.spec.of_host(host.name)
-        request = json.dumps({"do": "facts", "directory": spec.directory})
-        futures[host] = fleet.run(tasks.once, host, spec.home, request)
-    found: list[Facts] = []
+    futures = {host: ask(host, fleet.spec.of_host(host.name)) for host in hosts}
     for host, future in futures.items():
-        with problems.gather():
-            told = answered(host, fleet.awaited(host, future))
-            found.append(_facts(host, told, clock(fleet, host)))
-    problems.check()
-    return found
+        yield host, json.loads(fleet.awaited(host, future))
 
 
 def _refuse_without(fleet: Fleet, hosts: Sequence[Host], problems: Problems) -> None:
@@ -102,49 +113,19 @@ def _refuse_without(fleet: Fleet, hosts: Sequence[Host], problems: Problems) -> 
             problems.add(BadInput(f"{host.name}: {found}", "install the same version on every host"))
 
 
-def _facts(host: Host, told: Mapping[str, Any], measured: Clock) -> Facts:
-    return Facts(
-        host=host,
-        clock=measured,
-        rig=told["rig"],
-        rig_sha256=told["rig_sha256"],
-        machine=Machine.model_validate(told["machine"]),
-        user=told["user"],
-        directory=told["directory"],
-        free_bytes=told["free_bytes"],
-        python=told["python"],
-        architecture=told["architecture"],
-    )
-
-
 def doctor(fleet: Fleet, hosts: Sequence[Host]) -> dict[str, dict[str, Any]]:
     """What ``acidtest doctor`` says on each host, by name; "said" where it could not."""
-    problems = Problems()
-    _refuse_without(fleet, hosts, problems)
-    problems.check()
-    futures = {}
-    for host in hosts:
-        spec = fleet.spec.of_host(host.name)
-        futures[host] = fleet.run(tasks.doctor, host, spec.home, spec.directory)
-    return {host.name: json.loads(fleet.awaited(host, future)) for host, future in futures.items()}
+
+    def ask(host: Host, spec: HostSpec) -> Any:
+        return fleet.run(tasks.doctor, host, spec.home, spec.directory)
+
+    return {host.name: told for host, told in _told(fleet, hosts, ask)}
 
 
 def clean(fleet: Fleet, hosts: Sequence[Host], *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
     """Have each host release what labs that are gone left there: "released", and "kept" with why, by its name."""
-    problems = Problems()
-    _refuse_without(fleet, hosts, problems)
-    problems.check()
-    futures = {}
-    for host in hosts:
-        spec = fleet.spec.of_host(host.name)
-        request = {"do": "clean", "dry_run": dry_run, "directory": spec.directory}
-        futures[host] = fleet.run(tasks.once, host, spec.home, json.dumps(request))
-    done: dict[str, dict[str, list[str]]] = {}
-    for host, future in futures.items():
-        with problems.gather():
-            done[host.name] = answered(host, fleet.awaited(host, future))
-    problems.check()
-    return done
+    answers = _answers(fleet, hosts, lambda spec: {"do": "clean", "dry_run": dry_run, "directory": spec.directory})
+    return {host.name: answer for host, answer in answers.items()}
 
 
 def clock(fleet: Fleet, host: Host) -> Clock:

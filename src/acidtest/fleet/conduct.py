@@ -173,6 +173,12 @@ class _Worker:
     def is_done(self) -> bool:
         return not self.left and not self.queue
 
+    def give_back(self) -> None:
+        """What is left of the item at work is the next one of the queue again."""
+        if self.left:
+            self.queue.appendleft(self.left)
+            self.left = []
+
 
 class _Run:
     """One run over a fleet."""
@@ -229,12 +235,12 @@ class _Run:
     def admit(self) -> None:
         """Have each host refuse what it cannot run, before anything is made on any of them."""
         problems = Problems()
-        futures = {worker.name: (worker, self._asked(worker, self._admission(worker))) for worker in self._workers}
+        requests = [(worker, self._admission(worker)) for worker in self._workers]
+        asked = [(worker, request, self._asked(worker, request)) for worker, request in requests]
         engines: dict[str, Mapping[str, Any]] = {}
-        for name, (worker, future) in futures.items():
+        for worker, request, future in asked:
             with problems.gather():
-                answer = self._awaited(worker, future, self._admission(worker))
-                engines[name] = answer["engines"]
+                engines[worker.name] = self._awaited(worker, future, request)["engines"]
         problems.check()
         asking.refuse_other_engines(engines)
 
@@ -267,7 +273,7 @@ class _Run:
                 self._watcher.doubts([f"waiting for {worker.name}, which another run has (run {told['busy']})"])
             time.sleep(BUSY_POLL_S)
             future = self._asked(worker, request)
-        return answered(worker.host, json.dumps(told))
+        return answered(worker.host, told)
 
     def go(self) -> None:
         """All cells that are left. In the end every host that is there has released what was made for the run."""
@@ -303,11 +309,10 @@ class _Run:
             if worker.gone_since is not None and not self._is_back(worker):
                 continue
             if not worker.began:
-                self._ask(worker, "begin", {"do": "begin", "calibrate": True})
+                self._ask(worker, "begin", {"do": "begin"})
                 continue
             if not worker.left:
-                worker.left = list(worker.queue.popleft())
-                worker.left = [cell for cell in worker.left if cell.id in self._missing]
+                worker.left = [cell for cell in worker.queue.popleft() if cell.id in self._missing]
                 if not worker.left:
                     continue
             cells = [cell.id for cell in worker.left]
@@ -364,9 +369,7 @@ class _Run:
             worker.gone_since = time.monotonic()
             self._watcher.doubts([f"{worker.name}: is gone; what it had in hand is run again when it is back"])
         worker.began = False
-        if worker.left:
-            worker.queue.appendleft(worker.left)
-            worker.left = []
+        worker.give_back()
         worker.unheard = []
 
     def _is_back(self, worker: _Worker) -> bool:
@@ -392,23 +395,20 @@ class _Run:
     def _ended(self, worker: _Worker, future: Any) -> None:
         try:
             # Where the worker died after it had answered, Dask would run the task again, on a worker that is not there.
-            text = self._fleet.awaited(worker.host, future)
+            told = json.loads(self._fleet.awaited(worker.host, future))
         except CellFailed:
             self._gone(worker)
             return
-        told = json.loads(text)
         if "busy" in told:  # its own lab ended, and another run was quicker
             worker.not_before, worker.began = time.monotonic() + BUSY_POLL_S, False
             self._gone(worker)
             return
         try:
-            answer = answered(worker.host, text)
+            answer = answered(worker.host, told)
         except AcidtestError as error:
             worker.failed = error
             self._watcher.doubts([error.message])
-            if worker.left:
-                worker.queue.appendleft(worker.left)
-                worker.left = []
+            worker.give_back()
             return
         if worker.does == "begin":
             self._began(worker, answer)

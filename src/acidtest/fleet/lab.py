@@ -22,15 +22,15 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Loading, admission, rig_version
+from acidtest.conductor import Loading, admission
 from acidtest.conductor.base import Conductor, Ended, Steps
-from acidtest.conductor.conduct import at_work, no_room_told
+from acidtest.conductor.conduct import at_work, leasing, no_room_told
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.output import make_directory
 from acidtest.conductor.probe import probe
@@ -43,11 +43,12 @@ from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress
 from acidtest.journal.reader import CUTS, NAME, read
 from acidtest.journal.writer import JournalWriter
-from acidtest.place import leftovers, machine_facts, release_leftovers
+from acidtest.place import leftovers, release_leftovers
 from acidtest.place.lease import leased
 from acidtest.plan import Cell
 from acidtest.plan.probe import ProbePlan
 from acidtest.powercut.conductor import Cuts
+from acidtest.powercut.state_file import STATES
 from acidtest.words import counted
 
 IDLE_S = 180.0  # without a request for so long, it ends: its client is gone
@@ -123,17 +124,11 @@ class Lab:
         self._watcher = Watcher("")
 
     def facts(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What must be alike on all hosts, and what a host is; nothing is made."""
-        directory = _parent(request["directory"])
+        """What must be alike on all hosts, and who cells run as; nothing is made."""
         return {
             "architecture": platform.machine(),
-            "python": ".".join(map(str, sys.version_info[:3])),
-            "rig": rig_version(),
             "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(),
-            "machine": machine_facts().model_dump(mode="json"),
             "user": getpass.getuser(),
-            "directory": str(directory),
-            "free_bytes": shutil.disk_usage(_existing(directory)).free,
         }
 
     def clean(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +195,7 @@ class Lab:
         left = [self._cells[id] for id in one.left if id not in {recording.cell for recording in kept}]  # noqa: A001
         place = self._parent()
         needed = admission.admit_remaining(left, conductor, self._engines, place, one.devices, self._watcher)
-        calibration = self._calibrated(place) if request["calibrate"] else {}
+        calibration = self._calibrated(place)
         self._context = self._held.enter_context(at_work(place, needed, out, self._engines, self._watcher))
         return {
             "recordings": [_as_line(recording) for recording in kept],
@@ -249,9 +244,10 @@ class Lab:
         if self._steps is None or self._left != wanted:
             self._end_item()
             self._left = list(wanted)
-            self._steps = self._conductor.run([self._cells[id] for id in wanted], self._context)  # noqa: A001
+            steps = self._conductor.run([self._cells[id] for id in wanted], self._context)  # noqa: A001
+            self._steps = leasing(steps, self._alone)
         before = _files(out)
-        for step in self._alone_with(self._steps):
+        for step in self._steps:
             if not isinstance(step, Ended):
                 self._watcher.cell_begins(step.cell, 0.0)
                 continue
@@ -271,14 +267,6 @@ class Lab:
     def _host(self) -> str:
         assert self._assignment is not None
         return self._assignment.host
-
-    def _alone_with(self, steps: Steps) -> Iterator[Any]:
-        while True:
-            with self._alone():
-                step = next(steps, None)
-            if step is None:
-                return
-            yield step
 
     def _acknowledge(self, out: Path, cells: Sequence[str]) -> None:
         if cells:
@@ -328,12 +316,8 @@ def _existing(path: Path) -> Path:
 
 
 def _files(out: Path) -> set[str]:
-    """What conductors keep beside the journal, relative to ``out``."""
-    return {str(path.relative_to(out)) for path in out.glob("acidtest-*/**/*") if path.is_file() and _is_kept(path)}
-
-
-def _is_kept(path: Path) -> bool:
-    return any(part.startswith("acidtest-states") for part in path.parts)
+    """What power cuts keep beside the journal, relative to ``out``."""
+    return {str(path.relative_to(out)) for path in (out / STATES).glob("**/*") if path.is_file()}
 
 
 def _read_acknowledged(out: Path) -> set[str]:

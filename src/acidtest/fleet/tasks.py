@@ -31,8 +31,9 @@ def ask(run: str, home: str | None, request: str) -> str:
         del _labs[other]
     if busy := next((one for one in _labs if one != run), None):
         return json.dumps({"busy": busy})
-    lab = _labs.setdefault(run, _Lab(home)) if run not in _labs else _labs[run]
-    return lab.ask(request, topic(run))
+    if run not in _labs:
+        _labs[run] = _Lab(home)
+    return _labs[run].ask(request, topic(run))
 
 
 def once(home: str | None, request: str) -> str:
@@ -43,16 +44,19 @@ def once(home: str | None, request: str) -> str:
 def doctor(home: str | None, directory: str | None) -> str:
     """What ``acidtest doctor --json`` says on this machine."""
     command = [sys.executable, "-c", "from acidtest.cli import main; main()", "doctor", "--json"]
-    environment = os.environ | ({"ACIDTEST_HOME": home} if home else {})
     ran = subprocess.run(
         [*command, *([directory] if directory else [])],
-        env=environment,
+        env=_environment(home),
         capture_output=True,
         encoding="utf-8",
         errors="replace",
         check=False,
     )
     return ran.stdout or json.dumps({"said": ran.stderr.strip()[-LAST_WORDS:]})
+
+
+def _environment(home: str | None) -> dict[str, str]:
+    return {**os.environ, **({"ACIDTEST_HOME": home} if home else {})}
 
 
 def stop(run: str) -> None:
@@ -66,10 +70,9 @@ class _Lab:
 
     def __init__(self, home: str | None) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
-        environment = os.environ | ({"ACIDTEST_HOME": home} if home else {})
         self._process = subprocess.Popen(
             [sys.executable, "-m", "acidtest.fleet.lab"],
-            env=environment,
+            env=_environment(home),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

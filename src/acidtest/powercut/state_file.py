@@ -27,6 +27,7 @@ from acidtest.powercut.exploration import RecordedLoad
 from acidtest.powercut.trial import Trial
 
 FORMAT = 1
+STATES = "acidtest-states"  # the folder of them, beside a journal
 NAME_MAX = 200  # characters, of the 255 bytes that file systems take
 
 
@@ -63,7 +64,7 @@ def keep_survivors(
 
 
 def _unused(out: Path, cell: Cell) -> Path:
-    directory = out / "acidtest-states"
+    directory = out / STATES
     directory.mkdir(exist_ok=True)
     name = directory / _file_name(cell.id)
     for number in range(1, 1000):
