@@ -9,10 +9,13 @@
 pub mod events;
 pub mod samples;
 mod shape;
+mod share;
 
 pub use shape::{
     ClassResult, Connect, Connections, Leg, Sleepers, SleepersSeen, Stage, StageResult, Tally, TerminalClass,
 };
+
+pub use share::{Go, Share, Shared, SharedSecond, Told};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -128,6 +131,9 @@ pub enum Phase {
         /// Commits of each kind that were acknowledged to another process; more may be there. `null`: what this
         /// process was told is all that there is.
         at_least: Option<Vec<u64>>,
+        /// All that was acknowledged, where several rigs were told a part each; it stands for what this process was told.
+        #[serde(default)]
+        told: Option<Told>,
     },
     /// Drive load.
     Run(RunPlan),
@@ -164,6 +170,10 @@ pub struct RunPlan {
     pub sleepers: Option<Sleepers>,
     #[serde(default)]
     pub connect: Connect,
+    /// This rig's part of the load, where several drive it together; `null`: all of it. A rig with a part says `ready` when
+    /// its sessions are open, and begins at the moment that a [`Go`] on its standard input names.
+    #[serde(default)]
+    pub share: Option<Share>,
 }
 
 /// The longest time that a job may name, about three years.
@@ -186,6 +196,7 @@ impl RunPlan {
         .into_iter()
         .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
         .or_else(|| self.shape_flaw())
+        .or_else(|| self.share_flaw())
     }
 }
 
@@ -390,7 +401,11 @@ pub enum Event {
     },
     Loaded(Loaded),
     Checked(Checked),
+    /// The sessions of a run phase with a share are open; a [`Go`] is waited for.
+    Ready {},
     Result(Box<RunResult>),
+    /// Right after the result of a run phase with a share.
+    Shared(Box<Shared>),
     /// Right after the result of a run phase whose calls were watched.
     Observed(Box<Observed>),
     /// Right before the terminals of a run phase begin, whose job asks for what the engine counts: for what the engine itself

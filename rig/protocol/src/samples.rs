@@ -39,8 +39,9 @@ fn extents() -> Vec<Extent> {
 fn phases() -> Vec<Phase> {
     let mut phases = vec![
         Phase::Load { sessions: 2, one_by_one: true, from_units: 2 },
-        Phase::Check { at_least: None },
-        Phase::Check { at_least: Some(vec![4, 0]) },
+        Phase::Check { at_least: None, told: None },
+        Phase::Check { at_least: Some(vec![4, 0]), told: None },
+        Phase::Check { at_least: None, told: Some(told()) },
         Phase::Survey {},
         Phase::Ask { questions: vec!["check table x".into()] },
     ];
@@ -59,6 +60,7 @@ fn phases() -> Vec<Phase> {
                 stages: vec![],
                 sleepers: None,
                 connect: Connect::Once,
+                share: None,
             }));
         }
     }
@@ -89,7 +91,24 @@ fn shaped() -> RunPlan {
         stages: vec![Stage { seconds: 1.5, legs: legs(1.0, 3.0) }, Stage { seconds: 1.0, legs: legs(2.0, 0.0) }],
         sleepers: Some(Sleepers { sessions: 5, in_transaction: true }),
         connect: Connect::PerTransaction,
+        share: Some(Share { number: 1, of: 3 }),
     }
+}
+
+fn told() -> Told {
+    Told { committed: 9, unknown: 1, kinds: vec![5, 4], units: Some((900, 100)) }
+}
+
+fn shared() -> Shared {
+    let second = SharedSecond {
+        second: -1,
+        committed: 2,
+        conflicts: 1,
+        errors: 1,
+        latencies: vec![(1_007_615, 1), (2_015_231, 1)],
+        latency_ns_max: 2_000_000,
+    };
+    Shared { began_late_ns: 70_000, told: told(), seconds: vec![second] }
 }
 
 /// Each workload and each target is in one of them.
@@ -358,7 +377,9 @@ fn events() -> Vec<Event> {
             conditions: vec![Condition { name: "rows".into(), holds: true, detail: "5 rows".into() }],
             seconds: 0.5,
         }),
+        Event::Ready {},
         Event::Result(Box::new(result(None))),
+        Event::Shared(Box::new(shared())),
         Event::Result(Box::new(result(Some(arrivals())))),
         Event::Probed(Box::new(Probed {
             step: 1,

@@ -1,19 +1,21 @@
 //! One job, from its first event to its last.
 
 use crate::counting::Counter;
+use crate::gate::{self, Said};
 use crate::sessions::{OneSessionEach, Sleeping};
 use measure::Noted;
 use observe::Watch;
 use protocol::events::{conclude, EventWriter, Halted, Step};
 use protocol::{
-    Checked, Connect, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, PROTOCOL,
+    Checked, Connect, Event, Inspection, Job, LoadSecond, Loaded, Phase, PhaseName, RunPlan, Setting, Shared, Sleepers,
+    PROTOCOL,
 };
 use session::Database;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use terminal::{Beside, Ended, Ready};
+use terminal::{Beside, Ended, Load, Ready};
 use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
@@ -62,12 +64,13 @@ pub fn doing<T>(what: &str, outcome: Outcome<T>) -> Step<T> {
     outcome.map_err(|error| Halted::Failed { doing: what.to_string(), message: error.message })
 }
 
-/// Runs a job and writes its events to `out`. Answers whether every phase ended; an error means that nobody listens.
-pub fn perform(admitted: &Admitted, out: &mut dyn Write) -> std::io::Result<bool> {
-    conclude(out, |events| phases(admitted, events))
+/// Runs a job and writes its events to `out`. `said` is what the lab says meanwhile, line by line. Answers whether every
+/// phase ended; an error means that nobody listens.
+pub fn perform(admitted: &Admitted, said: Said, out: &mut dyn Write) -> std::io::Result<bool> {
+    conclude(out, |events| phases(admitted, said, events))
 }
 
-fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
+fn phases(admitted: &Admitted, said: Said, events: &mut EventWriter) -> Step<()> {
     let Admitted { job, database, workload } = admitted;
     let (database, workload) = (database.as_ref(), workload.as_ref());
     // The job's own session is closed while terminals run: an engine may grant the file to one of them alone.
@@ -91,8 +94,9 @@ fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
                 let context = LoadContext::new(&open, database.dialect(), job.seed, *sessions, *one_by_one);
                 load(&context, workload, *from_units, events)?;
             }
-            Phase::Check { at_least } => {
-                let expected = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
+            Phase::Check { at_least, told } => {
+                let heard = at_least.as_deref().map_or(acknowledged, Acknowledged::at_least);
+                let expected = told.as_ref().map_or(heard, Acknowledged::together);
                 check(workload, opened(&mut own, database)?, &expected, events)?;
             }
             Phase::Survey {} => {
@@ -102,7 +106,7 @@ fn phases(admitted: &Admitted, events: &mut EventWriter) -> Step<()> {
             Phase::Ask { questions } => ask(questions, opened(&mut own, database)?, events)?,
             Phase::Run(plan) => {
                 own = None;
-                let acknowledged_in_run = run(admitted, plan, runs, &settings, events)?;
+                let acknowledged_in_run = run(admitted, plan, runs, &settings, said, events)?;
                 acknowledged.add(&acknowledged_in_run);
                 runs += 1;
             }
@@ -246,10 +250,13 @@ fn run(
     plan: &RunPlan,
     run: u64,
     settings: &[Setting],
+    said: Said,
     events: &mut EventWriter,
 ) -> Step<Acknowledged> {
     doing("preparing the run", workload.set_up(&|| database.open()))?;
-    let mut sleepers = plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), asked)).transpose()?;
+    let own_sleepers = |asked: Sleepers| Sleepers { sessions: plan.part().count(asked.sessions), ..asked };
+    let mut sleepers =
+        plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), own_sleepers(asked))).transpose()?;
     let lasts = match plan.connect {
         Connect::Once => None,
         Connect::PerTransaction => Some(Lasts::Transaction),
@@ -258,8 +265,8 @@ fn run(
     let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
     let mut terminals = Vec::new();
     let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
-    let workers = workload.workers(plan.terminals);
-    for number in 0..plan.terminals + workers {
+    let workers = workload.workers(plan.part().count(plan.terminals));
+    for number in plan.own_terminals().chain(plan.terminals..plan.terminals + workers) {
         let opening = format!("opening terminal {number}'s session");
         let mut session: Box<dyn Session> = match &per_transaction {
             None => doing(&opening, database.open())?,
@@ -284,7 +291,7 @@ fn run(
             (None, _) => {}
         }
         doing(&opening, session.ended().and_then(|()| session.leave()))?;
-        terminals.push(Ready { session, script, worker, class, rank: rank as usize });
+        terminals.push(Ready { number, session, script, worker, class, rank: rank as usize });
     }
     if let Some(each) = &per_transaction {
         each.begin();
@@ -297,8 +304,14 @@ fn run(
     let mut unheard = None;
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
+    let began = match plan.share {
+        None => Instant::now(),
+        Some(_) => gate::pass(said, events)?,
+    };
+    let began_late_ns = began.elapsed().as_nanos() as u64;
     let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
-    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, &mut |news| {
+    let whole = Load { plan, seed, kinds: workload.kinds(), began };
+    let ended = terminal::run(&whole, terminals, noted.as_ref(), beside, &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,
@@ -314,7 +327,7 @@ fn run(
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    let Ended { mut result, acknowledged, sessions } = ended.map_err(|stopped| Halted::Failed {
+    let Ended { mut result, acknowledged, sessions, seconds } = ended.map_err(|stopped| Halted::Failed {
         doing: "running transactions".to_string(),
         message: stopped.to_string(),
     })?;
@@ -325,6 +338,10 @@ fn run(
     }
     result.sleepers = sleepers.as_mut().map(Sleeping::finish);
     events.write(&Event::Result(Box::new(result)))?;
+    if plan.share.is_some() {
+        let shared = Shared { began_late_ns, told: acknowledged.told(), seconds };
+        events.write(&Event::Shared(Box::new(shared)))?;
+    }
     if let Some(replayed) = workload.replayed() {
         events.write(&Event::Replayed(Box::new(replayed)))?;
     }

@@ -3,6 +3,7 @@
 //! A process of its own, so that an embedded engine, a memory limit, a trace and a kill all have one clear target.
 
 mod counting;
+mod gate;
 mod job;
 mod sessions;
 
@@ -14,7 +15,8 @@ const HELP: &str = "\
 acidtest-rig: the measured half of acidtest; the acidtest command starts it
 
   acidtest-rig job                   read a job (JSON) from standard input, write events (JSON Lines)
-  acidtest-rig jobs                  the same for jobs, one a line, each when the one before has ended
+  acidtest-rig jobs                  the same for jobs, one a line, each when the one before has ended; what a job waits for
+                                     is a line too
   acidtest-rig probe                 the same for a probe of a directory or a block device
   acidtest-rig pages                 the same for the pages of a Firebird database, which are read from its file
   acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines)
@@ -83,7 +85,7 @@ fn describe() -> anyhow::Result<ExitCode> {
 fn job() -> anyhow::Result<ExitCode> {
     die_with_parent();
     let job = admitted(read("Job")?)?;
-    Ok(ended(job::perform(&job, &mut std::io::stdout().lock())))
+    Ok(ended(job::perform(&job, &mut std::iter::empty(), &mut std::io::stdout().lock())))
 }
 
 /// A process that has loaded an engine's library once looks at one database after another. Each job opens it anew, and has
@@ -91,10 +93,11 @@ fn job() -> anyhow::Result<ExitCode> {
 fn jobs() -> anyhow::Result<ExitCode> {
     die_with_parent();
     let mut performed = Ok(true);
-    for line in std::io::stdin().lock().lines() {
+    let mut lines = std::io::stdin().lock().lines();
+    while let Some(line) = lines.next() {
         let line = line.context("reading standard input")?;
         let job: protocol::Job = serde_json::from_str(&line).context("a line of standard input is no Job")?;
-        performed = job::perform(&admitted(job)?, &mut std::io::stdout().lock());
+        performed = job::perform(&admitted(job)?, &mut lines, &mut std::io::stdout().lock());
         if performed.is_err() {
             break;
         }

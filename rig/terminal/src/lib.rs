@@ -26,7 +26,7 @@ use acknowledgements::Acknowledgements;
 use drive::Task;
 use measure::{clock_read_ns, process_s, Noted};
 use monitor::RunMonitor;
-use protocol::{Connect, Extent, PhaseName, RunPlan, RunResult};
+use protocol::{Connect, Extent, PhaseName, RunPlan, RunResult, SharedSecond};
 use rand::SeedableRng;
 use record::{summarise, Books, Record, RunLeft};
 use series::Part;
@@ -41,6 +41,8 @@ use transaction::{Acknowledged, KindSpec, Rng, Script, Session};
 
 /// A terminal ready to start.
 pub struct Ready {
+    /// Among all terminals of the load, those of other rigs included; workers come after them.
+    pub number: u32,
     pub session: Box<dyn Session>,
     pub script: Box<dyn Script>,
     /// Works off what terminals have queued, instead of submitting transactions of its own.
@@ -49,6 +51,15 @@ pub struct Ready {
     pub class: usize,
     /// Its place among the terminals of its class.
     pub rank: usize,
+}
+
+/// What is driven.
+pub struct Load<'a> {
+    pub plan: &'a RunPlan,
+    pub seed: u64,
+    pub kinds: &'a [KindSpec],
+    /// The moment from which its times count; it may be past.
+    pub began: Instant,
 }
 
 /// News of a run, for people.
@@ -67,6 +78,8 @@ pub struct Ended {
     pub acknowledged: Acknowledged,
     /// Those of the terminals, still open, where somebody is asked beside them.
     pub sessions: Vec<Box<dyn Session>>,
+    /// The seconds of a part of a load; empty of a whole one.
+    pub seconds: Vec<SharedSecond>,
 }
 
 /// Why a run could not go on.
@@ -81,7 +94,7 @@ fn threads(plan: &RunPlan, terminals: &[Ready]) -> usize {
         return terminals.len();
     }
     let wanted = plan.threads.map_or_else(default_threads, |threads| threads as usize);
-    wanted.min(plan.terminals as usize)
+    wanted.min(plan.part().count(plan.terminals) as usize)
 }
 
 /// Half of the processors: the server, which does the greater part of the work, may well have the same ones.
@@ -89,18 +102,17 @@ fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |many| many.get().div_ceil(2))
 }
 
-/// Runs `plan` over the terminals. `news` is called from the calling thread about once a second, and when the measurement
+/// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
 /// begins and, by its duration, ends: then its fraction is 1 for the first time. `beside` is called in the last moments of
 /// the warm-up, where there is one.
 pub fn run(
-    plan: &RunPlan,
-    seed: u64,
-    kinds: &[KindSpec],
+    load: &Load,
     terminals: Vec<Ready>,
     noted: Option<&Mutex<Vec<Noted>>>,
     beside: Option<&mut dyn Beside>,
     news: &mut dyn FnMut(News),
 ) -> Result<Ended, Stopped> {
+    let Load { plan, seed, kinds, began } = *load;
     let warmup_ns = (plan.warmup_s * 1e9) as u64;
     let (end_ns, tickets) = match plan.extent {
         Extent::Duration { seconds } => (warmup_ns + (seconds * 1e9) as u64, 0),
@@ -115,7 +127,7 @@ pub fn run(
     let clock_read_ns = clock_read_ns();
     let shared = Shared {
         plan,
-        began: Instant::now(),
+        began,
         warmup_ns,
         end_ns,
         tickets: AtomicI64::new(tickets),
@@ -124,22 +136,22 @@ pub fn run(
         books: Mutex::new(Books::new(plan.classes.len().max(1), plan.stages.len().max(1))),
         acknowledgements,
         committed: AtomicU64::new(0),
-        at_work: AtomicU64::new(plan.terminals.into()),
+        at_work: AtomicU64::new(plan.part().count(plan.terminals).into()),
         stop: AtomicBool::new(false),
         stopped: Mutex::new(None),
         noted,
         keeps_sessions: beside.is_some(),
     };
     let threads = threads(plan, &terminals);
-    let mut shares: Vec<Vec<(usize, Ready)>> = (0..threads).map(|_| Vec::new()).collect();
+    let mut shares: Vec<Vec<Ready>> = (0..threads).map(|_| Vec::new()).collect();
     for (index, ready) in terminals.into_iter().enumerate() {
-        shares[index % threads].push((index, ready));
+        shares[index % threads].push(ready);
     }
     let (parts, arriving) = mpsc::channel();
-    let seat = |share: Vec<(usize, Ready)>, parts: Sender<Part>| -> Vec<Terminal> {
-        let terminals = share.into_iter().map(|(index, ready)| {
-            let rng = Rng::seed_from_u64(seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            Terminal::new(&shared, index, kinds.len(), ready, rng, clock_read_ns, parts.clone())
+    let seat = |share: Vec<Ready>, parts: Sender<Part>| -> Vec<Terminal> {
+        let terminals = share.into_iter().map(|ready| {
+            let rng = Rng::seed_from_u64(seed ^ (u64::from(ready.number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            Terminal::new(&shared, kinds.len(), ready, rng, clock_read_ns, parts.clone())
         });
         terminals.collect()
     };
@@ -174,6 +186,7 @@ pub fn run(
     });
     let (records, sessions): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
     let RunMonitor { series, cpu_before, .. } = monitor;
+    let seconds = plan.share.map_or_else(Vec::new, |_| series.shared());
     let cpu_after = process_s();
     if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
         return Err(stopped);
@@ -182,7 +195,7 @@ pub fn run(
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);
-    Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect() })
+    Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect(), seconds })
 }
 
 /// What a terminal leaves.

@@ -3,7 +3,7 @@
 //! Under open loop a class of terminals has one schedule; whichever of its terminals is free takes the next arrival. An
 //! arrival keeps its time however late it is taken, so waiting is part of its latency (no coordinated omission).
 
-use protocol::{Arrivals, Leg};
+use protocol::{Arrivals, Leg, RunPlan, Share};
 use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -109,21 +109,57 @@ impl Course {
 /// They follow the integral of the rate: fixed arrivals come when it passes 0, 1, 2 and so on, so that in any time there are as
 /// many as the integral says; Poisson arrivals when it passes the sums of exponential gaps of mean 1, which is a Poisson
 /// process of that rate (inversion; Lewis and Shedler, Naval Research Logistics Quarterly 26 (1979) 403, section 2).
+///
+/// Where several rigs drive one load, each goes through the whole schedule and takes the arrivals that are dealt to its own
+/// terminals.
 pub struct Schedule {
     arrivals: Arrivals,
     course: Course,
     passed: f64,
     taken: u64,
     rng: ChaCha8Rng,
+    deal: Deal,
+}
+
+/// Whose arrivals of a class are: they go to its terminals in turn, and a rig has those of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Deal {
+    /// The number of the class's first terminal, and how many it has.
+    first: u32,
+    terminals: u32,
+    share: Share,
+}
+
+impl Deal {
+    pub fn of_class(plan: &RunPlan, class: usize) -> Deal {
+        let first = plan.classes.iter().take(class).map(|class| class.terminals).sum();
+        let terminals = plan.classes.get(class).map_or(plan.terminals, |class| class.terminals);
+        Deal { first, terminals, share: plan.part() }
+    }
+
+    fn is_own(&self, arrival: u64) -> bool {
+        self.share.holds(self.first + (arrival % u64::from(self.terminals)) as u32)
+    }
 }
 
 impl Schedule {
-    pub fn new(course: Course, arrivals: Arrivals, seed: u64) -> Schedule {
-        Schedule { arrivals, course, passed: 0.0, taken: 0, rng: ChaCha8Rng::seed_from_u64(seed) }
+    pub fn new(course: Course, arrivals: Arrivals, seed: u64, deal: Deal) -> Schedule {
+        Schedule { arrivals, course, passed: 0.0, taken: 0, rng: ChaCha8Rng::seed_from_u64(seed), deal }
     }
 
-    /// The time of the next arrival; `u64::MAX` where there is none any more.
+    /// The time of the next arrival of this rig; `u64::MAX` where there is none any more.
     pub fn take(&mut self) -> u64 {
+        loop {
+            let is_own = self.deal.is_own(self.taken);
+            let time_ns = self.pass();
+            if is_own || time_ns == u64::MAX {
+                return time_ns;
+            }
+        }
+    }
+
+    /// The time of the next arrival, whosever it is.
+    fn pass(&mut self) -> u64 {
         self.passed = match self.arrivals {
             Arrivals::Fixed => self.taken as f64,
             // 1 - u lies above 0.
@@ -140,8 +176,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn schedule(rate: f64, arrivals: Arrivals, seed: u64) -> Schedule {
-        Schedule::new(Course::constant(rate), arrivals, seed)
+        Schedule::new(Course::constant(rate), arrivals, seed, WHOLE)
     }
+
+    /// Of a class of one terminal, in one rig.
+    const WHOLE: Deal = Deal { first: 0, terminals: 1, share: Share::WHOLE };
 
     fn legs(of: &[(f64, f64, f64)]) -> Vec<(f64, Leg)> {
         of.iter().map(|&(seconds, from, to)| (seconds, Leg { from, to })).collect()
@@ -163,7 +202,7 @@ mod tests {
     fn arrivals_of_a_ramp_stand_where_the_integral_passes_whole_numbers() {
         // From 0 to 8 in 4 s: t^2 have come after t seconds. Then nothing for a second, then 2 a second.
         let of = legs(&[(4.0, 0.0, 8.0), (1.0, 0.0, 0.0), (1.0, 2.0, 2.0)]);
-        let mut schedule = Schedule::new(Course::of_legs(0.0, &of), Arrivals::Fixed, 1);
+        let mut schedule = Schedule::new(Course::of_legs(0.0, &of), Arrivals::Fixed, 1, WHOLE);
         let times: Vec<f64> = std::iter::repeat_with(|| schedule.take())
             .take_while(|at| *at < u64::MAX)
             .map(|at| at as f64 / 1e9)
@@ -224,7 +263,7 @@ mod tests {
         #[test]
         fn there_are_as_many_arrivals_as_the_integral_of_the_rate(of in some_legs(), warmup_s in 0.0f64..3.0) {
             let course = Course::of_legs(warmup_s, &legs(&of));
-            let mut schedule = Schedule::new(course, Arrivals::Fixed, 1);
+            let mut schedule = Schedule::new(course, Arrivals::Fixed, 1, WHOLE);
             let times: Vec<f64> = std::iter::repeat_with(|| schedule.take())
                 .take_while(|at| *at < u64::MAX)
                 .map(|at| at as f64 / 1e9)
@@ -244,10 +283,34 @@ mod tests {
         #[test]
         fn poisson_arrivals_of_a_ramp_are_as_many_as_its_integral_within_their_spread(of in some_legs(), seed: u64) {
             let whole: f64 = of.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
-            let mut schedule = Schedule::new(Course::of_legs(0.0, &legs(&of)), Arrivals::Poisson, seed);
+            let mut schedule = Schedule::new(Course::of_legs(0.0, &legs(&of)), Arrivals::Poisson, seed, WHOLE);
             let come = std::iter::repeat_with(|| schedule.take()).take_while(|at| *at < u64::MAX).count() as f64;
             // Seven standard deviations and the tail of small means.
             prop_assert!((come - whole).abs() <= 7.0 * whole.sqrt() + 20.0, "{come}, {whole} wanted");
+        }
+
+        #[test]
+        fn the_schedules_of_all_parts_together_are_that_of_one_rig(
+            of in some_legs(), seed: u64, poisson: bool, machines in 1u32..6, more in 0u32..9, first in 0u32..7
+        ) {
+            let kind = if poisson { Arrivals::Poisson } else { Arrivals::Fixed };
+            let terminals = machines + more;
+            let all = |share: Share| -> Vec<u64> {
+                let course = Course::of_legs(0.5, &legs(&of));
+                let mut schedule = Schedule::new(course, kind, seed, Deal { first, terminals, share });
+                std::iter::repeat_with(|| schedule.take()).take_while(|at| *at < u64::MAX).collect()
+            };
+            let whole = all(Share::WHOLE);
+            let parts: Vec<Vec<u64>> = (0..machines).map(|number| all(Share { number, of: machines })).collect();
+            let mut together = parts.concat();
+            together.sort_unstable();
+            prop_assert_eq!(&together, &whole);
+            // Each arrival is where the terminal is whose turn it was.
+            let mut left: Vec<_> = parts.iter().map(|part| part.iter()).collect();
+            for (arrival, at) in whole.iter().enumerate() {
+                let terminal = first + (arrival as u32) % terminals;
+                prop_assert_eq!(left[(terminal % machines) as usize].next(), Some(at));
+            }
         }
 
         #[test]

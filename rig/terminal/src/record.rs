@@ -199,7 +199,7 @@ pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
     let finished = counts.committed + counts.rolled_back + counts.conflicts + counts.errors;
     let per_transaction = |ns: f64| ns / 1e3 / sampled.transactions.max(1) as f64;
     let result = RunResult {
-        terminals: plan.terminals,
+        terminals: plan.part().count(plan.terminals),
         threads: threads as u32,
         warmup_s: plan.warmup_s,
         measured_s,
@@ -235,7 +235,7 @@ fn class_results(plan: &RunPlan, kinds: &[KindSpec], books: &Books) -> Vec<Class
     let of = |(at, class): (usize, &TerminalClass)| {
         let open = !matches!(class.pacing.as_ref().unwrap_or(&plan.pacing), Pacing::Closed { .. });
         let tally = books.sum(kinds.len(), |class, _| class == at).to_protocol(kinds, open);
-        ClassResult { name: class.name.clone(), terminals: class.terminals, tally }
+        ClassResult { name: class.name.clone(), terminals: plan.own_terminals_of(at), tally }
     };
     plan.classes.iter().enumerate().map(of).collect()
 }

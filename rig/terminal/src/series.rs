@@ -103,6 +103,19 @@ impl Series {
         }
     }
 
+    /// The seconds in which something ended, to be put together with those of other rigs.
+    pub fn shared(&self) -> Vec<protocol::SharedSecond> {
+        let of = |(&second, merged): (&i64, &Merged)| protocol::SharedSecond {
+            second,
+            committed: merged.committed,
+            conflicts: merged.conflicts,
+            errors: merged.errors,
+            latencies: merged.latencies.iter().map(|(&value, &count)| (value, count)).collect(),
+            latency_ns_max: merged.latency_ns_max,
+        };
+        self.0.iter().map(of).collect()
+    }
+
     /// Every second from the start of the warm-up to the end, seconds in which nothing ended included: a stall shows.
     pub fn finish(mut self, warmup_s: f64, measured_s: f64) -> Vec<protocol::Second> {
         let first = -(warmup_s.ceil() as i64);

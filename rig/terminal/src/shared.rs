@@ -1,6 +1,6 @@
 //! What all terminals of a run share.
 
-use crate::pacing::{Course, Schedule};
+use crate::pacing::{Course, Deal, Schedule};
 use crate::record::{Books, Tally};
 use crate::Stopped;
 use measure::Noted;
@@ -64,7 +64,8 @@ impl ClassPace {
                     let course = staged.unwrap_or_else(|| Course::constant(rate_per_s));
                     // Each class draws from a stream of its own, the first from that of a run without classes.
                     let seed = seed ^ (at as u64).wrapping_mul(0xA076_1D64_78BD_642F);
-                    let schedule = Some(Mutex::new(Schedule::new(course, arrivals, seed)));
+                    let deal = Deal::of_class(plan, at);
+                    let schedule = Some(Mutex::new(Schedule::new(course, arrivals, seed, deal)));
                     ClassPace { schedule, think: Duration::ZERO, at_work: None }
                 }
             }

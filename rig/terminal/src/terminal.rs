@@ -69,7 +69,6 @@ enum Taken {
 impl<'a> Terminal<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
-        index: usize,
         kinds: usize,
         ready: Ready,
         rng: Rng,
@@ -78,7 +77,7 @@ impl<'a> Terminal<'a> {
     ) -> Terminal<'a> {
         Terminal {
             shared,
-            number: index as u32,
+            number: ready.number,
             socket: ready.session.descriptor().map(|socket| socket.as_raw_fd()),
             client: Client::new(ready.session, shared.began, clock_read_ns, shared.noted.is_some()),
             script: ready.script,
@@ -86,7 +85,10 @@ impl<'a> Terminal<'a> {
             class: if ready.worker { shared.classes.len() } else { ready.class },
             rank: ready.rank,
             kinds,
-            acknowledgements: shared.acknowledgements.as_ref().map(|file| Acknowledgements::new(file, index)),
+            acknowledgements: shared
+                .acknowledgements
+                .as_ref()
+                .map(|file| Acknowledgements::new(file, ready.number as usize)),
             rng,
             parts,
             collector: Collector::new(),

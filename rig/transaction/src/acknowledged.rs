@@ -1,5 +1,7 @@
 //! What an engine has acknowledged, to hold against what is there.
 
+use protocol::Told;
+
 pub const KINDS_MAX: usize = 32;
 
 /// More than can have been acknowledged to anybody else.
@@ -78,6 +80,23 @@ impl Acknowledged {
             *sum = *kind;
         }
         acknowledged
+    }
+
+    /// What several processes together were told, each all that it was told.
+    pub fn together(told: &Told) -> Acknowledged {
+        let units = told.units.map(|(committed, unknown)| Units { committed, unknown });
+        let mut acknowledged =
+            Acknowledged { committed: told.committed, unknown: told.unknown, kinds: [0; KINDS_MAX], units };
+        for (sum, kind) in acknowledged.kinds.iter_mut().zip(&told.kinds) {
+            *sum = *kind;
+        }
+        acknowledged
+    }
+
+    /// This, for the process that puts it together with what others were told.
+    pub fn told(&self) -> Told {
+        let units = self.units.map(|units| (units.committed, units.unknown));
+        Told { committed: self.committed, unknown: self.unknown, kinds: self.kinds.to_vec(), units }
     }
 
     pub fn add(&mut self, other: &Acknowledged) {

@@ -1,0 +1,32 @@
+//! Where rigs that drive one load together wait for each other: all begin at one moment, which the lab names.
+
+use protocol::events::{EventWriter, Halted, Step};
+use protocol::{Event, Go};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What the lab says while a job is at work, line by line.
+pub type Said<'a> = &'a mut dyn Iterator<Item = std::io::Result<String>>;
+
+/// Says that the sessions are open, and waits for the moment that the lab names. Answers that moment, which is past by as
+/// much as this process was late.
+pub fn pass(said: Said, events: &mut EventWriter) -> Step<Instant> {
+    events.write(&Event::Ready {})?;
+    let failed = |message: String| Halted::Failed { doing: "waiting for the load to begin".to_string(), message };
+    let line = match said.next() {
+        Some(Ok(line)) => line,
+        Some(Err(error)) => return Err(failed(error.to_string())),
+        None => return Err(failed("nobody said when".to_string())),
+    };
+    let go: Go = serde_json::from_str(&line).map_err(|error| failed(format!("{line:.80}: {error}")))?;
+    let moment = UNIX_EPOCH + Duration::from_nanos(go.at_ns);
+    match moment.duration_since(SystemTime::now()) {
+        Ok(left) => {
+            let moment = Instant::now() + left;
+            std::thread::sleep(left);
+            Ok(moment)
+        }
+        Err(past) => {
+            Instant::now().checked_sub(past.duration()).ok_or_else(|| failed("the moment is long past".into()))
+        }
+    }
+}
