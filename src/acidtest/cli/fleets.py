@@ -37,16 +37,19 @@ class Machines:
         """As ``part``, and with the factor ``host`` where the fleet compares its hosts."""
         from acidtest.fleet.conduct import with_hosts
 
-        if not self.fleet.spec.compares:
-            return part
-        return lambda whole: with_hosts(part(whole), self.names)
+        def on_hosts(whole: Experiment) -> Experiment:
+            experiment = part(whole)
+            return with_hosts(experiment, self.names) if experiment.machines == 1 else experiment
+
+        return on_hosts if self.fleet.spec.compares else part
 
     def run(
         self, plan: Plan, where: Path, out: Path, watcher: conductor.Watcher, *, retry_failed: bool
     ) -> conductor.RunOutcome:
-        from acidtest.fleet import conduct
+        from acidtest.fleet import conduct, load
 
-        return conduct.run(self.fleet, self.hosts, plan, where, out, watcher, retry_failed=retry_failed)
+        run = conduct.run if plan.experiment.machines == 1 else load.run
+        return run(self.fleet, self.hosts, plan, where, out, watcher, retry_failed=retry_failed)
 
     def cut_power(
         self,

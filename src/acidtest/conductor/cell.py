@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from acidtest.conductor import watching
+from acidtest.conductor import sharing, watching
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
 from acidtest.conductor.failing import refuse_to_go_on, why_failed
@@ -202,6 +202,11 @@ def run_in_rig(
 
     Raises CellFailed when the rig cannot go on.
     """
+    if context.generators is not None:
+        sharing.run(
+            cell, context, context.generators, instance, launcher, outcome, before=before, memory=memory, device=device
+        )
+        return
     # A check reads the whole database. Where the file cache must stay as it was made, the one after the load stands
     # for the check of its copy.
     checks_now = outcome.needs_checks and outcome.checks_before is None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from acidtest.conductor.generators import Generators
 from acidtest.conductor.template import Templates
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
@@ -27,6 +28,7 @@ class RunContext:
     templates: Templates
     guests: Guests
     watcher: Watcher
+    generators: Generators | None = None  # of a load that comes from several machines
 
     def engine(self, cell: Cell) -> Engine:
         """The engine that ``cell`` is for."""

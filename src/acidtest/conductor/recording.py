@@ -13,12 +13,14 @@ from acidtest.journal.models import (
     DatabaseSize,
     DeviceWork,
     EngineCounts,
+    Generator,
     LogLine,
     Machine,
     Memory,
     OwnReport,
     PlaceFacts,
     Recording,
+    ServerHost,
     SettingInForce,
     TracedStatements,
     Warning,
@@ -54,6 +56,8 @@ class CellOutcome:
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None
     replay: Replay | None = None
+    generators: list[Generator] = field(default_factory=list)  # of a load from several machines
+    server_host: ServerHost | None = None
     own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
     engine_counts: EngineCounts | None = None
@@ -124,6 +128,8 @@ class RecordingBuilder:
             traced_statements=outcome.traced_statements,
             maintenance=outcome.maintenance,
             replay=outcome.replay,
+            generators=outcome.generators,
+            server_host=outcome.server_host,
             own_reports=outcome.own_reports,
             warnings=outcome.warnings,
             engine_log=outcome.engine_log,

@@ -17,7 +17,19 @@ from pydantic import ValidationError
 from acidtest.engine.base import ProcessStarter
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.files import find_rig
-from acidtest.journal.protocol import EVENT, PROTOCOL, Answered, Done, Event, Failed, Hello, Job, PagesJob, ProbeJob
+from acidtest.journal.protocol import (
+    EVENT,
+    PROTOCOL,
+    Answered,
+    Done,
+    Event,
+    Failed,
+    Go,
+    Hello,
+    Job,
+    PagesJob,
+    ProbeJob,
+)
 
 SILENCE_S = 900.0  # building an index over a large table is one call without news
 
@@ -109,9 +121,7 @@ class Process:
             raise
         if job is not None:
             self.send(job)
-            assert self._process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
+            self.end_input()
 
     def send(self, job: bytes) -> None:
         """Give it a job."""
@@ -119,6 +129,11 @@ class Process:
         with contextlib.suppress(BrokenPipeError):  # it ended: its output shows why
             self._process.stdin.write(job)
             self._process.stdin.flush()
+
+    def end_input(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
 
     def lines(self, silence_s: float) -> Iterator[bytes]:
         assert self._process.stdout is not None
@@ -150,6 +165,19 @@ class Process:
     def stop(self) -> None:
         self._launcher.end_process(self._id, self._process)
         self._stderr.close()
+
+
+class Gated(Process):
+    """One rig process over a job with a share: when it is ready it waits for ``go``."""
+
+    def __init__(self, launcher: ProcessStarter, job: bytes, environment: Mapping[str, str]) -> None:
+        super().__init__(launcher, "jobs", None, environment)
+        self.send(job + b"\n")
+
+    def go(self, at_ns: int) -> None:
+        """Its load begins then, in ns since 1970 by this machine's clock. It gets no other job."""
+        self.send(Go(at_ns=at_ns).model_dump_json().encode() + b"\n")
+        self.end_input()
 
 
 class Standing:

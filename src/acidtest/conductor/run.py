@@ -9,6 +9,7 @@ from acidtest.conductor.base import Conductor
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.grid import Grid
 from acidtest.conductor.growth import Growth
+from acidtest.conductor.machines import refuse_one
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.search import refuse_search
 from acidtest.conductor.watcher import Watcher
@@ -29,6 +30,7 @@ def run(
     Raises what ``conduct`` raises.
     """
     refuse_search(plan, where)
+    refuse_one(plan, where)
     return conduct(plan, conductor_of(plan), output_of(plan, out, retry_failed=retry_failed), where, watcher, devices)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from acidtest import kept
-from acidtest.conductor import memory
+from acidtest.conductor import machines, memory
 from acidtest.conductor.describing import described
 from acidtest.conductor.engines import describe_all, plan_of, reached_by
 from acidtest.engine import DURABILITY_LEVELS, Engine, catalogue
@@ -64,6 +64,7 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
             check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
     if plan.experiment.search is not None:
         of_search.check(plan, str(where), problems)
+    machines.check(plan, engines, where, problems)
     complaints = _complaints(plan, engines)
     excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
     for one in complaints:

@@ -5,6 +5,7 @@ from acidtest.experiment.models import (
     Experiment,
     GrowthSpec,
     Level,
+    LoadSpec,
     SearchSpec,
 )
 from acidtest.experiment.places import PlaceSpec
@@ -15,6 +16,7 @@ __all__ = [
     "Experiment",
     "GrowthSpec",
     "Level",
+    "LoadSpec",
     "PlaceSpec",
     "Scalar",
     "SearchSpec",

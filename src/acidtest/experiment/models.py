@@ -97,6 +97,18 @@ class SearchSpec(Model):
         return limit_of(self.limit)
 
 
+class LoadSpec(Model):
+    """From how many machines the load of a cell comes."""
+
+    machines: int = Field(
+        default=1,
+        ge=1,
+        le=1_000,
+        description="The terminals of a cell are spread over so many hosts of the fleet; the server is on another one, "
+        "or by URL.",
+    )
+
+
 # Version 0.1 wrote these keys of every workload, whichever it was. The digest still has them, so that a journal begun
 # by that version can be resumed; keys that came later are not among them.
 KEYS_OF_0_1: Mapping[str, Any] = {
@@ -154,6 +166,13 @@ class Experiment(Model):
         exclude_if=lambda search: search is None,  # left out of the digest where there is none, as version 0.1 wrote it
         description="acidtest search finds the highest rate that holds a limit of latency.",
     )
+    load: Annotated[LoadSpec | None, Unset("each cell's load comes from one machine")] = Field(
+        default=None,
+        exclude_if=lambda load: (
+            load is None
+        ),  # left out of the digest where there is none, as earlier versions wrote it
+        description="With --fleet, the load of each cell comes from several machines at once.",
+    )
     servers: Annotated[dict[str, ServerSpec], Form("[servers.mine]")] = Field(
         default_factory=dict, description="Each table is a server of yours; its name is that of an engine."
     )
@@ -172,6 +191,11 @@ class Experiment(Model):
     # experiment.
     given: frozenset[tuple[str, ...]] = Field(default=frozenset(), exclude=True)
     whole: Experiment | None = Field(default=None, exclude=True)  # of which this is what one command does
+
+    @property
+    def machines(self) -> int:
+        """From how many the load of a cell comes."""
+        return self.load.machines if self.load else 1
 
     def to_run(self) -> Experiment:
         """Without the workload of power cuts, where there are others: that is for ``acidtest powercut``."""

@@ -98,7 +98,9 @@ def _given(written: dict[str, Any]) -> frozenset[tuple[str, ...]]:
         return value if isinstance(value, dict) else {}
 
     paths: set[tuple[str, ...]] = {
-        (top, key) for top in ("place", "growth", "servers", "engines", "factors") for key in table(written.get(top))
+        (top, key)
+        for top in ("place", "growth", "load", "servers", "engines", "factors")
+        for key in table(written.get(top))
     }
     paths |= {("base", factor) for factor, _ in _flat(table(written.get("base")))}
     paths |= {("exclude", str(n)) for n, _ in enumerate(_listed(written.get("exclude", [])), start=1)}

@@ -130,12 +130,21 @@ def clean(fleet: Fleet, hosts: Sequence[Host], *, dry_run: bool) -> dict[str, di
 
 def clock(fleet: Fleet, host: Host) -> Clock:
     """By the shortest of several exchanges, as in RFC 5905: half of it is how far off the offset may be."""
+    return _clock(lambda: fleet.awaited(host, fleet.run(tasks.clock, host)))
+
+
+def clock_beside(fleet: Fleet, host: Host) -> Clock:
+    """The same, while a task is at work there."""
+    return _clock(lambda: fleet.beside(host, tasks.clock))
+
+
+def _clock(there: Callable[[], float]) -> Clock:
     exchanges = []
     for _ in range(CLOCK_TIMES):
         asked = time.time()
-        there = fleet.awaited(host, fleet.run(tasks.clock, host))
+        told = there()
         heard = time.time()
-        exchanges.append(Clock(there - (asked + heard) / 2, (heard - asked) / 2))
+        exchanges.append(Clock(told - (asked + heard) / 2, (heard - asked) / 2))
     return min(exchanges, key=lambda one: one.error_s)
 
 

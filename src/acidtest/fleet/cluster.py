@@ -108,6 +108,16 @@ class Fleet:
             retries=0,
         )
 
+    def beside(self, host: Host, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of ``function`` on ``host``, at once, beside a task that is at work there. It must not take long.
+
+        Raises CellFailed where the host is gone.
+        """
+        try:
+            return self.client.run(function, *arguments, workers=[host.address])[host.address]
+        except (*GONE, OSError, KeyError, TimeoutError):
+            raise CellFailed(f"{host.name}: is gone", "see why, and run the same command again") from None
+
     def awaited(self, host: Host, future: Any) -> Any:
         """The result of a task on ``host``. Raises CellFailed where the host is gone meanwhile."""
         while True:

@@ -98,9 +98,18 @@ def with_hosts(experiment: Experiment, names: Sequence[str]) -> Experiment:
 
 
 def conduct(
-    fleet: Fleet, hosts: Sequence[Host], plan: Plan, output: Output, where: Path, watcher: Watcher, *, cuts: bool
+    fleet: Fleet,
+    hosts: Sequence[Host],
+    plan: Plan,
+    output: Output,
+    where: Path,
+    watcher: Watcher,
+    *,
+    cuts: bool,
+    kind: type[_Run] | None = None,
 ) -> RunOutcome:
-    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
+    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts. ``kind`` is how, where
+    it is not that each host runs cells of its own.
 
     Raises what ``conductor.conduct`` raises, with the name of the host it is about, and AcidtestError where no host is
     left that could go on.
@@ -119,7 +128,7 @@ def conduct(
     asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
     make_directory(output.directory)
     with no_room_told(output.directory), JournalWriter(output.directory, output.header, output.journal) as writer:
-        work = _Run(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
+        work = (kind or _Run)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
         with work.heard():
             work.admit()
             work.go()

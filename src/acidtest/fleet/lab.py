@@ -24,6 +24,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,6 +40,7 @@ from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import find_rig, fsync_path, state_directory
+from acidtest.fleet.generating import Abandoned, Together, generate
 from acidtest.fleet.messages import Assignment, refusal
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress
@@ -122,6 +125,7 @@ class Lab:
         self._cells: dict[str, Cell] = {}
         self._left: list[str] = []  # ids of the cells of the item at work
         self._watcher = Watcher("")
+        self.requests: queue.SimpleQueue[str] = queue.SimpleQueue()  # a load from several machines hears more of them
 
     def facts(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What must be alike on all hosts, and who cells run as; nothing is made."""
@@ -222,7 +226,7 @@ class Lab:
         flushes = statistics.median([one.writes_per_s for one in probed]) if probed else None
         return {"hash_mb_per_s": HASHED / 1e6 / statistics.median(took), "flushes_per_s": flushes}
 
-    def _alone(self) -> Any:
+    def _alone(self, *, beside_own: bool = False) -> Any:
         assert self._assignment is not None
         run = f"run {self._assignment.run} of a fleet"
         who = f"{run}, of user {getpass.getuser()} (process {os.getpid()})"
@@ -231,7 +235,7 @@ class Lab:
             if run not in line:  # hosts for trying are one machine, and take turns
                 self._watcher.doubts([line])
 
-        return leased(alone=True, who=who, tell=waits)
+        return leased(alone=True, who=who, tell=waits, beside=run if beside_own else "")
 
     def step(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Run the next of the cells ``request["cells"]``; what has ended is kept here until it is acknowledged."""
@@ -244,8 +248,12 @@ class Lab:
         if self._steps is None or self._left != wanted:
             self._end_item()
             self._left = list(wanted)
-            steps = self._conductor.run([self._cells[id] for id in wanted], self._context)  # noqa: A001
-            self._steps = leasing(steps, self._alone)
+            context, alone = self._context, self._alone
+            if "share" in request:
+                context = replace(context, generators=self._together(request))
+                alone = partial(self._alone, beside_own=True)
+            steps = self._conductor.run([self._cells[id] for id in wanted], context)  # noqa: A001
+            self._steps = leasing(steps, alone)
         before = _files(out)
         for step in self._steps:
             if not isinstance(step, Ended):
@@ -262,6 +270,28 @@ class Lab:
                 "cell": step.cell.id, "recordings": [_as_line(recording) for recording in ended], "files": files,
             }  # fmt: skip
         raise CellFailed("the conductor ended before its cells", "this is a bug; please report it")
+
+    def _together(self, request: Mapping[str, Any]) -> Together:
+        assert self._assignment is not None
+        return Together(self._assignment, request, self.requests, tell)
+
+    def lead(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a cell whose load comes from several machines; "abandoned" where the client gives it up."""
+        try:
+            return self.step(request)
+        except Abandoned:
+            self._steps, self._left = None, []
+            return {"abandoned": True}
+
+    def generate(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Drive a part of the load of the cell ``request["cell"]``, and answer what that brought."""
+        assert self._context is not None
+        cell, together = self._cells[request["cell"]], self._together(request)
+        with self._alone(beside_own=True):
+            try:
+                return {"brought": generate(cell, self._context, together, request["target"])}
+            except Abandoned:
+                return {"abandoned": True}
 
     @property
     def _host(self) -> str:
@@ -368,14 +398,16 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, heed)
     lab = Lab()
-    requests = _requests(os.getpid())
+    requests = lab.requests = _requests(os.getpid())
     handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        name: getattr(lab, name) for name in ("facts", "clean", "admit", "begin", "step", "end")
+        name: getattr(lab, name) for name in ("facts", "clean", "admit", "begin", "step", "lead", "generate", "end")
     }
     with closing(lab):
         try:
             while True:
                 request = json.loads(requests.get(timeout=IDLE_S))
+                if "attempt" in request and request["do"] not in handlers:
+                    continue  # of a load from several machines, which has ended here
                 try:
                     answer = handlers[request["do"]](request)
                 except AcidtestError as error:

@@ -77,6 +77,7 @@ class FleetSpec(Model):
     kubernetes: KubernetesSpec | None = None
     local: int | None = Field(default=None, ge=1, le=64)  # workers on this machine, for trying
     spread: Literal["compare", "pool"] | None = None
+    server: str | None = None  # the host that has the server of a load from several machines; it drives nothing itself
     listen: str | None = None  # the address of this machine at which hosts reach the scheduler that is started here
     patience_s: float = Field(default=300.0, ge=1, le=86_400)  # for a host that is gone to come back
     tls: TlsFiles | None = None
@@ -93,6 +94,8 @@ class FleetSpec(Model):
             raise ValueError("workers is of address: leave it out")
         if len(set(self.ssh)) < len(self.ssh):
             raise ValueError("ssh names a host twice")
+        if self.server is not None and self.ssh and self.server not in self.ssh:
+            raise ValueError(f"server: {self.server} is none of the hosts of ssh")
         for name, host in self.hosts.items():
             if stray := [one for one in host.erase if one not in host.use_devices]:
                 raise ValueError(f"hosts.{name}: erase names {stray[0]}, which use_devices does not")

@@ -65,6 +65,12 @@ def stop(run: str) -> None:
         lab.stop()
 
 
+def say(run: str, request: str) -> None:
+    """Say something to the lab of ``run`` while it works for ``ask``. Dask runs this beside the lab's task."""
+    if lab := _labs.get(run):
+        lab.say(request)
+
+
 class _Lab:
     """The process that measures; it ends, and releases what it has made, when this one is gone."""
 
@@ -87,12 +93,8 @@ class _Lab:
     def ask(self, request: str, heard: str) -> str:
         """The answer, or that it died; what it tells meanwhile is logged under the topic ``heard``."""
         process = self._process
-        assert process.stdin is not None
         assert process.stdout is not None
-        try:
-            process.stdin.write(f"{request}\n")
-            process.stdin.flush()
-        except BrokenPipeError:
+        if not self.say(request):
             return self._died()
         for line in process.stdout:
             told: dict[str, Any] = json.loads(line)
@@ -100,6 +102,16 @@ class _Lab:
                 return line
             get_worker().log_event(heard, told)
         return self._died()
+
+    def say(self, request: str) -> bool:
+        """Whether it still listens."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{request}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return False
+        return True
 
     def stop(self) -> None:
         self._process.terminate()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from acidtest.filesystems import IN_MEMORY
-from acidtest.journal.protocol import Checked, Loaded, Maintenance, ObservedCalls, Replay, RunResult
+from acidtest.journal.protocol import Checked, Cpu, Loaded, Maintenance, ObservedCalls, Replay, RunResult
 
 FORMAT = 1
 
@@ -503,6 +503,51 @@ class OwnReport(Record):
     by_kind: bool = False  # the first column names kinds of transactions, some rows perhaps parts of those
 
 
+class Generator(Record):
+    """One of the machines from which the load of a cell came."""
+
+    host: str
+    terminals: int
+    threads: int  # that drove them
+    committed: int
+    measured_s: float
+    cpu: Cpu
+    cpu_count: int  # processors of the host
+    service_mean_ns: float  # of its committed transactions
+    # How late it began the arrivals that a free terminal of its had waited for. None under a closed loop, and of none.
+    lateness_ms_p99: float | None
+    lateness_ms_max: float | None
+    began_late_ms: float  # after the moment at which all were to begin, by its own clock
+    clock_offset_s: float  # its clock less that of the client, right before the load began
+    clock_error_s: float  # the offset may be wrong by this much, and so may the moment at which it began
+
+    @property
+    def busy(self) -> float:
+        """Processor time of the generator's process over what its threads could have had."""
+        whole_s = self.measured_s * self.threads
+        return (self.cpu.process_user_s + self.cpu.process_system_s) / whole_s if whole_s else 0.0
+
+
+class HostSample(Record):
+    """What the host of a server was like, from the sample before it."""
+
+    at_s: float  # from the start of the measurement
+    busy: float  # of all its processors, 0 to 1
+    io_wait: float  # in which they were idle and a request was under way, 0 to 1
+    available_bytes: int  # of memory
+    pressure_cpu: float | None  # part of the time in which some process waited for it; None of a kernel without PSI
+    pressure_io: float | None
+    pressure_memory: float | None
+
+
+class ServerHost(Record):
+    """The machine of the server that a load from several machines was for, during the measurement."""
+
+    host: str
+    cpu_count: int
+    samples: list[HostSample]
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -545,6 +590,10 @@ class Recording(Record):
     traced_statements: TracedStatements | None = None
     maintenance: Maintenance | None = None  # None of a workload that submits transactions
     replay: Replay | None = None  # None of a workload that replays no log
+    # Of a load from several machines; left out of any other.
+    generators: list[Generator] = Field(default=[], exclude_if=lambda generators: not generators)
+    # The machine of the server, where the fleet reaches it.
+    server_host: ServerHost | None = Field(default=None, exclude_if=lambda host: host is None)
     own_reports: list[OwnReport] = []  # none of a workload whose database reports nothing, and in older journals
     warnings: list[Warning]
     engine_log: str = Field(default="")  # what the engine wrote to its own log during the cell, cut to 16 KiB

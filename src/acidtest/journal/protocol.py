@@ -127,6 +127,20 @@ class LoadPhase(Message):
 class CheckPhase(Message):
     phase: Literal["check"] = "check"
     at_least: list[int] | None = None
+    told: Told | None = None  # all that was acknowledged, where several rigs were told a part each
+
+
+class Share(Message):
+    """Part ``number`` of ``of`` of a load, the first being 0."""
+
+    number: int
+    of: int
+
+
+class Go(Message):
+    """To a rig that is ready: the load begins then, in ns since 1970 by its machine's clock."""
+
+    at_ns: int
 
 
 class RunPhase(Message):
@@ -142,6 +156,7 @@ class RunPhase(Message):
     stages: list[StageMessage] = []
     sleepers: Sleepers | None = None
     connect: Connect = "once"
+    share: Share | None = None  # None: all of it
 
 
 class SurveyPhase(Message):
@@ -242,6 +257,18 @@ class PagesJob(Message):
 
 
 # ------------------------------------------------------------------------------------------------ rig -> lab
+
+
+class Told(Message):
+    """What the engine has acknowledged to one or more rigs: commits, in all and by kind, and those whose fate is unknown.
+
+    ``units`` are those of the workload's own that both wrote; None where they are not known.
+    """
+
+    committed: int
+    unknown: int
+    kinds: list[int]
+    units: tuple[int, int] | None
 
 
 class DescribedKind(Message):
@@ -425,6 +452,32 @@ class RunResult(Message):
         """TPC-C-like new-order transactions a minute; None of a workload without them. Never to be called tpmC."""
         new_orders = [kind.committed for kind in self.kinds if kind.name == "new_order"]
         return new_orders[0] / self.measured_s * 60 if new_orders and self.measured_s > 0 else None
+
+
+class SharedSecond(Message):
+    """One second of a part of a load; ``latencies`` are values in ns with their counts, ascending."""
+
+    second: int  # 0 is the first of the measurement, -1 the last of the warm-up
+    committed: int
+    conflicts: int
+    errors: int
+    latencies: list[tuple[int, int]]
+    latency_ns_max: int
+
+
+class Ready(Message):
+    """The sessions of a run phase with a share are open; a Go is waited for."""
+
+    event: Literal["ready"] = "ready"
+
+
+class Shared(Message):
+    """What a rig with a share brings back beside its result."""
+
+    event: Literal["shared"] = "shared"
+    began_late_ns: int  # after the moment of Go
+    told: Told
+    seconds: list[SharedSecond]
 
 
 class Hello(Message):
@@ -808,7 +861,9 @@ Event = Annotated[
     | Progress
     | Loaded
     | Checked
+    | Ready
     | Result
+    | Shared
     | Observed
     | Begins
     | Counted
@@ -830,7 +885,9 @@ EVENT: TypeAdapter[
     | Progress
     | Loaded
     | Checked
+    | Ready
     | Result
+    | Shared
     | Observed
     | Begins
     | Counted

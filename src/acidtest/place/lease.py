@@ -32,17 +32,19 @@ def lock_file() -> Path:
 
 
 @contextmanager
-def leased(*, alone: bool, who: str, tell: Tell) -> Iterator[None]:
+def leased(*, alone: bool, who: str, tell: Tell, beside: str = "") -> Iterator[None]:
     """Hold this machine within: ``alone``, or with others that are not alone. ``tell`` hears who has it while we wait.
 
-    Who wants it alone is next: nobody else begins while he waits. Raises OSError where the lock cannot be made.
+    Who wants it alone is next: nobody else begins while he waits. With ``beside``, a holder in whose words that stands
+    lets us in: we are of one run. Raises OSError where the lock cannot be made.
     """
     path = lock_file()
     following = path.with_name(f"{path.name}-next")
     with _opened(path) as machine, _opened(following) as turn:
         kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-        _lock(turn, kind, path, tell)
-        _lock(machine, kind, path, tell)
+        if not (_lock(turn, kind, path, tell, beside) and _lock(machine, kind, path, tell, beside)):
+            yield
+            return
         if alone:
             _say(path, who)
         else:
@@ -71,13 +73,16 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(handle)
 
 
-def _lock(handle: int, kind: int, path: Path, tell: Tell) -> None:
+def _lock(handle: int, kind: int, path: Path, tell: Tell, beside: str) -> bool:
+    """Whether it was locked, and not held by one whom we are ``beside``."""
     began, is_told = time.monotonic(), False
     while True:
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
+            if beside and beside in holder(path):
+                return False
             if not is_told and time.monotonic() - began > TOLD_AFTER_S:
                 is_told = True
                 tell(f"waiting for this machine, which {holder(path)} has")

@@ -169,6 +169,8 @@ def _why(plan: Plan, path: Path, where: str) -> Why:
             return Why("no level of factors.workload names it", f'add "{name}" there, or leave the table out')
         case ("growth", _):
             return Why("power cuts are not for databases that grow", f"acidtest run {where}, or leave [growth] out")
+        case ("load", _):
+            return Why("the load of a power cut comes from one machine", f"acidtest run {where}, or leave [load] out")
         case ("place", key):
             return _overridden(plan, f"place.{key}") or _place_why(plan, key, where)
         case ("settings", family, key):

@@ -137,7 +137,7 @@ class Shape:
                 return name == self.workload_name and self._drives(key) and (key not in self.sets or key in EXTENTS)
             case ("servers" | "engines", name):
                 return name == self.engine
-            case ("growth", _):
+            case ("growth" | "load", _):
                 return not self.cut
         return False
 

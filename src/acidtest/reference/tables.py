@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from acidtest.engine import DURABILITY_LEVELS, Engine, SettingSpec, catalogue
 from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.errors import BadInput
-from acidtest.experiment import Experiment, GrowthSpec, PlaceSpec, SearchSpec
+from acidtest.experiment import Experiment, GrowthSpec, LoadSpec, PlaceSpec, SearchSpec
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY, RAW
 from acidtest.experiment.reader import ALWAYS_FACTORS
 from acidtest.experiment.written import BuildForm, LevelForm, ServerForm, TopForm
@@ -58,6 +58,7 @@ def tables() -> tuple[Table, ...]:
         _place(),
         _growth(),
         _search(),
+        _machines(),
         _servers(),
         _builds(),
     )
@@ -176,6 +177,12 @@ def _growth() -> Table:
 def _search() -> Table:
     made = [_key(("search", name), field) for name, field in _written(SearchSpec).items()]
     return Table(("search",), _said(Experiment, "search"), tuple(made), ("SEARCH.md",))
+
+
+def _machines() -> Table:
+    needs = ("--fleet",)
+    made = [_key(("load", name), field, needs=needs) for name, field in _written(LoadSpec).items()]
+    return Table(("load",), _said(Experiment, "load"), tuple(made), ("FLEET.md",))
 
 
 def _servers() -> Table:

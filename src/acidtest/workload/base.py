@@ -96,6 +96,8 @@ class WorkloadSpec(BaseModel, ABC):
     NEEDS: ClassVar[Mapping[str, Needs]] = {}  # of keys of its own that do not always act
     HAS_TIMES: ClassVar[bool] = False  # its transactions have times of their own, so that no rate can be asked for
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
+    # Its terminals may be those of several rigs: nothing that they share is in the rig's memory.
+    CAN_BE_SPLIT: ClassVar[bool] = True
     CAN_BE_WATCHED: ClassVar[bool] = True  # the engine's calls can be tied to its transactions
     # As ``always_writes`` and ``writing_kinds`` answer.
     ALWAYS_WRITES: ClassVar[bool] = False

@@ -45,6 +45,7 @@ class Maintenance(WorkloadSpec):
     """Backup, restore, incremental backup and sweep of a loaded database, each verified."""
 
     UNIT: ClassVar[str] = "operations"
+    CAN_BE_SPLIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "operations"
     UNIT_OF_SIZE: ClassVar[str] = "scale"
     CAN_BE_WATCHED: ClassVar[bool] = False

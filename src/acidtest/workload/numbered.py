@@ -25,6 +25,7 @@ class Numbered(WorkloadSpec):
     """Each transaction inserts its parts in two tables and sets its terminal's counter, so that half of one shows."""
 
     CAN_BE_SURVEYED: ClassVar[bool] = True
+    CAN_BE_SPLIT: ClassVar[bool] = False
     ALWAYS_WRITES: ClassVar[bool] = True
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {

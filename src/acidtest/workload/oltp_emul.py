@@ -84,6 +84,7 @@ class OltpEmul(WorkloadSpec):
     """OLTP-EMUL of the Firebird project: orders, invoices, reserves and payments of a trading company."""
 
     UNIT: ClassVar[str] = "operations"
+    CAN_BE_SPLIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "operations"
     LOAD_S: ClassVar[float] = 40.0
     # The settings that differ by how it is driven are written anew before each run.

@@ -38,6 +38,7 @@ class Replay(OfFolder):
     """A log of PostgreSQL, MySQL, MariaDB or Firebird, replayed with its sessions, transactions and times."""
 
     UNIT: ClassVar[str] = "transactions"
+    CAN_BE_SPLIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "transactions"
     HAS_TIMES: ClassVar[bool] = True
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"events", "dialect", "paced", "speed"})

@@ -29,6 +29,7 @@ class Scan(WorkloadSpec):
     """A transaction is one read. Nothing is written."""
 
     UNIT: ClassVar[str] = "reads"
+    CAN_BE_SPLIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "reads"
     UNIT_OF_SIZE: ClassVar[str] = "size_mb"
     LOAD_S: ClassVar[float] = 0.02

@@ -1,0 +1,273 @@
+"""A cell whose load comes from several machines.
+
+One of them runs the cell: it loads, checks, drives a part of the load or has the server, puts the parts together, and
+checks what all of them were told. The others drive their part and bring it back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from acidtest.analysis.latency import percentile_ns
+from acidtest.analysis.together import Part, together, told
+from acidtest.conductor.context import RunContext
+from acidtest.conductor.device import CellDevice
+from acidtest.conductor.generators import Brought, Generators, Moment
+from acidtest.conductor.jobs import job_for
+from acidtest.conductor.memory import CellMemory
+from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.rig import SILENCE_S, Gated, converse
+from acidtest.engine import Instance
+from acidtest.engine.base import Launcher
+from acidtest.errors import CellFailed
+from acidtest.journal.models import Generator, OwnReport, ServerHost
+from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
+    Checked,
+    CheckPhase,
+    Duration,
+    Hello,
+    Job,
+    Loaded,
+    Phase,
+    Progress,
+    Ready,
+    Result,
+    RunResult,
+    Settings,
+    Share,
+    Shared,
+)
+from acidtest.place import host
+from acidtest.place.host import HostWatch
+from acidtest.plan import Cell
+
+Told = Callable[[Progress], None]
+
+
+def drive(
+    job: Job, launcher: Launcher, environment: dict[str, str], name: str, ready: Callable[[], Moment], tell: Told
+) -> Brought:
+    """Drive one part of a load, whose ``job`` has a share, on this machine, which is called ``name``.
+
+    ``ready`` is called when the sessions are open, and answers when the load begins. Raises CellFailed.
+    """
+    rigs: list[Gated] = []
+
+    def start(text: bytes, variables: object) -> Gated:
+        rigs.append(Gated(launcher, text, environment))
+        return rigs[0]
+
+    settings: list[Settings] = []
+    result: RunResult | None = None
+    shared: Shared | None = None
+    moment: Moment | None = None
+    with closing(converse(job, launcher, environment, start)) as events:
+        for event in events:
+            match event:
+                case Settings():
+                    settings.append(event)
+                case Ready():
+                    moment = ready()
+                    rigs[0].go(moment.at_ns)
+                case Result():
+                    result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                case Shared():
+                    shared = event
+                case Progress():
+                    tell(event)
+    if result is None or shared is None or moment is None:
+        raise CellFailed("the rig ended without its part of the load")
+    return Brought(
+        host=name,
+        cpu_count=host.processors(),
+        result=result,
+        shared=shared,
+        settings=settings,
+        clock_offset_s=moment.clock_offset_s,
+        clock_error_s=moment.clock_error_s,
+    )
+
+
+def part_of(cell: Cell, instance: Instance, share: Share) -> Job:
+    """What a rig is to do for one part of the load of ``cell``."""
+    phase = cell.workload.run_phase().model_copy(update={"share": share})
+    return job_for(cell, instance, [phase], inspected=True)
+
+
+def run(
+    cell: Cell,
+    context: RunContext,
+    generators: Generators,
+    instance: Instance,
+    launcher: Launcher,
+    outcome: CellOutcome,
+    *,
+    before: Sequence[Phase] = (),
+    memory: CellMemory | None = None,
+    device: CellDevice | None = None,
+) -> None:
+    """As ``cell.run_in_rig``, with the load from ``generators``. Raises CellFailed when one of them cannot go on."""
+    answers: list[Settings] = []
+    try:
+        checks_now = outcome.needs_checks and outcome.checks_before is None
+        first = [*before, *([CheckPhase()] if checks_now else [])]
+        _phases(cell, context, instance, launcher, outcome, first, answers, memory)
+        generators.loaded(instance.target().model_dump_json() if context.engine(cell).private else None)
+        brought = _all_parts(cell, context, generators, instance, launcher, outcome, device)
+        answers += [answer for one in brought for answer in one.settings]
+        outcome.result = together([Part(one.result, one.shared) for one in brought])
+        outcome.generators = [_generator(one) for one in brought]
+        if memory:
+            memory.measured(outcome.result)
+        questions = cell.workload.questions()
+        phases: list[Phase] = [AskPhase(questions=[one.sql for one in questions])] if questions else []
+        phases += [CheckPhase(told=told([one.shared for one in brought]))] if outcome.needs_checks else []
+        _phases(cell, context, instance, launcher, outcome, phases, answers, memory)
+    finally:
+        if answers:
+            outcome.settings = instance.settings_in_force(answers)
+
+
+def _phases(
+    cell: Cell,
+    context: RunContext,
+    instance: Instance,
+    launcher: Launcher,
+    outcome: CellOutcome,
+    phases: Sequence[Phase],
+    answers: list[Settings],
+    memory: CellMemory | None,
+) -> None:
+    """What is done by one rig alone, before the load or after it."""
+    if not phases:
+        return
+    questions = {question.sql: question for question in cell.workload.questions()}
+    job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True)
+    with closing(converse(job, launcher, instance.environment())) as events:
+        for event in events:
+            match event:
+                case Hello():
+                    outcome.engine_version = event.engine_version
+                case Settings():
+                    answers.append(event)
+                    if memory:
+                        memory.look()
+                        instance.witness(memory.launched.pids())
+                case Loaded():
+                    outcome.load = event
+                case Checked() if outcome.result is None:
+                    outcome.checks_before = event
+                case Checked():
+                    outcome.checks_after = event
+                case Answered():
+                    asked = questions[event.question]
+                    columns = list(asked.columns)
+                    report = OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
+                    outcome.own_reports.append(report)
+                case Progress():
+                    context.watcher.progress(cell, event)
+
+
+def _all_parts(
+    cell: Cell,
+    context: RunContext,
+    generators: Generators,
+    instance: Instance,
+    launcher: Launcher,
+    outcome: CellOutcome,
+    device: CellDevice | None,
+) -> list[Brought]:
+    limit_s = cell.workload.warmup_s + (cell.workload.duration_s or 0.0) + SILENCE_S
+    own = generators.own
+    if own.share is not None:
+        job = part_of(cell, instance, own.share)
+
+        def tell(event: Progress) -> None:
+            context.watcher.progress(cell, event)
+            generators.look()
+
+        brought = [drive(job, launcher, instance.environment(), own.host, generators.ready, tell)]
+        return [*brought, *generators.others(limit_s)]
+    if device is None and own.directory is not None:
+        device = CellDevice(own.directory, timed=True, warmup_s=cell.workload.warmup_s)
+    watch = HostWatch()
+    watch.start()
+    try:
+        moment = generators.ready()
+        measured_s = moment.at_ns / 1e9 + cell.workload.warmup_s
+        outcome.measured_from = measured_s
+        begin_s = time.monotonic() + measured_s - time.time()
+        with _Watched(cell, device, begin_s):
+            brought = generators.others(limit_s)
+    finally:
+        watch.stop()
+    if device is not None:
+        device.measured()
+        outcome.device = device.record()
+    end_s = begin_s + max(one.result.measured_s for one in brought)
+    outcome.server_host = ServerHost(host=own.host, cpu_count=host.processors(), samples=watch.samples(begin_s, end_s))
+    return brought
+
+
+class _Watched:
+    """Tells a device of the time of a measurement that other machines make, as a rig here would have told it."""
+
+    def __init__(self, cell: Cell, device: CellDevice | None, begin_s: float) -> None:
+        phase = cell.workload.run_phase()
+        assert isinstance(phase.extent, Duration)
+        self._device, self._begin_s, self._warmup_s, self._length_s = (
+            device,
+            begin_s,
+            phase.warmup_s,
+            phase.extent.seconds,
+        )
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="acidtest-device", daemon=True)
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._ended.set()
+        if self._device is not None:
+            self._thread.join()
+
+    def _go(self) -> None:
+        assert self._device is not None
+        at_s = 0.0
+        while at_s <= self._length_s:
+            if self._ended.wait(max(0.0, self._begin_s + at_s - time.monotonic())):
+                return
+            fraction = 1.0 if at_s == self._length_s else at_s / self._length_s
+            elapsed_s = self._warmup_s + time.monotonic() - self._begin_s
+            self._device.progress(Progress(phase="run", fraction=fraction, elapsed_s=elapsed_s, done=0, rate_per_s=0.0))
+            if at_s == self._length_s:
+                return
+            at_s = min(at_s + 1.0, self._length_s)
+
+
+def _generator(one: Brought) -> Generator:
+    result = one.result
+    lateness = result.arrivals.lateness if result.arrivals else None
+    late = lateness if lateness and lateness.count else None
+    return Generator(
+        host=one.host,
+        terminals=result.terminals,
+        threads=result.threads,
+        committed=result.counts.committed,
+        measured_s=result.measured_s,
+        cpu=result.cpu,
+        cpu_count=one.cpu_count,
+        service_mean_ns=result.service.mean_ns,
+        lateness_ms_p99=percentile_ns(late, 0.99) / 1e6 if late else None,
+        lateness_ms_max=late.max_ns / 1e6 if late else None,
+        began_late_ms=one.shared.began_late_ns / 1e6,
+        clock_offset_s=one.clock_offset_s,
+        clock_error_s=one.clock_error_s,
+    )
