@@ -66,6 +66,27 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn buckets_added_one_by_one_are_those_of_one_histogram(
+            parts in prop::collection::vec(prop::collection::vec(1u64..(1 << 50), 0..60), 1..5)
+        ) {
+            let mut whole = Latencies::new();
+            let mut sum = std::collections::BTreeMap::new();
+            for part in &parts {
+                let mut latencies = Latencies::new();
+                for &value in part {
+                    latencies.record(value);
+                    whole.record(value);
+                }
+                for (value, count) in latencies.to_protocol().buckets {
+                    *sum.entry(value).or_insert(0u64) += count;
+                }
+            }
+            prop_assert_eq!(sum.into_iter().collect::<Vec<_>>(), whole.to_protocol().buckets);
+        }
+    }
+
     #[test]
     fn an_hour_is_not_clamped() {
         let mut latencies = Latencies::new();

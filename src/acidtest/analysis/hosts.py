@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from acidtest.analysis.samples import Row
-from acidtest.journal.models import HOST, HostRecord, Journal
+from acidtest.journal.models import HOST, HostRecord, Journal, Recording
 
 SIGNIFICANT = 0.01  # a pool is doubted below this: every pool is asked, and most are alike
 
@@ -35,6 +35,7 @@ class Hosts:
 
     hosts: tuple[Host, ...]
     pooled: bool  # they were taken as alike; otherwise host is a factor
+    together: bool  # they drove each cell together
     combinations: int  # measured on more than one host
     between_percent: float | None  # standard deviation of rates between hosts; None where it cannot be told
     within_percent: float | None  # and between repetitions on one host
@@ -65,14 +66,21 @@ def hosts(journal: Journal, rows: Sequence[Row]) -> Hosts | None:
     effects, between, within, p = _components(compared)
     return Hosts(
         hosts=tuple(
-            Host(name, records.get(name), sum(one.host == name for one in done), effects.get(name)) for name in names
+            Host(name, records.get(name), sum(name in _hosts_of(one) for one in done), effects.get(name))
+            for name in names
         ),
         pooled=pooled,
+        together=any(one.generators for one in done),
         combinations=len(shared),
         between_percent=between,
         within_percent=within,
         p=p,
     )
+
+
+def _hosts_of(recording: Recording) -> set[str | None]:
+    """Those that were at work on it."""
+    return {recording.host, *(one.host for one in recording.generators)}
 
 
 def _combination(row: Row) -> tuple[str, ...]:

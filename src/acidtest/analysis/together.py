@@ -1,6 +1,6 @@
 """One load that several rigs drove together: their parts as the one result that a single rig would have brought.
 
-Nothing is estimated. Counts are added; histograms are added bucket by bucket, and the buckets are the same ones in every
+Nothing is estimated. Counts are added; histograms are added bucket by bucket, and buckets are the same in every
 rig; seconds have one time base, for all parts began at one moment.
 """
 

@@ -253,14 +253,15 @@ class _Watched:
 
 
 def _generator(one: Brought) -> Generator:
-    result = one.result
+    result, counts = one.result, one.result.counts
     lateness = result.arrivals.lateness if result.arrivals else None
     late = lateness if lateness and lateness.count else None
     return Generator(
         host=one.host,
         terminals=result.terminals,
         threads=result.threads,
-        committed=result.counts.committed,
+        committed=counts.committed,
+        ended=counts.committed + counts.rolled_back + counts.given_up + counts.errors,
         measured_s=result.measured_s,
         cpu=result.cpu,
         cpu_count=one.cpu_count,

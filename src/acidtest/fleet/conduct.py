@@ -108,8 +108,9 @@ def conduct(
     cuts: bool,
     kind: type[_Run] | None = None,
 ) -> RunOutcome:
-    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts. ``kind`` is how, where
-    it is not that each host runs cells of its own.
+    """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
+
+    ``kind`` is the way in which hosts share cells, where it is not that each runs cells of its own.
 
     Raises what ``conductor.conduct`` raises, with the name of the host it is about, and AcidtestError where no host is
     left that could go on.

@@ -510,6 +510,7 @@ class Generator(Record):
     terminals: int
     threads: int  # that drove them
     committed: int
+    ended: int  # transactions, whatever their end
     measured_s: float
     cpu: Cpu
     cpu_count: int  # processors of the host

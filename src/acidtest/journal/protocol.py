@@ -260,7 +260,7 @@ class PagesJob(Message):
 
 
 class Told(Message):
-    """What the engine has acknowledged to one or more rigs: commits, in all and by kind, and those whose fate is unknown.
+    """What the engine has acknowledged to rigs: commits, in all and by kind, and those whose fate is unknown.
 
     ``units`` are those of the workload's own that both wrote; None where they are not known.
     """

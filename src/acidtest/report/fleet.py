@@ -61,6 +61,8 @@ def machine(host: Host) -> str:
 
 def sentence(hosts: Hosts) -> str:
     """Variance between hosts beside that between repetitions."""
+    if hosts.together:
+        return "The hosts worked on each cell together."
     if hosts.between_percent is None or hosts.within_percent is None or hosts.p is None:
         return "How much hosts differ beside repetitions cannot be told: no combination ran often enough on several."
     taken = "taken as alike" if hosts.pooled else "compared"

@@ -35,6 +35,7 @@ from acidtest.audit.unchecked.run import unchecked
 from acidtest.journal.models import NOT_APPLICABLE, Journal, OwnReport, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
 from acidtest.report import fleet, pivot, risks, shapes
+from acidtest.report import generators as generators_
 from acidtest.report import replays as replays_
 from acidtest.report.growth import Growth, growth
 from acidtest.report.numbers import kind_json, summary_json
@@ -206,6 +207,8 @@ def _line_json(line: Line) -> dict[str, Any]:
         "threads": line.threads,
         "load": _load_json(line.row),
         "arrivals": dict(line.arrivals) if line.arrivals else None,
+        "generators": generators_.as_json(line),
+        "server_host": generators_.server_as_json(line),
         "generator_us_per_transaction": line.generator_us,
         "session_us_per_transaction": line.session_us,
         "memory": asdict(line.memory) if line.memory else None,

@@ -16,6 +16,7 @@ from acidtest.report import commit_cost, engine_work, growth_tables, operations,
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
+from acidtest.report.generators import print_generators
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, mib, number, percent, share
 from acidtest.report.pivot import Grid as Pivot
@@ -76,6 +77,7 @@ def _print_lines(results: Results, table: Table, console: Console) -> None:
         console.print()
         _print_fitted(_kind_columns(kinds), kinds, console)
     print_shapes(table, console)
+    print_generators(table, console)
     print_replays(table, console)
     if troubled := [line for line in table.lines if line.counts["conflicts"] or line.counts["errors"]]:
         console.print()

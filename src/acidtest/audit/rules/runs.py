@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
-from acidtest.analysis import kinds
+from acidtest.analysis import generators, kinds
+from acidtest.analysis.generators import HostOfLoad
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import RowSteadiness, row_steadiness
@@ -18,6 +19,9 @@ GENERATOR_SHARE_MAX = 0.20
 SPREAD_MAX = 0.30
 BUSY_MAX = 0.90
 LATE_MAX = 0.01
+LATENESS_SHARE_MAX = 0.5  # of the latency shown
+STILL_MAX = 0.01  # of the measurement
+BEGUN_LATE_MS = 50.0  # what is less is in the order of what clocks are known to
 FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capacitor-backed cache takes about as long
 
 REPETITIONS = "T. Kalibera, R. Jones: Rigorous benchmarking in reasonable time (ISMM 2013)"
@@ -74,18 +78,10 @@ def wide_spread(row: Row) -> Iterator[Found]:
 
 
 def _generator_us(result: RunResult) -> float:
-    """The generator's processor time a transaction, µs.
-
-    Clocked transactions are slower than others: the clock is a system call. They tell how the time divides, and all
-    transactions together how much it was.
-    """
-    cpu, counts = result.cpu, result.counts
-    clocked = cpu.generator_us_per_transaction + cpu.session_us_per_transaction
+    """The generator's processor time a transaction, µs."""
+    counts = result.counts
     ended = counts.committed + counts.rolled_back + counts.given_up + counts.errors
-    if not clocked or not ended:
-        return cpu.generator_us_per_transaction
-    whole = (cpu.process_user_s + cpu.process_system_s) * 1e6 / ended
-    return min(cpu.generator_us_per_transaction, whole * cpu.generator_us_per_transaction / clocked)
+    return generators.own_us(result.cpu, ended)
 
 
 @rule(
@@ -97,6 +93,9 @@ def _generator_us(result: RunResult) -> float:
     source=SATURATED,
 )
 def generator_bound(row: Row) -> Iterator[Found]:
+    if hosts := generators.of_row(row):
+        yield from _bound_of(hosts)
+        return
     shares = [
         _generator_us(result) / (result.service.mean_ns / 1e3)
         for result in row.results()
@@ -117,6 +116,55 @@ def generator_bound(row: Row) -> Iterator[Found]:
         yield Found(f"The load generator's threads were busy {median(busy):.0%} of the time: the engine can do more.")
 
 
+def _bound_of(hosts: Sequence[HostOfLoad]) -> Iterator[Found]:
+    """Of a load from several machines each is judged by itself: one that cannot do more holds back its part alone."""
+    for host in hosts:
+        share = host.own_share
+        if share is not None and share > GENERATOR_SHARE_MAX:
+            yield Found(
+                f"The load generator on {host.host} itself takes {share:.0%} of a transaction's time: the engine can "
+                "do more."
+            )
+        elif host.busy > BUSY_MAX:
+            yield Found(
+                f"The load generator's threads on {host.host} were busy {host.busy:.0%} of the time: the engine can "
+                "do more."
+            )
+        elif host.machine_busy > BUSY_MAX:
+            yield Found(f"The load generator kept every core of {host.host} busy: the engine can do more.")
+
+
+@rule(
+    "generator-late",
+    severity="doubtful",
+    over=Row,
+    says="A machine of the load was late: latencies shown are in part its own, or some of its load is missing.",
+    remedy="See what else that machine does, or give the load more machines.",
+    source=OPEN_LOOP,
+    about="latency",
+)
+def generator_late(row: Row) -> Iterator[Found]:
+    if not (hosts := generators.of_row(row)):
+        return
+    results = row.results()
+    shown_ms = percentile(merge([result.latency for result in results]), 0.99).value_ms
+    warmup_ms = max((result.warmup_s for result in results), default=0.0) * 1e3
+    for host in hosts:
+        least_ms = max(generators.LATE_MS, LATENESS_SHARE_MAX * (shown_ms or 0.0))
+        # What stands still for one part in a hundred is late with as many of its arrivals.
+        still = (host.stood_still or 0.0) > STILL_MAX and (host.lateness_ms_max or 0.0) > least_ms
+        if still or (host.lateness_ms_p99 or 0.0) > least_ms:
+            yield Found(
+                f"{host.host} began arrivals up to {host.lateness_ms_max:,.1f} ms late (p99 "
+                f"{host.lateness_ms_p99:,.1f} ms): the latencies shown are in part its own."
+            )
+        elif host.began_late_ms > max(warmup_ms, BEGUN_LATE_MS):
+            yield Found(
+                f"{host.host} began {host.began_late_ms:,.0f} ms after the other machines of the load: its part of "
+                "that time is missing."
+            )
+
+
 @rule(
     "processor-bound",
     severity="doubtful",
@@ -130,6 +178,7 @@ def processor_bound(row: Row) -> Iterator[Found]:
         (r.result.cpu.process_user_s + r.result.cpu.process_system_s) / (r.result.measured_s * r.machine.cpu_count)
         for r in row.done
         if r.result is not None and r.result.measured_s > 0
+        if not r.generators  # which are other machines than the engine's
     ]
     if busy and median(busy) > BUSY_MAX:
         yield Found(

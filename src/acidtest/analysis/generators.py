@@ -1,0 +1,129 @@
+"""The machines from which the load of a row's cells came together, and the machine of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from acidtest.analysis.samples import Row
+from acidtest.journal.models import Generator
+from acidtest.journal.protocol import Cpu
+
+LATE_MS = 1.0  # what is late by less is told as it is, and nobody is named for it
+
+
+@dataclass(frozen=True)
+class HostOfLoad:
+    """One generator over the repetitions of a row: medians, and the worst of what was late."""
+
+    host: str
+    terminals: int
+    commits_per_s: float
+    busy: float  # of its threads, 0 to 1
+    own_share: (
+        float | None
+    )  # of a transaction's time that is the generator's own, 0 to 1; None where it was not sampled
+    machine_busy: float  # of all processors of its host, by the generator's process
+    lateness_ms_p99: float | None  # None where no arrival was waited for
+    lateness_ms_max: float | None
+    stood_still: float | None  # part of the measurement in which, at one time, it began nothing that was due
+    began_late_ms: float
+    clock_error_ms: float
+
+
+@dataclass(frozen=True)
+class ServersHost:
+    """The host of the server over the repetitions of a row."""
+
+    host: str
+    busy: float  # mean of its processors, 0 to 1
+    busy_max: float  # of one second
+    io_wait: float
+    available_bytes_min: int  # of memory
+    write_mb_per_s: float | None  # of the device beneath; None where none was seen
+    device_busy: float | None
+    device: str | None
+
+
+def of_row(row: Row) -> tuple[HostOfLoad, ...]:
+    """In their order; none of a row whose load came from one machine."""
+    by_host: dict[str, list[Generator]] = {}
+    for recording in row.done:
+        for one in recording.generators:
+            by_host.setdefault(one.host, []).append(one)
+    return tuple(_host(host, of) for host, of in by_host.items())
+
+
+def _host(host: str, of: Sequence[Generator]) -> HostOfLoad:
+    shares = [share for one in of if (share := own_share(one)) is not None]
+    return HostOfLoad(
+        host=host,
+        terminals=of[0].terminals,
+        commits_per_s=median([one.committed / one.measured_s for one in of]),
+        busy=median([one.busy for one in of]),
+        own_share=median(shares) if shares else None,
+        machine_busy=median([one.busy * one.threads / one.cpu_count for one in of]),
+        lateness_ms_p99=_worst([one.lateness_ms_p99 for one in of]),
+        lateness_ms_max=_worst([one.lateness_ms_max for one in of]),
+        stood_still=_worst(
+            [None if (late := one.lateness_ms_max) is None else late / 1e3 / one.measured_s for one in of]
+        ),
+        began_late_ms=max(one.began_late_ms for one in of),
+        clock_error_ms=max(one.clock_error_s for one in of) * 1e3,
+    )
+
+
+def _worst(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def own_us(cpu: Cpu, ended: int) -> float:
+    """The generator's processor time for each of the ``ended`` transactions, µs.
+
+    Clocked transactions are slower than others: the clock is a system call. They tell how the time divides, and all
+    transactions together how much it was.
+    """
+    clocked = cpu.generator_us_per_transaction + cpu.session_us_per_transaction
+    if not clocked or not ended:
+        return cpu.generator_us_per_transaction
+    whole = (cpu.process_user_s + cpu.process_system_s) * 1e6 / ended
+    return min(cpu.generator_us_per_transaction, whole * cpu.generator_us_per_transaction / clocked)
+
+
+def own_share(one: Generator) -> float | None:
+    """That time over the time that its transactions took; None where none was sampled."""
+    if not one.service_mean_ns or not one.cpu.sampled_transactions:
+        return None
+    return own_us(one.cpu, one.ended) / (one.service_mean_ns / 1e3)
+
+
+def slowest(hosts: Sequence[HostOfLoad]) -> HostOfLoad | None:
+    """The one that was latest with an arrival; where all were in time, that with the fewest commits a second of each
+    terminal. None where there are not several."""
+    if len(hosts) < 2:
+        return None
+    late = max(hosts, key=lambda one: one.lateness_ms_max or 0.0)
+    if (late.lateness_ms_max or 0.0) >= LATE_MS:
+        return late
+    return min(hosts, key=lambda one: one.commits_per_s / one.terminals)
+
+
+def server_of(row: Row) -> ServersHost | None:
+    """None where the fleet does not reach it, and of a load from one machine."""
+    seen = [recording for recording in row.done if recording.server_host and recording.server_host.samples]
+    if not seen:
+        return None
+    hosts = [one.server_host for one in seen if one.server_host]
+    samples = [sample for one in hosts for sample in one.samples]
+    devices = [(one.device, one.result.measured_s) for one in seen if one.device is not None and one.result is not None]
+    return ServersHost(
+        host=hosts[0].host,
+        busy=sum(one.busy for one in samples) / len(samples),
+        busy_max=max(one.busy for one in samples),
+        io_wait=sum(one.io_wait for one in samples) / len(samples),
+        available_bytes_min=min(one.available_bytes for one in samples),
+        write_mb_per_s=median([one.write_bytes / 1e6 / seconds for one, seconds in devices]) if devices else None,
+        device_busy=median([min(1.0, one.busy_s / seconds) for one, seconds in devices]) if devices else None,
+        device=devices[0][0].device if devices else None,
+    )
