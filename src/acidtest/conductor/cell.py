@@ -127,6 +127,8 @@ def measure(
         with memory:
             instance = engine.adopt(directory, cell.settings, cell.durability)
             try:
+                if context.generators is not None:
+                    instance.listen_at(context.generators.own.address)
                 place.settle()
                 outcome.database_bytes = place.database_bytes(instance.database_files())
                 memory.begin(instance)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from acidtest.journal.protocol import RunResult, Settings, Share, Shared
+from acidtest.journal.protocol import Inspection, RunResult, Settings, Share, Shared
 
 
 class Brought(BaseModel):
@@ -34,11 +34,21 @@ class Moment:
     clock_error_s: float  # how wrong that may be
 
 
+class Served(BaseModel):
+    """The server of a cell, as other machines reach it, and what its sessions are asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    target: dict[str, Any]
+    inspect: list[Inspection]
+
+
 @dataclass(frozen=True)
 class Own:
     """This machine among them."""
 
     host: str
+    address: str  # at which the other machines reach it
     share: Share | None  # of the load; None: it has the server and drives nothing
     directory: Path | None = None  # of such a one: on the storage that is watched
 
@@ -49,8 +59,8 @@ class Generators(Protocol):
 
     own: Own
 
-    def loaded(self, target: str | None) -> None:
-        """The database is there: the others may open their sessions, by ``target`` where the server is of this cell."""
+    def loaded(self, served: Served | None) -> None:
+        """The database is there: the others may open their sessions. None: to a server that they know by its URL."""
 
     def ready(self) -> Moment:
         """This machine is ready. Answers when the load begins, when all are."""

@@ -9,6 +9,8 @@ from acidtest.engine import Engine
 from acidtest.errors import BadInput, Problems
 from acidtest.plan import Cell, Plan
 
+REACHABLE = ("postgresql", "mysql")  # families whose servers other machines reach, also those that acidtest starts
+
 
 def refuse_one(plan: Plan, where: Path) -> None:
     """Raise BadInput where the load is to come from several machines, and there is but this one."""
@@ -36,12 +38,32 @@ def check(plan: Plan, engines: Mapping[str, Engine], where: Path, problems: Prob
         problems.add(BadInput(f"{where}: {message}", remedy))
 
 
+def _of_private(cell: Cell, engine: Engine) -> Iterator[tuple[str, str]]:
+    by_url = "name a server by URL: a table [servers.NAME] with url"
+    if engine.mode(cell.settings) == "embedded":
+        yield (
+            f"load.machines: engine {cell.engine} works inside the rig, on one machine",
+            f"choose a server, or {by_url}",
+        )
+    elif engine.family not in REACHABLE:
+        yield f"load.machines: engine {cell.engine} is started by acidtest for its own machine alone", by_url
+    elif cell.settings.get("connection") != "tcp":
+        yield (
+            f"load.machines: engine {cell.engine}: sessions of other machines need TCP",
+            f'write connection = "tcp" in [settings.{engine.family}]',
+        )
+    elif cell.settings.get("tls"):
+        yield (
+            f"load.machines: {engine.family}.tls: other machines do not have the certificate that is made for a cell",
+            f"leave tls out, or {by_url}",
+        )
+
+
 def _of_cell(cell: Cell, machines: int, engines: Mapping[str, Engine]) -> Iterator[tuple[str, str]]:
     """Why the load of ``cell`` cannot come from so many machines, and what to do."""
     work, name = cell.workload, f"workload.{cell.workload_name}"
     if (engine := engines.get(cell.engine)) is not None and engine.private:
-        why = "is made by acidtest and listens on its own machine alone"
-        yield f"load.machines: engine {cell.engine} {why}", "name a server by URL: a table [servers.NAME] with url"
+        yield from _of_private(cell, engine)
     if not work.CAN_BE_SPLIT:
         yield f"{name}: one rig alone can drive {work.kind}", "choose another workload, or leave [load] out"
         return

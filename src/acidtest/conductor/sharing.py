@@ -15,7 +15,7 @@ from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.together import Part, together, told
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.device import CellDevice
-from acidtest.conductor.generators import Brought, Generators, Moment
+from acidtest.conductor.generators import Brought, Generators, Moment, Served
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome
@@ -37,10 +37,12 @@ from acidtest.journal.protocol import (
     Progress,
     Ready,
     Result,
+    RunPhase,
     RunResult,
     Settings,
     Share,
     Shared,
+    Target,
 )
 from acidtest.place import host
 from acidtest.place.host import HostWatch
@@ -95,8 +97,20 @@ def drive(
 
 def part_of(cell: Cell, instance: Instance, share: Share) -> Job:
     """What a rig is to do for one part of the load of ``cell``."""
-    phase = cell.workload.run_phase().model_copy(update={"share": share})
-    return job_for(cell, instance, [phase], inspected=True)
+    return job_for(cell, instance, [_phase(cell, share)], inspected=True)
+
+
+def part_elsewhere(cell: Cell, served: Served, share: Share) -> Job:
+    """The same on another machine than the server's."""
+    engine = str(served.target["engine"])
+    kind = next(one for one in Target.__subclasses__() if one.model_fields["engine"].default == engine)
+    target = kind.model_validate(served.target)
+    message = cell.workload.message()
+    return Job(seed=cell.seed, target=target, workload=message, inspect=served.inspect, phases=[_phase(cell, share)])
+
+
+def _phase(cell: Cell, share: Share) -> RunPhase:
+    return cell.workload.run_phase().model_copy(update={"share": share})
 
 
 def run(
@@ -117,7 +131,9 @@ def run(
         checks_now = outcome.needs_checks and outcome.checks_before is None
         first = [*before, *([CheckPhase()] if checks_now else [])]
         _phases(cell, context, instance, launcher, outcome, first, answers, memory)
-        generators.loaded(instance.target().model_dump_json() if context.engine(cell).private else None)
+        target = instance.target_elsewhere().model_dump(mode="json", by_alias=True)
+        served = Served(target=target, inspect=instance.inspections()) if context.engine(cell).private else None
+        generators.loaded(served)
         brought = _all_parts(cell, context, generators, instance, launcher, outcome, device)
         answers += [answer for one in brought for answer in one.settings]
         outcome.result = together([Part(one.result, one.shared) for one in brought])

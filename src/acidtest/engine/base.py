@@ -312,6 +312,17 @@ class Instance(ABC):
     def target(self) -> Target:
         """Where the rig opens its sessions."""
 
+    def listen_at(self, address: str) -> None:
+        """Before the start: a server that sessions reach by TCP is to listen at ``address``, for other machines.
+
+        Raises CellFailed where it cannot.
+        """
+        raise CellFailed(f"{type(self).__name__}: other machines cannot reach it")
+
+    def target_elsewhere(self) -> Target:
+        """Where a rig on another machine opens its sessions."""
+        return self.target()
+
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Variables the rig's process needs, beside the lab's own."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from acidtest.conductor import foreign, sharing
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.generators import Brought, Moment, Own
+from acidtest.conductor.generators import Brought, Moment, Own, Served
 from acidtest.conductor.rig import SILENCE_S
 from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import AcidtestError, CellFailed
@@ -42,15 +42,17 @@ class Together:
     ) -> None:
         directory = Path(assignment.directory) if assignment.directory else None
         share = request["share"]
-        self.own = Own(assignment.host, Share(number=share[0], of=share[1]) if share else None, directory)
+        self.own = Own(
+            assignment.host, request["address"], Share(number=share[0], of=share[1]) if share else None, directory
+        )
         self._attempt, self._requests, self._tell = request["attempt"], requests, tell
         self._early: dict[str, Any] | None = None  # heard before it was waited for
 
     def _told(self, what: str, **fields: Any) -> None:
         self._tell({"event": "share", "host": self.own.host, "attempt": self._attempt, "what": what, **fields})
 
-    def loaded(self, target: str | None) -> None:
-        self._told("loaded", target=target)
+    def loaded(self, served: Served | None) -> None:
+        self._told("loaded", served=served.model_dump(mode="json", by_alias=True) if served else None)
 
     def ready(self) -> Moment:
         self._told("ready")
@@ -87,22 +89,26 @@ class Together:
             return said
 
 
-def generate(cell: Cell, context: RunContext, together: Together, target: str | None) -> str:
+def generate(cell: Cell, context: RunContext, together: Together, served: Mapping[str, Any] | None) -> str:
     """Drive this machine's part of the load of ``cell``; what it brought, as text.
 
-    ``target`` is how the server is reached where it is of that cell. Raises CellFailed.
+    ``served`` is how the server is reached, where it is made for that cell. Raises CellFailed.
     """
-    assert together.own.share is not None
+    own = together.own
+    assert own.share is not None
+
+    def tell(event: Progress) -> None:
+        context.watcher.progress(cell, event)
+        together.look()
+
+    if served is not None:
+        job = sharing.part_elsewhere(cell, Served.model_validate(served), own.share)
+        brought = sharing.drive(job, context.ledger, {}, own.host, together.ready, tell)
+        return brought.model_dump_json(by_alias=True)
     engine = context.engine(cell)
     assert isinstance(engine, ForeignServer)
     instance = engine.adopt(context.place.path, cell.settings, cell.durability)
     with foreign.started(instance, context.ledger):
-        job = sharing.part_of(cell, instance, together.own.share)
-
-        def tell(event: Progress) -> None:
-            context.watcher.progress(cell, event)
-            together.look()
-
-        environment = instance.environment()
-        brought = sharing.drive(job, context.ledger, environment, together.own.host, together.ready, tell)
+        job = sharing.part_of(cell, instance, own.share)
+        brought = sharing.drive(job, context.ledger, instance.environment(), own.host, together.ready, tell)
     return brought.model_dump_json(by_alias=True)

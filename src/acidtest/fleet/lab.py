@@ -289,7 +289,7 @@ class Lab:
         cell, together = self._cells[request["cell"]], self._together(request)
         with self._alone(beside_own=True):
             try:
-                return {"brought": generate(cell, self._context, together, request["target"])}
+                return {"brought": generate(cell, self._context, together, request["served"])}
             except Abandoned:
                 return {"abandoned": True}
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from acidtest.conductor.conduct import RunOutcome
 from acidtest.conductor.run import output_of
@@ -45,11 +46,22 @@ def run(
 ) -> RunOutcome:
     """As ``conductor.run``, with the load of each cell from as many hosts of a fleet as the experiment says."""
     refuse_search(plan, where)
+    _refuse_homeless(fleet, plan, where)
     chosen = chosen_of(fleet, hosts, plan.experiment.machines, where)
     if idle := [host.name for host in hosts if host not in chosen]:
         watcher.doubts([f"not needed: {', '.join(idle)}"])
     output = output_of(plan, out, retry_failed=retry_failed)
     return conduct(fleet, chosen, plan, output, where, watcher, cuts=False, kind=_LoadRun)
+
+
+def _refuse_homeless(fleet: Fleet, plan: Plan, where: Path) -> None:
+    """Raise BadInput where acidtest is to start the server and the fleet does not say on which host."""
+    made = dict.fromkeys(cell.engine for cell in plan.cells if cell.engine not in plan.experiment.servers)
+    if made and fleet.spec.server is None:
+        raise BadInput(
+            f"{where}: load.machines: {', '.join(made)}: no host of the fleet is to have the server",
+            'write server = "NAME" into the fleet\'s file: that host has the server, and drives no load',
+        )
 
 
 def chosen_of(fleet: Fleet, hosts: Sequence[Host], machines: int, where: Path) -> list[Host]:
@@ -120,7 +132,8 @@ class _LoadRun(_Run):
     def _place_of(self, worker: _Worker) -> dict[str, Any]:
         """Which part is its own, in which attempt."""
         share = [self._generators.index(worker), len(self._generators)] if worker in self._generators else None
-        return {"share": share, "attempt": self._attempt}
+        address = urlsplit(worker.host.address).hostname
+        return {"share": share, "attempt": self._attempt, "address": address}
 
     def _tell(self, event: Mapping[str, Any]) -> None:
         if event["event"] == "share":
@@ -135,7 +148,7 @@ class _LoadRun(_Run):
         if event["what"] == "loaded":
             cell = self._leader.left[0].id
             for worker in self._partners:
-                request = {"do": "generate", "cell": cell, "target": event["target"], **self._place_of(worker)}
+                request = {"do": "generate", "cell": cell, "served": event["served"], **self._place_of(worker)}
                 self._ask(worker, "generate", request)
             return
         self._ready.add(event["host"])

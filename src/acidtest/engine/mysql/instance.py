@@ -115,6 +115,7 @@ class MysqlInstance(ServedInstance):
         self._server = Server(engine_id, self.directory / "server.log", _cause)
         self._sockets = SocketDirectory(self.directory, SOCKET)
         self._port = 0
+        self._address = LOOPBACK
         self._password = password()
         self._tls: tls.Files | None = None  # since the start
 
@@ -162,7 +163,7 @@ class MysqlInstance(ServedInstance):
             f"socket = {self._sockets.path / SOCKET}",
             "skip_name_resolve",
             *(["user = root"] if os.geteuid() == 0 else []),
-            *([f"bind_address = {LOOPBACK}", f"port = {self._port}"] if self._port else ["skip_networking"]),
+            *([f"bind_address = {self._address}", f"port = {self._port}"] if self._port else ["skip_networking"]),
             f"max_connections = {_connections()}",
             "max_prepared_stmt_count = 1048576",
             "max_allowed_packet = 64M",
@@ -217,13 +218,16 @@ class MysqlInstance(ServedInstance):
     def data_files(self) -> list[Path]:
         return [self._data / DATABASE]
 
+    def listen_at(self, address: str) -> None:
+        self._address = address
+
     def start(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._sockets.make(launcher)
         if self._settings["connection"] == "tcp":
             self._port = port_for(self._id, self._settings.get("port"))
         if self._settings.get("tls"):
-            self._tls = tls.make(self.directory, LOOPBACK)
+            self._tls = tls.make(self.directory, self._address)
         self._write_configuration()
         introduction = self.directory / "user.sql"
         introduction.touch(mode=0o600)
@@ -245,7 +249,8 @@ class MysqlInstance(ServedInstance):
     def _introduction(self) -> str:
         """Our database and its user, who may change nothing else; not into the binary log."""
         # One account for socket and TCP, where the server must know over TCP what it saw on its socket.
-        host = "%" if self._version.remembers else LOOPBACK if self._port else "localhost"
+        anywhere = self._version.remembers or self._address != LOOPBACK
+        host = "%" if anywhere else LOOPBACK if self._port else "localhost"
         user = f"'{USER}'@'{host}'"
         identified = f"identified by '{self._password}'"
         if self._version.initializes:
@@ -274,7 +279,7 @@ class MysqlInstance(ServedInstance):
 
     def target(self) -> MysqlTarget:
         return MysqlTarget(
-            host=LOOPBACK if self._port else str(self._sockets.path / SOCKET),
+            host=self._address if self._port else str(self._sockets.path / SOCKET),
             port=self._port,
             user=USER,
             password=self._password,
@@ -283,6 +288,9 @@ class MysqlInstance(ServedInstance):
             tls=self._tls.trusting if self._tls else None,
             socket=str(self._sockets.path / SOCKET) if self._port and self._version.remembers else None,
         )
+
+    def target_elsewhere(self) -> MysqlTarget:
+        return self.target().model_copy(update={"socket": None})
 
     def environment(self) -> dict[str, str]:
         environment = {"PATH": os.environ.get("PATH", os.defpath)}

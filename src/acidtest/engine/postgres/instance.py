@@ -104,6 +104,7 @@ class PostgresInstance(ServedInstance):
         self._server = Server(engine_id, self.directory / "postgresql.log")
         self._sockets = SocketDirectory(self.directory, ".s.PGSQL.65535")
         self._port = SOCKET_PORT
+        self._address = LOOPBACK
         self._shared: set[Path] = set()
         self._memory: str | None = None  # System V shared memory, by its number
 
@@ -170,6 +171,11 @@ class PostgresInstance(ServedInstance):
             lines = worth_reading(ended.stderr.splitlines()) or [f"it ended with code {ended.returncode}"]
             raise CellFailed(f"{self._id}: {program} could not make the database: {lines[0]}")
 
+    def listen_at(self, address: str) -> None:
+        self._address = address
+        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+            file.write(f"host {NAME} {NAME} all scram-sha-256\n")
+
     def start(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._server.kill()  # strikes off one that died
@@ -184,11 +190,11 @@ class PostgresInstance(ServedInstance):
         sockets = str(self._sockets.path).replace('"', '""')
         options = {
             "port": self._port,
-            "listen_addresses": LOOPBACK if tcp else "",
+            "listen_addresses": self._address if tcp else "",
             "unix_socket_directories": "" if tcp else f'"{sockets}"',
         }
         if self._settings["tls"]:
-            self._tls = tls.make(self.directory, LOOPBACK)
+            self._tls = tls.make(self.directory, self._address)
             options |= {"ssl": "on", "ssl_cert_file": self._tls.certificate, "ssl_key_file": self._tls.key}
         command = [str(self._programs / "postgres"), "-D", str(self._data)]
         command += [f"--{name}={value}" for name, value in options.items()]
@@ -229,7 +235,7 @@ class PostgresInstance(ServedInstance):
     def target(self) -> PostgresTarget:
         isolation = str(self._settings["isolation"]).replace("_", " ")
         return PostgresTarget(
-            host=LOOPBACK if self._settings["connection"] == "tcp" else str(self._sockets.path),
+            host=self._address if self._settings["connection"] == "tcp" else str(self._sockets.path),
             port=self._port,
             user=NAME,
             password=(self._data / PASSWORD_FILE).read_text(encoding="utf-8"),
