@@ -92,6 +92,9 @@ class Simulated:
     def check(self) -> None:
         pass
 
+    def start_missing(self) -> None:
+        pass
+
     def awaited(self, host: Host, future: Future[Any]) -> Any:
         return future.result()
 

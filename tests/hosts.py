@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+DAEMONS = ("sshd", "slurmd ")
 PASSED_ON = ("PYTHONPATH", "ACIDTEST_RIG", "PATH", "PYENV_VERSION")
 
 
@@ -56,6 +57,18 @@ class SshHost:
     def find(self, words: str) -> list[int]:
         return [pid for pid, line in self.processes().items() if words in line]
 
+    def at_work(self) -> dict[int, str]:
+        """What runs there beside the daemon that the host is reached by."""
+        return {pid: line for pid, line in self.processes().items() if not any(one in line for one in DAEMONS)}
+
+    def power_off(self) -> None:
+        """Kill all that runs there at once but that daemon, which is there again when the power is."""
+        at_work = self.at_work()
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them sees another one end
+            for pid in at_work:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
     def left(self) -> list[str]:
         """What is there of acidtest's: ledgers with something in them, and what its runs keep."""
         ledgers = [str(path) for path in self.home.glob("ledger/*.jsonl")]
@@ -66,7 +79,13 @@ class SshHosts:
     """Some of them, and what a client needs to reach them."""
 
     def __init__(self, hosts: Sequence[SshHost], listen: str, key: Path, known: Path) -> None:
-        self.hosts, self.listen, self.key, self.known = hosts, listen, key, known
+        self.hosts, self.listen, self.key, self.known = list(hosts), listen, key, known
+
+    def clear(self) -> None:
+        """End what a test has left running there."""
+        for host in self.hosts:
+            host.mend_link()
+            host.power_off()
 
     def fleet(self, path: Path, more: str = "") -> Path:
         """A fleet's file of all of them."""
@@ -91,14 +110,11 @@ def ssh_hosts(directory: Path, count: int) -> Iterator[SshHosts]:
     (directory / "authorized").write_text(key.with_suffix(".pub").read_text())
     (directory / "authorized").chmod(0o600)
     Path("/run/sshd").mkdir(exist_ok=True)
-    hosts: list[SshHost] = []
-    # An address of ours that all of them reach, by whichever pair.
-    listen = f"{_network()}.1"
     with ExitStack() as held:
-        run("ip", "addr", "add", f"{listen}/32", "dev", "lo")
-        held.callback(run, "ip", "addr", "del", f"{listen}/32", "dev", "lo")
-        for number in range(1, count + 1):
-            hosts.append(held.enter_context(_host(directory, number, of_host)))
+        listen = held.enter_context(address())
+        hosts = [held.enter_context(joined(directory, number)) for number in range(1, count + 1)]
+        for number, host in enumerate(hosts, start=1):
+            held.enter_context(_sshd(directory, number, host, of_host))
         known = directory / "known"
         public = of_host.with_suffix(".pub").read_text().split()[:2]
         known.write_text("".join(f"{host.address} {' '.join(public)}\n" for host in hosts))
@@ -114,7 +130,19 @@ def _network() -> str:
 
 
 @contextmanager
-def _host(directory: Path, number: int, key: Path) -> Iterator[SshHost]:
+def address() -> Iterator[str]:
+    """An address of ours that all hosts reach, by whichever pair of interfaces."""
+    listen = f"{_network()}.1"
+    run("ip", "addr", "add", f"{listen}/32", "dev", "lo")
+    try:
+        yield listen
+    finally:
+        run("ip", "addr", "del", f"{listen}/32", "dev", "lo")
+
+
+@contextmanager
+def joined(directory: Path, number: int) -> Iterator[SshHost]:
+    """A host without any daemon; what runs there in the end is killed."""
     name = f"acidtest-{uuid.uuid4().hex[:8]}"
     net = _network()
     home = directory / f"home-{number}"
@@ -127,33 +155,44 @@ def _host(directory: Path, number: int, key: Path) -> Iterator[SshHost]:
         run("ip", "link", "add", host.interface, "type", "veth", "peer", "name", "eth0", "netns", name)
         run("ip", "addr", "add", f"{host.ours}/30", "dev", host.interface)
         run("ip", "link", "set", host.interface, "up")
-        for device, address in (("lo", None), ("eth0", host.address)):
-            if address:
-                run("ip", "-n", name, "addr", "add", f"{address}/30", "dev", device)
+        for device, at in (("lo", None), ("eth0", host.address)):
+            if at:
+                run("ip", "-n", name, "addr", "add", f"{at}/30", "dev", device)
             run("ip", "-n", name, "link", "set", device, "up")
         run("ip", "-n", name, "route", "add", "default", "via", host.ours)
-        conf = directory / f"sshd-{number}.conf"
-        passed = " ".join(f'{key}="{os.environ[key]}"' for key in PASSED_ON if key in os.environ)
-        conf.write_text(
-            f"ListenAddress {host.address}\nHostKey {key}\nAuthorizedKeysFile {directory}/authorized\n"
-            "PermitRootLogin prohibit-password\nPasswordAuthentication no\nStrictModes no\nUsePAM no\n"
-            f"PidFile none\nMaxStartups 100\nSetEnv {passed}\n"
-        )
-        inner = f"mount -t tmpfs tmpfs /run/lock && exec /usr/sbin/sshd -D -e -f {conf}"
-        command = ["ip", "netns", "exec", name, "unshare", "--mount", "sh", "-c", inner]
-        with (directory / f"sshd-{number}.log").open("wb") as log:
-            process = subprocess.Popen(command, stderr=log, stdout=log)
-        try:
-            _await_sshd(host, process, log.name)
-            yield host
-        finally:
-            for pid in host.processes():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            process.wait(30)
+        yield host
     finally:
+        for pid in host.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         subprocess.run(["ip", "link", "del", host.interface], check=False, capture_output=True)
         run("ip", "netns", "del", name)
+
+
+def inside(host: SshHost, command: str) -> list[str]:
+    """Which runs ``command``, of a shell, on ``host``, with a /run/lock of its own."""
+    own = f"mount -t tmpfs tmpfs /run/lock && exec {command}"
+    # "ip netns exec" would mount another /sys, without control groups.
+    return ["nsenter", f"--net=/run/netns/{host.namespace}", "unshare", "--mount", "sh", "-c", own]
+
+
+@contextmanager
+def _sshd(directory: Path, number: int, host: SshHost, key: Path) -> Iterator[None]:
+    conf = directory / f"sshd-{number}.conf"
+    passed = " ".join(f'{key}="{os.environ[key]}"' for key in PASSED_ON if key in os.environ)
+    conf.write_text(
+        f"ListenAddress {host.address}\nHostKey {key}\nAuthorizedKeysFile {directory}/authorized\n"
+        "PermitRootLogin prohibit-password\nPasswordAuthentication no\nStrictModes no\nUsePAM no\n"
+        f"PidFile none\nMaxStartups 100\nSetEnv {passed}\n"
+    )
+    with (directory / f"sshd-{number}.log").open("wb") as log:
+        process = subprocess.Popen(inside(host, f"/usr/sbin/sshd -D -e -f {conf}"), stderr=log, stdout=log)
+    try:
+        _await_sshd(host, process, log.name)
+        yield
+    finally:
+        process.kill()
+        process.wait(30)
 
 
 def _await_sshd(host: SshHost, process: subprocess.Popen[bytes], log: str) -> None:

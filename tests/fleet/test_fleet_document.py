@@ -12,11 +12,10 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import yaml
-from test_fleet_slurm import EXPERIMENT
 
 from acidtest import fleet
 from acidtest.journal import reader
-from slurms import NODES, free_ports, slurm
+from slurms import Slurm
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "FLEET.md").read_text()
 
@@ -41,22 +40,20 @@ def test_the_manifest_is_of_kubernetes(part: dict[str, object]) -> None:
         kubernetes_validate.validate(broken, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_job_of_slurm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    (tmp_path / "experiment.toml").write_text(EXPERIMENT)
+def test_the_job_of_slurm(tmp_path: Path, experiment: Path, nodes: Slurm) -> None:
+    experiment.rename(tmp_path / "experiment.toml")
     script = tmp_path / "job.sh"
     text = shown("bash")[0]
     here = str(Path(sys.executable).parent)
     assert "/opt/acidtest/.venv/bin" in text
-    script.write_text(text.replace("/opt/acidtest/.venv/bin", here).replace("$(hostname -i", "$(echo 127.0.0.1"))
+    # All nodes of these tests are one machine, whose name is that of its loopback.
+    at = f"$(echo {nodes.hosts[0].address}"
+    script.write_text(text.replace("/opt/acidtest/.venv/bin", here).replace("$(hostname -i", at))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    with slurm(tmp_path_factory.mktemp("slurm")) as environment:
-        ran = subprocess.run(
-            ["sbatch", "--wait", "--output", str(tmp_path / "said"), str(script)],
-            env=os.environ | environment | {
-                "ACIDTEST_LEASE": str(tmp_path / "lease"), "ACIDTEST_PORT": str(free_ports(1)[0]),
-            },
-            cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False,
-        )  # fmt: skip
+    ran = subprocess.run(
+        ["sbatch", "--wait", "--nodelist", nodes.names[0], "--output", str(tmp_path / "said"), str(script)],
+        env=os.environ | nodes.environment, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False,
+    )  # fmt: skip
     said = (tmp_path / "said").read_text() if (tmp_path / "said").exists() else ""
     assert ran.returncode == 0, ran.stdout + ran.stderr + said
-    assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == set(NODES)
+    assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == set(nodes.names)

@@ -2,92 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import re
 import signal
-import socket
 import subprocess
-import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fleet_commands import CELLS, EXPERIMENT, Command, cells, dask, each_once, free_port, nothing_left
 
 from acidtest.journal import reader
-from hosts import SshHosts, ssh_hosts
-from support import ACIDTEST
-
-EXPERIMENT = """
-name = "over-a-fleet"
-repetitions = 3
-[factors]
-engine = ["sqlite"]
-durability = ["os", "drive"]
-[workload.commits]
-count = 200
-"""
-CELLS = 12
-
-
-@pytest.fixture(scope="module")
-def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
-    with ssh_hosts(tmp_path_factory.mktemp("hosts"), 2) as made:
-        yield made
-
-
-@pytest.fixture
-def experiment(tmp_path: Path) -> Path:
-    path = tmp_path / "e.toml"
-    path.write_text(EXPERIMENT)
-    return path
-
-
-class Command:
-    """acidtest at work, whose lines can be waited for."""
-
-    def __init__(self, tmp_path: Path, *arguments: str | Path) -> None:
-        self.log = tmp_path / "log"
-        environment = os.environ | {"ACIDTEST_LEASE": str(tmp_path / "lease"), "COLUMNS": "200"}
-        with self.log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [ACIDTEST, *map(str, arguments)], stdout=file, stderr=subprocess.STDOUT, env=environment
-            )
-
-    @property
-    def said(self) -> str:
-        return self.log.read_text()
-
-    def await_line(self, pattern: str) -> None:
-        end = time.monotonic() + 240
-        while not re.search(pattern, self.said, re.MULTILINE):
-            assert self.process.poll() is None, self.said
-            assert time.monotonic() < end, self.said
-            time.sleep(0.02)
-
-    def ended(self) -> int:
-        return self.process.wait(400)
-
-
-def cells(out: Path) -> Counter[str]:
-    lines = (out / "journal.jsonl").read_text().splitlines()[1:]
-    return Counter(told["cell"] for line in lines if (told := json.loads(line))["kind"] == "recording")
-
-
-def nothing_left(hosts: SshHosts) -> None:
-    """Neither processes nor entries of a ledger nor files of a run; what ends by itself is given the time."""
-    end = time.monotonic() + 90
-    while True:
-        left = [one for host in hosts.hosts for one in (*host.left(), *map(str, host.find("acidtest")))]
-        left += [str(pid) for host in hosts.hosts for pid in host.find("dask_spec")]
-        if not left:
-            return
-        assert time.monotonic() < end, left
-        time.sleep(0.1)
+from hosts import SshHosts
 
 
 def command(tmp_path: Path, hosts: SshHosts, experiment: Path, more: str = "") -> Command:
@@ -98,7 +24,7 @@ def command(tmp_path: Path, hosts: SshHosts, experiment: Path, more: str = "") -
 def test_the_same_table_with_host_from_one_journal(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
     run = command(tmp_path, hosts, experiment)
     assert run.ended() == 0, run.said
-    nothing_left(hosts)
+    nothing_left(hosts.hosts)
     journal = reader.read(tmp_path / "out" / "journal.jsonl")
     addresses = {host.address for host in hosts.hosts}
     assert {host.name for host in journal.hosts} == addresses
@@ -156,36 +82,8 @@ def test_whatever_dies_the_same_command_goes_on(
         assert runs < 3, run.said
         run = command(tmp_path, hosts, experiment)
         code, runs = run.ended(), runs + 1
-    assert set(cells(tmp_path / "out").values()) == {1}
-    assert len(cells(tmp_path / "out")) == CELLS
-    nothing_left(hosts)
-
-
-MOMENTS = int(os.environ.get("ACIDTEST_FLEET_MOMENTS", "1"))
-
-
-@pytest.mark.timeout(400 * MOMENTS)
-def test_at_random_moments(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    """ACIDTEST_FLEET_MOMENTS says at how many; what happens, and when, follows from the number of each."""
-    for number in range(MOMENTS):
-        chance = random.Random(number)
-        happens = chance.choice([kill_client, kill_worker, kill_lab, cut_link])
-        line, delay = chance.randrange(1, CELLS), chance.uniform(0, 1)
-        at = f"moment {number}: {happens.__name__} {delay:.2f} s after cell {line}"
-        out = tmp_path / f"{number}"
-        out.mkdir()
-        codes = []
-        while 0 not in codes:
-            run = command(out, hosts, experiment)
-            if not codes:
-                run.await_line(rf"^\[{line}/{CELLS}\]")
-                time.sleep(delay)
-                happens(run, hosts)
-            codes.append(run.ended())
-            assert len(codes) < 4, f"{at}: {run.said}"
-        assert set(cells(out / "out").values()) == {1}, at
-        assert len(cells(out / "out")) == CELLS, at
-        nothing_left(hosts)
+    each_once(tmp_path / "out")
+    nothing_left(hosts.hosts)
 
 
 def nothing_running(hosts: SshHosts) -> None:
@@ -204,41 +102,12 @@ def test_a_pool_spreads_repetitions(tmp_path: Path, hosts: SshHosts, experiment:
     assert {one.host for one in journal.recordings} <= {host.address for host in hosts.hosts}
 
 
-@contextmanager
-def dask(hosts: SshHosts, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A scheduler that the user has started, with a worker on each host; the scheduler's process."""
-    quiet = ["--dashboard-address", "127.0.0.1:0"]
-    address = f"tcp://{hosts.listen}:{port}"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", hosts.listen, "--port", str(port)]
-    with ExitStack() as held:
-        scheduler = held.enter_context(_process([*command, *quiet]))
-        for number, host in enumerate(hosts.hosts, start=1):
-            worker = [
-                "ip", "netns", "exec", host.namespace, sys.executable, "-m", "distributed.cli.dask_worker", address,
-                "--host", host.address, "--nthreads", "1", "--resources", "machine=1", "--death-timeout", "5", *quiet,
-            ]  # fmt: skip
-            named = {"NODE_NAME": f"node-{number}", "ACIDTEST_HOME": str(host.home)}
-            lease = {"ACIDTEST_LEASE": str(host.home / "lease")}
-            held.enter_context(_process(worker, **named, **lease))
-        yield scheduler
-
-
-@contextmanager
-def _process(command: list[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 def test_a_scheduler_that_dies_is_told_and_the_same_command_goes_on(
     tmp_path: Path, hosts: SshHosts, experiment: Path
 ) -> None:
     fleet = tmp_path / "fleet.toml"
     port = free_port(hosts.listen)
-    fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nspread = "compare"\n')
+    fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nworkers = 2\nspread = "compare"\n')
     arguments = ("run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
     with dask(hosts, port) as scheduler:
         run = Command(tmp_path, *arguments)
@@ -252,20 +121,14 @@ def test_a_scheduler_that_dies_is_told_and_the_same_command_goes_on(
         assert run.ended() == 0, run.said
     assert set(cells(tmp_path / "out").values()) == {1}
     assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == {"node-1", "node-2"}
-    nothing_left(hosts)
+    nothing_left(hosts.hosts)
 
 
 def nothing_running_there(hosts: SshHosts) -> None:
-    end = time.monotonic() + 90
-    while left := [line for host in hosts.hosts for line in host.processes().values() if "sshd" not in line]:
+    end = time.monotonic() + 120
+    while left := [line for host in hosts.hosts for line in host.at_work().values()]:
         assert time.monotonic() < end, left
         time.sleep(0.1)
-
-
-def free_port(address: str) -> int:
-    with socket.socket() as one:
-        one.bind((address, 0))
-        return int(one.getsockname()[1])
 
 
 def refused(tmp_path: Path, hosts: SshHosts, experiment: Path, *edits: tuple[str, str]) -> str:

@@ -61,17 +61,17 @@ def _death(host: Host, code: int, said: str) -> CellFailed:
 
 def facts(fleet: Fleet, hosts: Sequence[Host]) -> list[Facts]:
     """What the hosts are. Raises BadInput where one has no acidtest, or one of another version."""
-    answers = _answers(fleet, hosts, lambda spec: {"do": "facts"})
+    answers = _answers(fleet, hosts, lambda host, spec: {"do": "facts"})
     return [Facts(host, clock(fleet, host), **answer) for host, answer in answers.items()]
 
 
 def _answers(
-    fleet: Fleet, hosts: Sequence[Host], request: Callable[[HostSpec], Mapping[str, Any]]
+    fleet: Fleet, hosts: Sequence[Host], request: Callable[[Host, HostSpec], Mapping[str, Any]]
 ) -> dict[Host, dict[str, Any]]:
     """What a lab on each host answers to its ``request``; all that they refuse is raised together."""
 
     def ask(host: Host, spec: HostSpec) -> Any:
-        return fleet.run(tasks.once, host, spec.home, json.dumps(request(spec)))
+        return fleet.run(tasks.once, host, spec.home, json.dumps(request(host, spec)))
 
     problems = Problems()
     answers: dict[Host, dict[str, Any]] = {}
@@ -122,9 +122,21 @@ def doctor(fleet: Fleet, hosts: Sequence[Host]) -> dict[str, dict[str, Any]]:
     return {host.name: told for host, told in _told(fleet, hosts, ask)}
 
 
+def farewell(run: str, host: str, spec: HostSpec, acknowledged: Sequence[str]) -> dict[str, Any]:
+    """Has the lab of ``run``, or a new one where that is gone, release all of it, and remove what is acknowledged."""
+    return {"do": "end", "run": run, "host": host, "directory": spec.directory, "acknowledged": list(acknowledged)}
+
+
+def dismiss(fleet: Fleet, hosts: Sequence[Host], run: str, acknowledged: Sequence[str]) -> None:
+    """Have the hosts remove what they keep of a ``run`` that is complete; who was gone when it ended still does."""
+    _answers(fleet, hosts, lambda host, spec: farewell(run, host.name, spec, acknowledged))
+
+
 def clean(fleet: Fleet, hosts: Sequence[Host], *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
     """Have each host release what labs that are gone left there: "released", and "kept" with why, by its name."""
-    answers = _answers(fleet, hosts, lambda spec: {"do": "clean", "dry_run": dry_run, "directory": spec.directory})
+    answers = _answers(
+        fleet, hosts, lambda host, spec: {"do": "clean", "dry_run": dry_run, "directory": spec.directory}
+    )
     return {host.name: answer for host, answer in answers.items()}
 
 

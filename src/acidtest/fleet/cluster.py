@@ -16,6 +16,7 @@ from typing import Any
 from distributed import Client, Scheduler
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
+from distributed.core import Status
 from distributed.deploy.spec import SpecCluster
 from distributed.deploy.subprocess import SubprocessWorker
 from distributed.scheduler import KilledWorker
@@ -31,6 +32,7 @@ GONE = (KilledWorker, CancelledError, FutureCancelledError, CommClosedError)
 RESOURCE = "machine"  # of which each worker has one: who has it measures
 POLL_S = 2.0
 COME_S = 120.0  # for the first worker of each host
+SSH_OPTIONS = {"connect_timeout": 30, "login_timeout": 60, "keepalive_interval": 15}  # seconds; of asyncssh
 LOOPBACK = "127.0.0.1"
 QUIET_ADDRESS = f"{LOOPBACK}:0"
 REMEDY = "pip install 'acidtest[fleet]'"
@@ -47,8 +49,10 @@ class Host:
 class Fleet:
     """Dask's client, and which hosts there are."""
 
-    def __init__(self, spec: FleetSpec, client: Any) -> None:
+    def __init__(self, spec: FleetSpec, client: Any, cluster: Any = None) -> None:
         self.spec, self.client = spec, client
+        self._cluster = cluster  # Dask's, of workers that were started for this fleet
+        self._is_starting = False
         self._names: dict[str, str] = {}  # of hosts, by the addresses of their workers
 
     def hosts(self) -> list[Host]:
@@ -78,8 +82,28 @@ class Fleet:
         """Raise AcidtestError where the scheduler is gone."""
         if self.client.status != "running":
             raise AcidtestError(
-                "the scheduler of the fleet is gone", "start it again, and run the same command again: it goes on"
+                "the scheduler of the fleet is gone, or cannot be reached any more",
+                "start it again or mend the network, and run the same command again: it goes on",
             )
+
+    def start_missing(self) -> None:
+        """Begin to start workers anew where those that were started for this fleet have ended; returns at once.
+
+        A host that cannot be reached yet is tried again by the next call.
+        """
+        if self._cluster is None or self._is_starting:
+            return
+        self._is_starting = True
+        self._cluster.loop.add_callback(self._start_missing)
+
+    async def _start_missing(self) -> None:
+        cluster = self._cluster
+        for name, worker in list(cluster.workers.items()):
+            if worker.status not in (Status.running, Status.closing):  # its start has failed
+                del cluster.workers[name]
+        with suppress(Exception):
+            await cluster  # brings it to what was asked for: those that ended, which it has noticed, are started again
+        self._is_starting = False
 
     def _named(self, address: str) -> str:
         """The name of the machine of a worker, as its scheduler of jobs knows it or else as it calls itself.
@@ -154,7 +178,7 @@ def opened(spec: FleetSpec, where: Path) -> Iterator[Fleet]:
             raise AcidtestError(
                 f"{where}: {_target(spec)}: {_first_line(error)}", "mend that, and run the same command again"
             ) from None
-        fleet = Fleet(spec, client)
+        fleet = Fleet(spec, client, None if isinstance(scheduler, str) else scheduler)
         _await(fleet, expected, where)
         yield fleet
 
@@ -260,7 +284,7 @@ def _of_ssh(spec: FleetSpec, held: ExitStack) -> tuple[Any, int]:
     import asyncssh  # noqa: F401 - told of before anything is started
     from distributed.deploy.ssh import Worker
 
-    options = spec.ssh_options.model_dump(exclude_none=True, exclude={"client_keys"})
+    options = spec.ssh_options.model_dump(exclude_none=True, exclude={"client_keys"}) | SSH_OPTIONS
     if keys := spec.ssh_options.client_keys:
         options["client_keys"] = list(keys)
     workers = {

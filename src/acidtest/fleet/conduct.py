@@ -37,7 +37,7 @@ from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import Facts, answered
 from acidtest.fleet.cluster import Fleet, Host
 from acidtest.fleet.messages import Assignment
-from acidtest.journal.models import HOST, SIZE, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.models import HOST, SIZE, Header, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
@@ -124,6 +124,7 @@ def conduct(
         watcher.doubts([line.told for line in held.damaged])
     if held and not left:
         watcher.begins(len(plan.cells), len(plan.cells), _named(hosts))
+        asking.dismiss(fleet, hosts, _id(held.header), [one.cell for one in held.recordings])
         return RunOutcome(held, 0)
     found = asking.facts(fleet, hosts)
     asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
@@ -134,6 +135,11 @@ def conduct(
             work.admit()
             work.go()
         return RunOutcome(writer.journal, work.ran)
+
+
+def _id(header: Header) -> str:
+    """Tells a run from all others, on whatever host."""
+    return hashlib.sha256(f"{header.digest} {header.created_at}".encode()).hexdigest()[:16]
 
 
 def _named(hosts: Sequence[Host]) -> str:
@@ -169,7 +175,8 @@ class _Worker:
     left: list[Cell] = field(default_factory=list)  # of the item at work
     unheard: list[str] = field(default_factory=list)  # cells whose recordings are on the drive here, untold yet
     future: Any = None
-    does: str = ""  # "begin", "step", "end", "" for nothing
+    does: str = ""  # "admit", "begin", "step", "" for nothing
+    admitted: bool = True  # by the lab that is there now
     began: bool = False
     gone_since: float | None = None
     not_before: float = 0.0
@@ -184,10 +191,11 @@ class _Worker:
         return not self.left and not self.queue
 
     def give_back(self) -> None:
-        """What is left of the item at work is the next one of the queue again."""
+        """What is left of the item at work is the next one of the queue again, for a lab that knows nothing yet."""
         if self.left:
             self.queue.appendleft(self.left)
             self.left = []
+        self.admitted = self.began = False
 
 
 class _Run:
@@ -209,7 +217,7 @@ class _Run:
         self._watcher, self._writer, self._cuts = watcher, writer, cuts
         journal = writer.journal
         self._header = journal.header
-        self._run = hashlib.sha256(f"{self._header.digest} {self._header.created_at}".encode()).hexdigest()[:16]
+        self._run = _id(self._header)
         self._cells = {cell.id: cell for cell in plan.cells}
         self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
         self.ran = 0
@@ -280,7 +288,7 @@ class _Run:
         while "busy" in (told := json.loads(self._fleet.awaited(worker.host, future))):
             if not is_told:
                 is_told = True
-                self._watcher.doubts([f"waiting for {worker.name}, which another run has (run {told['busy']})"])
+                self._watcher.doubts([_has_another_run(worker, told)])
             time.sleep(BUSY_POLL_S)
             future = self._asked(worker, request)
         return answered(worker.host, told)
@@ -294,8 +302,11 @@ class _Run:
                 self._hand_out()
                 self._hear()
                 self._miss()
-        finally:
-            self._end()
+        except BaseException:
+            self._stop()
+            self._end(0.0)
+            raise
+        self._end(END_S)
         problems = Problems()
         for worker in self._workers:
             if worker.failed is not None and self._missing:
@@ -317,6 +328,9 @@ class _Run:
             if worker.future is not None or worker.failed is not None or now < worker.not_before or worker.is_done:
                 continue
             if worker.gone_since is not None and not self._is_back(worker):
+                continue
+            if not worker.admitted:
+                self._ask(worker, "admit", self._admission(worker))
                 continue
             if not worker.began:
                 self._ask(worker, "begin", {"do": "begin"})
@@ -377,30 +391,29 @@ class _Run:
         """Its item goes back; it may come again."""
         if worker.gone_since is None:
             worker.gone_since = time.monotonic()
-            self._watcher.doubts([f"{worker.name}: is gone; what it had in hand is run again when it is back"])
-        worker.began = False
+            self._watcher.doubts(
+                [
+                    f"{worker.name}: is gone; waiting up to {self._fleet.spec.patience_s:.0f} s for it to come back, "
+                    "then what it had in hand is run again"
+                ]
+            )
         worker.give_back()
-        worker.unheard = []
 
     def _is_back(self, worker: _Worker) -> bool:
         assert worker.gone_since is not None
         host = next((one for one in self._fleet.hosts() if one.name == worker.name), None)
-        if host is None:
-            patience_s = self._fleet.spec.patience_s
-            if time.monotonic() - worker.gone_since > patience_s:
-                worker.failed = AcidtestError(
-                    f"{worker.name}: was gone for {patience_s:.0f} s",
-                    "mend that, and run the same command again: it goes on",
-                )
-            worker.not_before = time.monotonic() + POLL_S
-            return False
-        worker.host = host
-        try:
-            self._awaited(worker, self._asked(worker, request := self._admission(worker)), request)
-        except CellFailed:
-            return False
-        worker.gone_since = None
-        return True
+        if host is not None:
+            worker.host = host
+            return True
+        patience_s = self._fleet.spec.patience_s
+        if time.monotonic() - worker.gone_since > patience_s:
+            worker.failed = AcidtestError(
+                f"{worker.name}: was gone for {patience_s:.0f} s",
+                "mend that, and run the same command again: it goes on",
+            )
+        self._fleet.start_missing()
+        worker.not_before = time.monotonic() + POLL_S
+        return False
 
     def _ended(self, worker: _Worker, future: Any) -> None:
         try:
@@ -410,8 +423,10 @@ class _Run:
             self._gone(worker)
             return
         if "busy" in told:  # its own lab ended, and another run was quicker
-            worker.not_before, worker.began = time.monotonic() + BUSY_POLL_S, False
-            self._gone(worker)
+            if worker.admitted:
+                self._watcher.doubts([_has_another_run(worker, told)])
+            worker.give_back()
+            worker.not_before = time.monotonic() + BUSY_POLL_S
             return
         try:
             answer = answered(worker.host, told)
@@ -420,7 +435,9 @@ class _Run:
             self._watcher.doubts([error.message])
             worker.give_back()
             return
-        if worker.does == "begin":
+        if worker.does == "admit":
+            worker.admitted, worker.gone_since = True, None
+        elif worker.does == "begin":
             self._began(worker, answer)
         elif worker.does == "step":
             worker.unheard = []
@@ -483,23 +500,56 @@ class _Run:
         fsync_path(path)
         fsync_path(path.parent)
 
-    def _end(self) -> None:
-        """Have the hosts that are there release what they made, whatever else has failed."""
-        asked = []
-        for worker in self._workers:
-            if worker.future is not None:
-                with contextlib.suppress(Exception):
-                    self._fleet.client.run(tasks.stop, self._run, workers=[worker.host.address])
-                asked.append(worker.future)
-                continue
-            with contextlib.suppress(Exception):
-                asked.append(self._asked(worker, {"do": "end", "acknowledged": worker.unheard}))
-        for future in asked:
+    def _farewell(self, host: str, cells: Sequence[str]) -> dict[str, Any]:
+        return asking.farewell(self._run, host, self._fleet.spec.of_host(host), cells)
+
+    def _stop(self) -> None:
+        """Have the hosts at work end in mid-cell, and release what they made."""
+        asked = [worker for worker in self._workers if worker.future is not None]
+        for worker in asked:
             with contextlib.suppress(Exception):  # who is gone has released it by itself, or will when it is cleaned
-                future.result(timeout=END_S)
+                self._fleet.client.run(tasks.stop, self._run, workers=[worker.host.address])
+        for worker in asked:
+            with contextlib.suppress(Exception):
+                worker.future.result(timeout=END_S)
+
+    def _end(self, patience_s: float) -> None:
+        """Have the hosts release what they made, and remove what is on the drive here.
+
+        Hosts that are gone are given up after ``patience_s``: the same command, or ``acidtest clean``, asks them again.
+        """
+        end = time.monotonic() + patience_s
+        asked: dict[str, Any] = {}
+        left = [worker for worker in self._workers if worker.failed is None or worker.gone_since is None]
+        while True:
+            try:
+                there = {host.name: host for host in self._fleet.hosts()}
+            except AcidtestError:  # nobody is left to be asked
+                return
+            for worker in list(left):
+                host, future = there.get(worker.name), asked.get(worker.name)
+                if host is None or host != worker.host:
+                    asked.pop(worker.name, None)
+                if host is None:
+                    continue
+                worker.host = host
+                if worker.name not in asked:
+                    asked[worker.name] = self._asked(worker, self._farewell(worker.name, worker.unheard))
+                elif future is not None and future.done():
+                    left.remove(worker)
+            if not left or (time.monotonic() > end and not any(worker.name in asked for worker in left)):
+                return
+            if time.monotonic() > end + END_S:
+                return
+            self._fleet.start_missing()
+            time.sleep(IDLE_POLL_S)
 
 
 END_S = 60.0
+
+
+def _has_another_run(worker: _Worker, told: Mapping[str, Any]) -> str:
+    return f"waiting for {worker.name}, which another run has (run {told['busy']})"
 
 
 def _seconds(recording: Recording) -> float:

@@ -190,8 +190,9 @@ class Lab:
             self._watcher.released(released)
         parent = _parent(one.directory)
         parent.mkdir(parents=True, exist_ok=True)
-        out = parent / f"{PREFIX}{one.run}-{re.sub('[^A-Za-z0-9.-]', '-', one.host)}"
+        out = _kept_at(one.directory, one.run, one.host)
         make_directory(out)
+        self._await_end(out)
         self._held.enter_context(no_room_told(out))
         self._writer = self._held.enter_context(JournalWriter(out, one.header, CUTS if one.cuts else NAME))
         known = _read_acknowledged(out)
@@ -207,6 +208,20 @@ class Lab:
             "place": self._context.place_facts.model_dump(mode="json"),
             **calibration,
         }
+
+    def _await_end(self, out: Path) -> None:
+        """Wait for an earlier lab of this run, whose worker or network was lost: it is releasing what it made.
+
+        Raises BadInput where it does not end.
+        """
+        end, is_told = time.monotonic() + IDLE_S, False
+        while _is_at_work(out):
+            if not is_told:
+                is_told = True
+                self._watcher.doubts(["waiting for the lab that was at work there before, which releases what it made"])
+            if time.monotonic() > end:
+                raise BadInput(f"{out}: another acidtest is writing here", "end it, and run the same command again")
+            time.sleep(0.1)
 
     def _calibrated(self, place: Path) -> dict[str, Any]:
         block = bytes(HASHED)
@@ -314,13 +329,15 @@ class Lab:
             self._steps = None
 
     def end(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Release all that was made, and remove what the client has acknowledged."""
-        out = self._writer.path.parent if self._writer is not None else None
-        if out is not None:
-            self._acknowledge(out, request["acknowledged"])
+        """Release all that was made, and remove what the client has acknowledged, also what an earlier lab kept."""
         self.close()
-        if out is not None and not _unacknowledged(out):
-            shutil.rmtree(out)
+        out = _kept_at(request["directory"], request["run"], request["host"])
+        if out.exists():
+            self._await_end(out)
+            self._acknowledge(out, request["acknowledged"])
+            if not _unacknowledged(out):
+                shutil.rmtree(out)
+        release_leftovers()
         return {}
 
     def close(self) -> None:
@@ -338,6 +355,11 @@ def _as_line(recording: Recording) -> str:
 
 def _parent(directory: str | None) -> Path:
     return Path(directory) if directory else state_directory() / "fleet"
+
+
+def _kept_at(directory: str | None, run: str, host: str) -> Path:
+    """Where the recordings of a run are kept on this host."""
+    return _parent(directory) / f"{PREFIX}{run}-{re.sub('[^A-Za-z0-9.-]', '-', host)}"
 
 
 def _existing(path: Path) -> Path:
