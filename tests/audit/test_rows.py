@@ -9,12 +9,13 @@ import pytest
 
 import factory
 from acidtest.analysis import samples
+from acidtest.analysis.latency import percentile_ns
 from acidtest.analysis.samples import Row
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
-from acidtest.journal.models import Cut, SettingInForce, Transactions, Warning
+from acidtest.journal.models import Cut, Generator, SettingInForce, Transactions, Warning
 from acidtest.journal.protocol import RunResult
 from insides import database_size, index, statistics, table
 
@@ -57,6 +58,20 @@ def server(busy: float, **changes: Any) -> Row:
     return row(run(threads=2, cpu=seconds), engine=engine)
 
 
+def together(**changes: Any) -> Row:
+    """A row whose load came from two machines, the second of which is as ``changes`` say."""
+    of = {
+        "host": "db1", "terminals": 2, "threads": 1, "committed": 4800, "ended": 4800, "measured_s": SOUND.measured_s,
+        "cpu": SOUND.cpu, "cpu_count": 4, "service_mean_ns": SOUND.service.mean_ns, "lateness_ms_p99": 0.1,
+        "lateness_ms_max": 0.5, "began_late_ms": 0.2, "clock_offset_s": 0.0, "clock_error_s": 0.001,
+    }  # fmt: skip
+    return row(SOUND, generators=[Generator(**of), Generator(**(of | {"host": "db2"} | changes))])
+
+
+def busy_for(seconds: float) -> dict[str, Any]:
+    return {"cpu": SOUND.cpu.model_copy(update={"process_user_s": seconds, "process_system_s": 0.0})}
+
+
 def pipeline(value: str) -> list[SettingInForce]:
     return [SettingInForce(name="pipeline", asked=value, in_force=value, agrees=True, source="the rig's job")]
 
@@ -87,6 +102,7 @@ COUNTED = factory.recording(LEVELS, found=SOUND).workload | {"count": 500, "dura
 RAMP = over(*(1000 - 40 * second for second in range(12)))
 SHORT = over(1000, 400, 1000)
 SERVICE_US = SOUND.service.mean_ns / 1000
+P99_MS = percentile_ns(SOUND.latency, 0.99) / 1e6
 EIGHT_CORES = 8 * SOUND.measured_s
 INVALID = factory.failed(LEVELS, 2, "balances differ", status="invalid")
 LOGGED = Warning(code="engine-log", about="settings", text="The engine wrote to its log: sweep.")
@@ -103,6 +119,19 @@ CASES: list[Case] = [
     ),
     ("generator-bound", server(0.91), server(0.89)),
     ("generator-bound", server(0.91), server(0.91, mode="embedded")),
+    ("generator-bound", together(**busy_for(0.91 * SOUND.measured_s)), together(**busy_for(0.89 * SOUND.measured_s))),
+    (
+        "generator-bound",
+        together(cpu_count=1, threads=2, **busy_for(0.91 * SOUND.measured_s)),
+        together(cpu_count=2, threads=2, **busy_for(0.91 * SOUND.measured_s)),
+    ),
+    ("generator-late", together(lateness_ms_p99=P99_MS * 0.51), together(lateness_ms_p99=P99_MS * 0.49)),
+    (
+        "generator-late",
+        together(lateness_ms_max=11 * SOUND.measured_s),
+        together(lateness_ms_max=9 * SOUND.measured_s),
+    ),
+    ("generator-late", together(began_late_ms=2001), together(began_late_ms=1999)),
     ("pipelined", row(SOUND, settings=pipeline("true")), row(SOUND, settings=pipeline("false"))),
     ("response-limit", row(kinds(5001.0)), row(kinds(5000.0))),
     ("response-limit", row(kinds(5001.0)), row(kinds(5001.0, limit_ms=None))),
@@ -214,6 +243,16 @@ def test_runs_that_do_not_count_raise_nothing_but_that_they_are_missing() -> Non
 def test_the_worst_stands_first() -> None:
     codes = [finding.rule.name for finding in judge.of_row(row(latency(5, count=2000), RAMP, warnings=[LOGGED]))]
     assert codes == ["flush-costs-nothing", "not-steady", "too-few-repetitions", "engine-log"]
+
+
+def test_the_machine_that_is_the_bottleneck_or_late_is_named() -> None:
+    for name, changes in (
+        ("generator-bound", busy_for(0.95 * SOUND.measured_s)),
+        ("generator-late", {"lateness_ms_p99": 2000.0, "lateness_ms_max": 3000.0}),
+    ):
+        (finding,) = BY_NAME[name](together(**changes))
+        assert "db2" in finding.text
+        assert "db1" not in finding.text
 
 
 def test_a_generator_that_was_not_sampled_is_not_judged() -> None:

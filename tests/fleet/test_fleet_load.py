@@ -269,6 +269,36 @@ def test_the_host_of_the_server_leads_and_is_watched(tmp_path: Path, hosts: SshH
     assert all(abs(one.clock_offset_s) <= one.clock_error_s + 0.001 for one in recording.generators)
 
 
+@pytest.mark.parametrize(("engine", "family"), [("postgresql-15", "postgresql"), ("mariadb-10.11", "mysql")])
+def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
+    tmp_path: Path, hosts: SshHosts, engines_installed: None, engine: str, family: str
+) -> None:
+    server = hosts.hosts[0]
+    file = hosts.fleet(tmp_path / "fleet.toml", f'server = "{server.address}"')
+    where = tmp_path / "e.toml"
+    where.write_text(
+        f'name = "apart"\nrepetitions = 1\nengine = "{engine}"\ndurability = "drive"\n[load]\nmachines = 2\n'
+        f"[workload.tpcb]\nterminals = 4\nwarmup_s = 0.5\nduration_s = 3\n"
+        f'[settings.{family}]\nconnection = "tcp"\n'
+    )
+    ran = run(tmp_path, where, file)
+    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    (recording,) = recordings(tmp_path)
+    assert recording.status == "done", recording.reason
+    assert recording.host == server.address
+    assert [one.host for one in recording.generators] == sorted(host.address for host in hosts.hosts[1:])
+    assert recording.result is not None
+    assert recording.result.counts.committed == sum(one.committed for one in recording.generators) > 0
+    assert recording.checks_after is not None
+    assert all(one.holds for one in recording.checks_after.conditions)
+    assert recording.server_host is not None
+    settings = {one.name: one for one in recording.settings}
+    assert settings["connection"].in_force == "tcp"
+    assert "Machines of the load" in ran.stdout
+    assert f"the server's machine {server.address}" in " ".join(ran.stdout.split())
+    nothing_left(hosts)
+
+
 def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reached: str) -> None:
     stopped: list[int] = []
     news = 0
