@@ -151,4 +151,4 @@ def _answers(recording: Recording) -> dict[str, Any]:
         "recordings": [], "machine": machine, "place": recording.place.model_dump(mode="json"),
         "hash_mb_per_s": 1.0, "flushes_per_s": 1.0,
     }  # fmt: skip
-    return {"facts": facts, "admit": {"engines": {}}, "begin": begun, "end": {}}
+    return {"facts": facts, "admit": {"engines": {}, "devices": {}}, "begin": begun, "end": {}}

@@ -61,6 +61,11 @@ class SshHost:
         """What runs there beside the daemon that the host is reached by."""
         return {pid: line for pid, line in self.processes().items() if not any(one in line for one in DAEMONS)}
 
+    def enter(self, *command: str | Path) -> str:
+        """Run ``command`` there, and see the file systems that are mounted there."""
+        daemon = next(pid for pid, line in self.processes().items() if any(one in line for one in DAEMONS))
+        return run("nsenter", f"--target={daemon}", "--net", "--mount", *command)
+
     def power_off(self) -> None:
         """Kill all that runs there at once but that daemon, which is there again when the power is."""
         at_work = self.at_work()

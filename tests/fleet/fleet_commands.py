@@ -76,13 +76,13 @@ def nothing_left(hosts: list[SshHost]) -> None:
 
 
 @contextmanager
-def dask(hosts: SshHosts, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def dask(hosts: SshHosts, port: int, logs: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A scheduler that the user has started, with a worker on each host; the scheduler's process."""
     quiet = ["--dashboard-address", "127.0.0.1:0"]
     address = f"tcp://{hosts.listen}:{port}"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", hosts.listen, "--port", str(port)]
     with ExitStack() as held:
-        scheduler = held.enter_context(_process([*command, *quiet]))
+        scheduler = held.enter_context(_process([*command, *quiet], logs / "scheduler"))
         for number, host in enumerate(hosts.hosts, start=1):
             worker = [
                 "ip", "netns", "exec", host.namespace, sys.executable, "-m", "distributed.cli.dask_worker", address,
@@ -90,13 +90,14 @@ def dask(hosts: SshHosts, port: int) -> Iterator[subprocess.Popen[bytes]]:
             ]  # fmt: skip
             named = {"NODE_NAME": f"node-{number}", "ACIDTEST_HOME": str(host.home)}
             lease = {"ACIDTEST_LEASE": str(host.home / "lease")}
-            held.enter_context(_process(worker, **named, **lease))
+            held.enter_context(_process(worker, logs / f"worker-{number}", **named, **lease))
         yield scheduler
 
 
 @contextmanager
-def _process(command: list[str], **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.DEVNULL)
+def _process(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("ab") as file:
+        process = subprocess.Popen(command, env=os.environ | environment, stdout=file, stderr=file)
     try:
         yield process
     finally:

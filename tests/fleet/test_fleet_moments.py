@@ -109,7 +109,7 @@ def over_a_scheduler(out: Path, experiment: Path, hosts: SshHosts) -> Iterator[R
     port = free_port(hosts.listen)
     fleet = out / "fleet.toml"
     fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nworkers = 2\nspread = "compare"\npatience_s = 15\n')
-    with dask(hosts, port) as scheduler:
+    with dask(hosts, port, out) as scheduler:
         yield Run(out, hosts.hosts, ("run", experiment, "--fleet", fleet, "--out", out / "out"), scheduler=scheduler)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fleet_commands import CELLS, EXPERIMENT, Command, cells, dask, each_once, free_port, nothing_left
+from fleet_commands import CELLS, Command, cells, dask, each_once, free_port, nothing_left
 
 from acidtest.journal import reader
 from hosts import SshHosts
@@ -109,14 +108,14 @@ def test_a_scheduler_that_dies_is_told_and_the_same_command_goes_on(
     port = free_port(hosts.listen)
     fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nworkers = 2\nspread = "compare"\n')
     arguments = ("run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
-    with dask(hosts, port) as scheduler:
+    with dask(hosts, port, tmp_path) as scheduler:
         run = Command(tmp_path, *arguments)
         run.await_line(r"^\[4/12\]")
         scheduler.kill()
         assert run.ended() == 3, run.said
         assert "the scheduler of the fleet is gone" in run.said
     nothing_running_there(hosts)
-    with dask(hosts, port):
+    with dask(hosts, port, tmp_path):
         run = Command(tmp_path, *arguments)
         assert run.ended() == 0, run.said
     assert set(cells(tmp_path / "out").values()) == {1}
@@ -129,56 +128,3 @@ def nothing_running_there(hosts: SshHosts) -> None:
     while left := [line for host in hosts.hosts for line in host.at_work().values()]:
         assert time.monotonic() < end, left
         time.sleep(0.1)
-
-
-def refused(tmp_path: Path, hosts: SshHosts, experiment: Path, *edits: tuple[str, str]) -> str:
-    fleet = hosts.fleet(tmp_path / "fleet.toml")
-    text = fleet.read_text()
-    for before, after in edits:
-        assert before in text
-        text = text.replace(before, after, 1)
-    fleet.write_text(text)
-    run = Command(tmp_path, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
-    assert run.ended() in (2, 3, 4), run.said
-    assert not (tmp_path / "out" / "journal.jsonl").exists() or not cells(tmp_path / "out")
-    assert "Traceback" not in run.said
-    return run.said
-
-
-def test_a_host_that_does_not_answer_is_told(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    nobody = hosts.hosts[0].address.rpartition(".")[0] + ".1"  # ours, where no sshd listens
-    said = refused(tmp_path, hosts, experiment, *[(hosts.hosts[0].address, nobody)] * 3)
-    assert nobody in said
-    assert "same command" in said
-
-
-def test_a_host_without_acidtest_is_told(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    without = tmp_path / "without"
-    python = subprocess.run(
-        [os.environ.get("PYTHON", "python3"), "-c", "import sys; print(sys.executable)"],
-        check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
-    without.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec {python} "$@"\n')
-    without.chmod(0o755)
-    text = hosts.fleet(tmp_path / "seen.toml").read_text()
-    line = next(line for line in text.splitlines() if line.startswith("python"))
-    said = refused(tmp_path, hosts, experiment, (line, f'python = "{without}"'))
-    assert hosts.hosts[0].address in said
-
-
-def test_what_a_host_lacks_is_told_before_anything_is_made(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    home = next(iter(hosts.hosts)).home
-    gone = tmp_path / "without-engines"
-    gone.mkdir()
-    experiment.write_text(EXPERIMENT.replace('"sqlite"', '"firebird-5.0"').replace("commits", "tpcb"))
-    said = refused(tmp_path, hosts, experiment, (f'home = "{home}"', f'home = "{gone}"'))
-    assert f"{hosts.hosts[0].address}: firebird-5.0" in said
-    assert "acidtest engines install firebird-5.0" in said
-    assert not list(gone.glob("fleet/*"))
-
-
-def test_a_device_is_named_by_host(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    experiment.write_text(EXPERIMENT + '[place]\nkind = "device"\ndevice = "/dev/sdzz"\nfilesystem = "ext4"\n')
-    said = refused(tmp_path, hosts, experiment)
-    assert hosts.hosts[0].address in said
-    assert "/dev/sdzz" in said

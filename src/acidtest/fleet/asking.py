@@ -200,3 +200,25 @@ def refuse_other_engines(engines: Mapping[str, Mapping[str, Any]]) -> None:
                     )
                     break
     problems.check()
+
+
+def refuse_other_devices(devices: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise BadInput where a device is another one on different hosts, which are to be alike. ``devices`` has what each
+    is by host, by name."""
+    problems = Problems()
+    first: dict[str, tuple[str, Any]] = {}
+    for host, of_host in devices.items():
+        for name, told in of_host.items():
+            other, known = first.setdefault(name, (host, told))
+            if known != told:
+                problems.add(
+                    BadInput(
+                        f"{host}: {name} is {_device(told)}, and on {other} it is {_device(known)}",
+                        'take hosts that are alike, or compare them: spread = "compare"',
+                    )
+                )
+    problems.check()
+
+
+def _device(told: Mapping[str, Any]) -> str:
+    return f"{told['model']} of {told['size_bytes'] / 1e9:,.1f} GB"

@@ -61,8 +61,7 @@ class Fleet:
         Raises BadInput for a worker that does not have the resource by which machines are leased, and AcidtestError
         where the scheduler is gone.
         """
-        self.check()
-        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        workers = self.workers()
         found: dict[str, Host] = {}
         for address in sorted(workers):
             worker = workers[address]
@@ -78,13 +77,21 @@ class Fleet:
             found.setdefault(name, Host(name, address))
         return [found[name] for name in sorted(found)]
 
+    def workers(self) -> dict[str, Any]:
+        """What the scheduler says of each worker, by its address. Raises AcidtestError where the scheduler is gone."""
+        self.check()
+        try:
+            # Client.scheduler_info() now and then has none of them: a clock of the client's own refreshes it without.
+            told: dict[str, Any] = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        except OSError:
+            raise _without_scheduler() from None
+        workers: dict[str, Any] = told["workers"]
+        return workers
+
     def check(self) -> None:
         """Raise AcidtestError where the scheduler is gone."""
         if self.client.status != "running":
-            raise AcidtestError(
-                "the scheduler of the fleet is gone, or cannot be reached any more",
-                "start it again or mend the network, and run the same command again: it goes on",
-            )
+            raise _without_scheduler()
 
     def start_missing(self) -> None:
         """Begin to start workers anew where those that were started for this fleet have ended; returns at once.
@@ -145,14 +152,23 @@ class Fleet:
     def awaited(self, host: Host, future: Any) -> Any:
         """The result of a task on ``host``. Raises CellFailed where the host is gone meanwhile."""
         while True:
+            why = "its worker has ended"
             try:
                 return future.result(timeout=POLL_S)
             except TimeoutError:
                 if host in self.hosts():
                     continue
-            except GONE:
+            except GONE as error:
                 self.check()
-            raise CellFailed(f"{host.name}: is gone", "see why, and run the same command again")
+                why = _first_line(error)
+            raise CellFailed(f"{host.name}: is gone: {why}", "see why, and run the same command again")
+
+
+def _without_scheduler() -> AcidtestError:
+    return AcidtestError(
+        "the scheduler of the fleet is gone, or cannot be reached any more",
+        "start it again or mend the network, and run the same command again: it goes on",
+    )
 
 
 @contextmanager
@@ -195,9 +211,8 @@ def _target(spec: FleetSpec) -> str:
 
 def _await(fleet: Fleet, expected: int, where: Path) -> None:
     end = time.monotonic() + COME_S
-    while len(fleet.client.scheduler_info(n_workers=-1)["workers"]) < expected:
+    while (came := len(fleet.workers())) < expected:
         if time.monotonic() > end:
-            came = len(fleet.client.scheduler_info(n_workers=-1)["workers"])
             raise AcidtestError(
                 f"{where}: {came} of {counted(expected, 'worker')} came within {COME_S:.0f} s",
                 "see what keeps the others, and run the same command again",

@@ -255,12 +255,17 @@ class _Run:
         problems = Problems()
         requests = [(worker, self._admission(worker)) for worker in self._workers]
         asked = [(worker, request, self._asked(worker, request)) for worker, request in requests]
-        engines: dict[str, Mapping[str, Any]] = {}
+        answers: dict[str, Mapping[str, Any]] = {}
         for worker, request, future in asked:
             with problems.gather():
-                engines[worker.name] = self._awaited(worker, future, request)["engines"]
+                answers[worker.name] = self._awaited(worker, future, request)
         problems.check()
-        asking.refuse_other_engines(engines)
+        with problems.gather():
+            asking.refuse_other_engines({host: answer["engines"] for host, answer in answers.items()})
+        if not self._compares:
+            with problems.gather():
+                asking.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
+        problems.check()
 
     def _admission(self, worker: _Worker) -> dict[str, Any]:
         spec = self._fleet.spec.of_host(worker.name)

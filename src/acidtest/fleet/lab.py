@@ -38,7 +38,7 @@ from acidtest.conductor.output import make_directory
 from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput, CellFailed
+from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import find_rig, fsync_path, state_directory
 from acidtest.fleet.generating import Abandoned, Together, generate
 from acidtest.fleet.messages import Assignment, refusal
@@ -47,6 +47,7 @@ from acidtest.journal.protocol import Duration, ProbeStep, Progress
 from acidtest.journal.reader import CUTS, NAME, read
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import leftovers, release_leftovers
+from acidtest.place.device_safety import look, refuse
 from acidtest.place.lease import leased
 from acidtest.plan import Cell
 from acidtest.plan.probe import ProbePlan
@@ -163,7 +164,12 @@ class Lab:
         self._conductor = Cuts(plan.experiment) if one.cuts else conductor_of(plan)
         left = [self._cells[id] for id in one.left]  # noqa: A001
         where = Path(one.where)
-        self._engines = admission.admit(plan, left, self._conductor, where, one.devices, self._watcher)
+        problems = Problems()
+        with problems.gather():
+            looked_at = _looked_at(left, one)
+        with problems.gather():
+            self._engines = admission.admit(plan, left, self._conductor, where, self._devices(), self._watcher)
+        problems.check()
         admission.admit_servers(left, self._engines, where)
         if left:
             parent = self._parent()
@@ -174,7 +180,15 @@ class Lab:
                     "free some space there, or name another directory for this host",
                 )
         names = dict.fromkeys(cell.engine for cell in left)
-        return {"engines": {id: self._engines[id].last_facts().model_dump(mode="json") for id in names}}  # noqa: A001
+        engines = {id: self._engines[id].last_facts().model_dump(mode="json") for id in names}  # noqa: A001
+        return {"engines": engines, "devices": looked_at}
+
+    def _devices(self) -> admission.Devices:
+        """Those of the run: what else the fleet's file names for this host is for other experiments."""
+        assert self._assignment is not None
+        used = {Path(cell.place.device).resolve() for cell in self._cells.values() if cell.place.device}
+        named = self._assignment.devices
+        return admission.Devices(frozenset(used), named.erase & used)
 
     def _parent(self) -> Path:
         """Where the run's own place lies."""
@@ -199,7 +213,7 @@ class Lab:
         kept = [recording for recording in self._writer.journal.recordings if recording.cell not in known]
         left = [self._cells[id] for id in one.left if id not in {recording.cell for recording in kept}]  # noqa: A001
         place = self._parent()
-        needed = admission.admit_remaining(left, conductor, self._engines, place, one.devices, self._watcher)
+        needed = admission.admit_remaining(left, conductor, self._engines, place, self._devices(), self._watcher)
         calibration = self._calibrated(place)
         self._context = self._held.enter_context(at_work(place, needed, out, self._engines, self._watcher))
         return {
@@ -347,6 +361,34 @@ class Lab:
         self._context = self._writer = None
         self._held.close()
         self._held = ExitStack()
+
+
+def _looked_at(left: Sequence[Cell], one: Assignment) -> dict[str, dict[str, Any]]:
+    """The real devices of the cells that are left, as they are here.
+
+    Raises BadInput for one that is not there, that the fleet's file does not name, or that may not be written to.
+    """
+    problems = Problems()
+    looked_at: dict[str, dict[str, Any]] = {}
+    table = f'[hosts."{one.host}"]'
+    for name in dict.fromkeys(cell.place.device for cell in left if cell.place.device is not None):
+        with problems.gather():
+            found = look(name)
+            if found.device not in one.devices.use:
+                raise BadInput(
+                    f"{found}: a real device is written to only where the fleet's file names it for its host",
+                    f'write use_devices = ["{name}"] below {table}, if it may be formatted',
+                )
+            is_erased = found.device in one.devices.erase
+            if found.holds and not found.used and not is_erased:
+                raise BadInput(
+                    f"{found}: what is on a device is never overwritten unasked",
+                    f'write erase = ["{name}"] below {table}, if all that is on it may be destroyed',
+                )
+            refuse(found, erase=is_erased)
+            looked_at[name] = {"model": found.model, "size_bytes": found.size_bytes}
+    problems.check()
+    return looked_at
 
 
 def _as_line(recording: Recording) -> str:
