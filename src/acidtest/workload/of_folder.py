@@ -29,7 +29,7 @@ NOT_LOADED = frozenset({"title", "transactions", "statement_limit_s"})
 STATEMENT_LIMIT_S = 7_200.0
 SHOWN_MAX = 200
 UNCHECKED = (
-    "No condition is checked, so that nothing shows whether its rows are right: database = FOLDER names a folder with a "
+    "No condition is checked, so that nothing shows whether its rows are right: database = FOLDER names a folder with "
     "conditions.sql."
 )
 OF_THE_USER = ("prepared", "restore", "database_file")
