@@ -28,6 +28,7 @@ from acidtest.journal.protocol import (
 )
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
+from acidtest.workload import WorkloadSpec
 from acidtest.workload.replay import Replay
 from acidtest.workload.sql import Sql
 
@@ -80,7 +81,7 @@ def replay(paths: Sequence[Path], folder: Path = SHOP, **keys: Any) -> Replay:
     return Replay.model_validate(Replay.completed(table, folder))
 
 
-def drive(workload: Sql | Replay, instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> Ran:
+def drive(workload: WorkloadSpec, instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> Ran:
     """Have the rig do some phases."""
     job = Job(seed=5, target=instance.target(), workload=workload.message(), inspect=[], phases=list(phases))
     ran = Ran()

@@ -8,8 +8,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -17,17 +16,13 @@ import pytest
 
 from acidtest import conductor, plan
 from acidtest import experiment as experiment_
-from acidtest.conductor.rig import converse
-from acidtest.engine import Engine, Instance, catalogue, tls
+from acidtest.engine import Engine, catalogue, tls
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.foreign import MARK
-from acidtest.engine.mysql.target import MysqlTarget
-from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.journal.models import Scalar
-from acidtest.journal.protocol import Inspection, Job, Progress, Settings
+from acidtest.journal.protocol import Progress
 from acidtest.place import Ledger
-from acidtest.place.trees import copy_tree
-from acidtest.workload.commits import CommitsWorkload
+from servers import Own, started
 from support import journal_lines
 
 SERVERS = ("postgresql-15", "mariadb-10.11", "mysql-5.5", "mysql-9.7", "firebird-3.0-server")
@@ -117,48 +112,14 @@ def test_an_engine_that_is_not_here_says_how_it_is_installed(acidtest, tmp_path:
 # ------------------------------------------------------------------------------------------------ by URL
 
 
-class Own:
-    """A server that plays the user's own, with one database and its user."""
-
-    def __init__(self, instance: Instance, ledger: Ledger) -> None:
-        self.instance = instance
-        self.ledger = ledger
-        target = instance.target()
-        assert isinstance(target, PostgresTarget | MysqlTarget | FirebirdTarget)
-        self.target = target
-        self.family = {"postgres": "postgresql"}.get(target.engine, target.engine)
-        at = target.remote if isinstance(target, FirebirdTarget) else target
-        assert at is not None
-        self.host, self.port, self.password = at.host, at.port, str(at.password)
-
-    def url(self, password: str | None = None, database: str = "") -> str:
-        who = f"{self.target.user}:{password or self.password}"
-        return f"{self.family}://{who}@{self.host}:{self.port}/{database or self.target.database}"
-
-    def ask(self, question: str, *statements: str) -> str | None:
-        """Carry out ``statements`` and answer ``question``."""
-        target = self.target.model_copy(update={"setup": list(statements)})
-        inspect = [Inspection(name="answer", sql=question)]
-        job = Job(seed=1, target=target, workload=CommitsWorkload(row_bytes=1), inspect=inspect, phases=[])
-        events = converse(job, self.ledger, self.instance.environment())
-        return next(event.values[0].value for event in events if isinstance(event, Settings))
-
-    def tables(self) -> str | None:
-        if self.family == "firebird":
-            return self.ask("select count(*) from rdb$relations where rdb$system_flag = 0")
-        hidden = "('pg_catalog', 'information_schema')"
-        which = f"table_schema not in {hidden}" if self.family == "postgresql" else "table_schema = database()"
-        return self.ask(f"select count(*) from information_schema.tables where {which}")
-
-
 @pytest.fixture(params=FOREIGN)
 def own(
     request: pytest.FixtureRequest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
 ) -> Iterator[Own]:
     engine = catalogue.find(request.param)
     settings: dict[str, Scalar] = {} if engine.family == "firebird" else {"connection": "tcp"}
-    with _started(engine, sealed, tmp_path / "own", ledger, settings) as started:
-        yield started
+    with started(engine, sealed(engine), tmp_path / "own", ledger, settings) as made:
+        yield made
 
 
 @pytest.fixture(params=WITH_TLS)
@@ -166,27 +127,9 @@ def encrypted(
     request: pytest.FixtureRequest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
 ) -> Iterator[Own]:
     settings: dict[str, Scalar] = {"connection": "tcp", "tls": True}
-    with _started(catalogue.find(request.param), sealed, tmp_path / "own", ledger, settings) as started:
-        yield started
-
-
-@contextmanager
-def _started(
-    engine: Engine,
-    sealed: Callable[[Engine], list[Path]],
-    directory: Path,
-    ledger: Ledger,
-    settings: Mapping[str, Scalar],
-) -> Iterator[Own]:
-    directory.mkdir()
-    for path in sealed(engine):
-        copy_tree(path, directory / path.name)
-    instance = engine.adopt(directory, settings, "drive")
-    instance.start(ledger)
-    try:
-        yield Own(instance, ledger)
-    finally:
-        instance.release()
+    engine = catalogue.find(request.param)
+    with started(engine, sealed(engine), tmp_path / "own", ledger, settings) as made:
+        yield made
 
 
 def experiment(tmp_path: Path, url: str, *, durability: str = "drive", schema: str = "") -> Path:
@@ -254,7 +197,8 @@ def test_a_server_by_url_is_encrypted_and_verified_or_refused(acidtest, tmp_path
 def test_a_firebird_by_url_is_encrypted_and_compressed_or_refused(
     acidtest, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger, name: str, encrypts: bool
 ) -> None:
-    with _started(catalogue.find(name), sealed, tmp_path / "own", ledger, {"wire_crypt": encrypts}) as own:
+    engine = catalogue.find(name)
+    with started(engine, sealed(engine), tmp_path / "own", ledger, {"wire_crypt": encrypts}) as own:
         (own.instance.directory / "server" / "databases.conf").write_text(f"bench = {own.target.database}\n")
         word, other = ("Required", "Disabled") if encrypts else ("Disabled", "Required")
         url = own.url(database="bench")

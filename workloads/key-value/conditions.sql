@@ -1,4 +1,4 @@
 -- Every field is whole.
 select ycsb_key from usertable where char_length(field3) <> 100 or char_length(field5) <> 100;
 -- No loaded record is gone.
-select count(*) from usertable where ycsb_key <= 1000 having count(*) <> 1000;
+select count(*) from usertable where ycsb_key <= 1000 * :thousands having count(*) <> 1000 * :thousands;

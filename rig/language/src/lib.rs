@@ -22,7 +22,7 @@ pub use evaluate::Frame;
 pub use expression::{expression, Expression};
 pub use names::Names;
 pub use program::{declare, program, After, Command, Parameter, Piece, Program, Statement};
-pub use scan::{statements, verb, Verb, Written};
+pub use scan::{statements, statements_with, verb, Verb, Written};
 
 /// A file of the user's, by the name that messages give it.
 #[derive(Clone, Copy)]

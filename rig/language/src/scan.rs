@@ -64,10 +64,18 @@ pub struct Written {
     pub comment: Option<String>,
 }
 
-/// The statements of a file without variables and commands: a schema, conditions.
+/// The statements of a file without variables and commands, as a schema is one.
 pub fn statements(source: Source) -> Result<Vec<Written>, Flaw> {
+    statements_with(source, |name| Ok(format!(":{name}")))
+}
+
+/// The same, and for each `:name` what `value` answers, as conditions have it; its error is one of the file.
+pub fn statements_with(source: Source, value: impl Fn(&str) -> Result<String, String>) -> Result<Vec<Written>, Flaw> {
     let written = |item| match item {
-        Item::Sql(sql) => Ok(Written { sql: sql.text(), line: sql.line, comment: sql.comment }),
+        Item::Sql(sql) => {
+            let text = sql.text_with(&value).map_err(|message| Flaw::at(sql.line, message))?;
+            Ok(Written { sql: text, line: sql.line, comment: sql.comment })
+        }
         Item::Command { name, line, .. } => {
             Err(Flaw::at(line, format!("\\{name} is a command of scripts; here stand statements of SQL alone")))
         }
@@ -78,11 +86,15 @@ pub fn statements(source: Source) -> Result<Vec<Written>, Flaw> {
 
 impl Sql {
     pub fn text(&self) -> String {
+        self.text_with(|name| Ok(format!(":{name}"))).unwrap_or_default()
+    }
+
+    fn text_with(&self, value: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
         let text = |part: &Part| match part {
-            Part::Plain(text) | Part::Quoted(text) => text.clone(),
-            Part::Variable { name, .. } => format!(":{name}"),
+            Part::Plain(text) | Part::Quoted(text) => Ok(text.clone()),
+            Part::Variable { name, .. } => value(name),
         };
-        self.parts.iter().map(text).collect::<String>().trim().to_string()
+        Ok(self.parts.iter().map(text).collect::<Result<String, String>>()?.trim().to_string())
     }
 }
 

@@ -149,6 +149,24 @@ fn what_an_engine_refuses_is_told_with_file_and_line() {
 }
 
 #[test]
+fn a_condition_knows_the_variables_of_the_workload() {
+    let checked = |conditions: &str| {
+        let place = Place::new();
+        let mut workload = shop(&[("look", 1.0, LOOK)]);
+        workload["conditions"]["text"] = json!(conditions);
+        let ended = succeed(&place.job(workload, vec![load(), check()]));
+        ended.checks()[0].conditions.iter().map(|one| (one.holds, one.detail.clone())).collect::<Vec<_>>()
+    };
+    let found = checked(
+        "-- As many as were loaded.\nselect count(*) from item having count(*) <> 50 * :scale;\n\
+         -- More than that.\nselect count(*), ':scale' from item having count(*) -:scale <> 51*:scale;\n\
+         -- Named by the word.\nselect id from item where name not like :word || '%';\n",
+    );
+    let wanted = [(true, "no row"), (false, "1 row: 100 | :scale"), (true, "no row")];
+    assert_eq!(found, wanted.map(|(holds, detail)| (holds, detail.to_string())));
+}
+
+#[test]
 fn what_is_wrong_in_the_files_is_told_before_anything_is_done() {
     let described = |workload: &Value| -> Value {
         let output = rig(&["describe"], workload.to_string().as_bytes());
@@ -172,6 +190,14 @@ fn what_is_wrong_in_the_files_is_told_before_anything_is_done() {
         "shop: the weight of look must not be negative",
     ] {
         assert!(errors.iter().any(|error| error.as_str().unwrap().starts_with(part)), "{part}: {errors:?}");
+    }
+    for (condition, said) in [
+        ("select :client_id;", "the variable :client_id is a terminal's, and a condition is asked without one"),
+        ("select 1 where :words = 'a';", "unknown variable :words; perhaps :word is meant"),
+    ] {
+        let mut asked = shop(&[("look", 1.0, LOOK)]);
+        asked["conditions"]["text"] = json!(format!("select 1 where 0;\n{condition}"));
+        assert_eq!(described(&asked)["errors"], json!([format!("shop/conditions.sql:2: {said}")]));
     }
     // A job with such files is refused.
     let refused = rig(&["job"], Place::new().job(wrong, vec![load()]).to_string().as_bytes());

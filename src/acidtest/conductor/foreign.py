@@ -1,7 +1,10 @@
-"""Loads into servers that are not ours, and takes away again what was loaded."""
+"""Loads into servers that are not ours, and takes away again what was loaded; what a user has prepared there, a command
+of the user's restores."""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +16,27 @@ from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Job, Phase, Settings, Target
 from acidtest.place import Ledger
 from acidtest.plan import Cell
+from acidtest.words import harmless
+from acidtest.workload.base import OfTheUser
 from acidtest.workload.commits import CommitsWorkload
+
+SAID_BYTES = 4_000  # of a command, for its last line
 
 
 def admit(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Ledger) -> None:
-    """Raise BadInput unless the server can be reached, what it holds allows loading there, and it has what ``cells``
-    demand of it; with all that it has not."""
+    """Raise BadInput unless the server can be reached, what it holds allows loading there, or is what a user has
+    prepared, and it has what ``cells`` demand of it; with all that it has not."""
+    cells = list(cells)
+    owns = [cell.workload.of_the_user() for cell in cells]
     instance = engine.adopt(Path(), {}, "drive")
     try:
         with started(instance, ledger):
-            why = instance.refusal(_held(instance, ledger))
+            held = _held(instance, ledger)
+            why = instance.unusable(held)
+            if why is None and any(own is None for own in owns):
+                why = instance.refusal(held)
+            if why is None and any(own is not None and not own.restore for own in owns):
+                why = instance.unprepared(held)
         unmet = [] if why else list(_unmet(engine, cells, where, ledger))
     except CellFailed as error:
         raise BadInput(
@@ -64,6 +78,32 @@ def _unmet(engine: ForeignServer, cells: Iterable[Cell], where: Path, ledger: Le
             yield BadInput(f"{where}: {said}, which {found}", remedy)
 
 
+class RestoreFailed(CellFailed):
+    """The command that the user has named did not bring the database back."""
+
+
+def restore(own: OfTheUser, place: Path, ledger: Ledger) -> None:
+    """Run the user's command to its end. What it says goes into a file in ``place``. Raises RestoreFailed."""
+    output = place / "restore.out"
+    command = shlex.join(own.restore)
+    try:
+        ended = ledger.run(own.restore, output, directory=own.directory, limit_s=own.limit_s)
+    except subprocess.TimeoutExpired:
+        raise RestoreFailed(f"restore: {command}: has not ended after {own.limit_s:g} s (statement_limit_s)") from None
+    except OSError as error:
+        if error.filename in (own.restore[0], str(own.directory)):
+            raise RestoreFailed(f"restore: {command}: cannot be run in {own.directory}: {error.strerror}") from None
+        raise
+    if ended == 0:
+        return
+    with output.open("rb") as file:
+        file.seek(max(0, output.stat().st_size - SAID_BYTES))
+        lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    how = f"ended with exit code {ended}" if ended > 0 else f"was ended by signal {-ended}"
+    said = f": {harmless(lines[-1].strip(), 300)}" if lines else ""
+    raise RestoreFailed(f"restore: {command}: {how}{said}")
+
+
 @contextmanager
 def started(instance: ForeignInstance, ledger: Ledger) -> Iterator[None]:
     """With what sessions need on this machine."""
@@ -77,7 +117,7 @@ def started(instance: ForeignInstance, ledger: Ledger) -> Iterator[None]:
 def clear(instance: ForeignInstance, ledger: Ledger, *, for_good: bool) -> None:
     """Remove what acidtest made there; unless ``for_good``, make the place for a new load. Raises CellFailed."""
     held = _held(instance, ledger)
-    if why := instance.refusal(held):
+    if why := instance.unusable(held) or instance.refusal(held):
         raise CellFailed(f"{instance.engine.id}: {why}")
     _answers(instance, instance.bare_target(instance.clearing(held, for_good=for_good)), ledger)
 

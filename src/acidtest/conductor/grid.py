@@ -106,9 +106,17 @@ def _on_copy(cell: Cell, context: RunContext, place: Place, template: Template, 
 
 
 def _on_foreign_server(cell: Cell, engine: ForeignServer, context: RunContext, outcome: CellOutcome) -> None:
-    """Loaded anew for each cell: nothing of a server that is not ours can be copied."""
+    """Loaded anew for each cell: nothing of a server that is not ours can be copied. What the user has prepared there
+    stays as it is."""
     outcome.log_findings = [NOT_VERIFIED]
     instance = engine.adopt(context.place.path, cell.settings, cell.durability)
+    if (own := cell.workload.of_the_user()) is not None:
+        if own.restore:
+            foreign.restore(own, context.place.path, context.ledger)
+        instance.is_prepared = True
+        with foreign.started(instance, context.ledger):
+            run_in_rig(cell, context, instance, context.ledger, outcome)
+        return
     with foreign.started(instance, context.ledger):
         foreign.clear(instance, context.ledger, for_good=False)
         try:

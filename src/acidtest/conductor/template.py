@@ -1,7 +1,9 @@
-"""Loaded databases that cells start from: each is loaded once, checked, sealed, and copied as often as needed."""
+"""Databases that cells start from: each is loaded once, or taken from a file of the user's, checked, sealed, and copied
+as often as needed."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -9,11 +11,15 @@ from pathlib import Path
 
 from acidtest.conductor.jobs import job_for, load_phase
 from acidtest.conductor.rig import converse
-from acidtest.engine import Engine
-from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Progress
+from acidtest.engine import Engine, Instance
+from acidtest.errors import CellFailed, told
+from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Phase, Progress
 from acidtest.place import Ledger, Place
+from acidtest.place.holders import is_held
+from acidtest.place.trees import copy_file
 from acidtest.plan import Cell
 from acidtest.workload import WorkloadSpec
+from acidtest.workload.base import OfTheUser
 
 Watch = Callable[[Progress], None]
 
@@ -51,10 +57,15 @@ class Templates:
         return self._made[key]
 
     def _load(self, cell: Cell, engine: Engine, directory: Path, watch: Watch) -> Template:
-        instance = engine.create(directory, cell.settings)
+        own = cell.workload.of_the_user()
+        instance = engine.instance(directory, cell.settings, None) if own else engine.create(directory, cell.settings)
         try:
+            if own:
+                _copy_own(own, instance)
+                instance.configure()
             instance.start(self.ledger)
-            job = job_for(cell, instance, [load_phase(), CheckPhase()])
+            phases: list[Phase] = [CheckPhase()] if own else [load_phase(), CheckPhase()]
+            job = job_for(cell, instance, phases)
             loaded = checked = None
             with closing(converse(job, self.ledger, instance.environment())) as events:
                 for event in events:
@@ -69,6 +80,27 @@ class Templates:
             return Template(paths, loaded, checked, cell.workload)
         finally:
             instance.release()
+
+
+def _copy_own(own: OfTheUser, instance: Instance) -> None:
+    """Put a copy of the user's file where the instance has its database.
+
+    Raises CellFailed where it cannot be copied as it was when the experiment was read.
+    """
+    assert own.file is not None, "a server's database is no template"
+    [target] = instance.database_files()
+    if is_held([own.file]):
+        raise CellFailed(
+            f"{own.file}: another program has it open, and a copy might be half of a change: end that first"
+        )
+    try:
+        copy_file(own.file.resolve(), target)
+        with target.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CellFailed(f"{own.file}: could not be copied: {told(error)}") from None
+    if digest != own.sha256:
+        raise CellFailed(f"{own.file}: has changed since the experiment was read: run the same command again")
 
 
 def template_keys(cells: Iterable[Cell], engines: Mapping[str, Engine]) -> dict[str, Cell]:

@@ -107,6 +107,7 @@ class ForeignInstance(Instance):
     def __init__(self, engine: ForeignServer, directory: Path, settings: Mapping[str, Scalar], durability: str) -> None:
         self.directory = directory
         self.engine = engine
+        self.is_prepared = False  # sessions work on what the user has there, and not where acidtest loads
         self.asked: dict[str, Scalar] = {**engine.demands(durability), **settings}
         own = filled({n: s for n, s in engine.setting_specs().items() if n in OF_SESSIONS}, settings)
         self.session: dict[str, Scalar] = {name: value for name, value in own.items() if value is not None}
@@ -135,6 +136,14 @@ class ForeignInstance(Instance):
     def holdings(self) -> list[Inspection]:
         """Questions about what the server holds."""
 
+    def unusable(self, held: Mapping[str, str | None]) -> str | None:
+        """Why the answers to ``holdings`` forbid any work there; None when nothing does."""
+        return None
+
+    @abstractmethod
+    def unprepared(self, held: Mapping[str, str | None]) -> str | None:
+        """Why there is no database of the user's to work on; None where there is one."""
+
     @abstractmethod
     def refusal(self, held: Mapping[str, str | None]) -> str | None:
         """Why the answers to ``holdings`` forbid loading there; None when nothing does."""
@@ -142,6 +151,9 @@ class ForeignInstance(Instance):
     @abstractmethod
     def clearing(self, held: Mapping[str, str | None], *, for_good: bool) -> list[str]:
         """Statements that remove what acidtest made; then, unless ``for_good``, make and mark the place anew."""
+
+
+NOTHING_THERE = "holds no table, and prepared = true says that you have prepared it: restore it, or name another one"
 
 
 def others(tables: str) -> str:

@@ -154,6 +154,12 @@ def _refuse_what_stays_here(plan: Plan, where: Path) -> None:
                 f"{where}: workload {cell.workload_name}: reads {files[0]}, and a host has no such file",
                 "give rows by expressions, or run without --fleet",
             )
+        if cell.workload.of_the_user() is not None:
+            raise BadInput(
+                f"{where}: workload {cell.workload_name}: its database is prepared on one server, and several hosts "
+                "would work on it at the same time",
+                "run without --fleet",
+            )
 
 
 def items(cells: Sequence[Cell], *, cuts: bool) -> list[list[Cell]]:

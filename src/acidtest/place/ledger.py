@@ -111,6 +111,7 @@ class Ledger:
         stderr: IO[bytes],
         stdout: IO[bytes] | None = None,
         cgroup: Path | None = None,
+        directory: Path | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
         """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes.
 
@@ -125,6 +126,7 @@ class Ledger:
                 stdin=subprocess.DEVNULL if stdout else subprocess.PIPE,
                 stdout=stdout or subprocess.PIPE,
                 stderr=stderr,
+                cwd=directory,
                 start_new_session=True,
             )
         except OSError:
@@ -147,12 +149,17 @@ class Ledger:
             _kill(pid, start_time)
         self._released(id)
 
-    def run(self, command: Sequence[str], output: Path) -> int:
-        """Run a short command to its end, with all that it says in the file ``output``. Raises OSError."""
+    def run(
+        self, command: Sequence[str], output: Path, *, directory: Path | None = None, limit_s: float | None = None
+    ) -> int:
+        """Run a command to its end, with all that it says in the file ``output``. Raises OSError, and
+        subprocess.TimeoutExpired after ``limit_s``, when it has been killed."""
         with output.open("wb") as file:
-            id, process = self.start_process(command, environment=os.environ, stderr=file, stdout=file)  # noqa: A001
+            id, process = self.start_process(  # noqa: A001
+                command, environment=os.environ, stderr=file, stdout=file, directory=directory
+            )
             try:
-                return process.wait()
+                return process.wait(limit_s)
             finally:
                 self.end_process(id, process)
 

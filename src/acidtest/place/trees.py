@@ -20,11 +20,12 @@ def copy_tree(source: Path, target: Path) -> None:
             copy_tree(child, target / child.name)
         shutil.copymode(source, target)
     elif source.is_file():  # not a socket that a server left
-        _clone_or_copy(source, target)
+        copy_file(source, target)
         shutil.copymode(source, target)
 
 
-def _clone_or_copy(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
+    """Copy what is in a file, without its mode, by reflink where the file system has it."""
     with source.open("rb") as read, target.open("xb") as write:
         try:
             fcntl.ioctl(write, FICLONE, read.fileno())

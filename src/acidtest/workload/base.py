@@ -70,6 +70,19 @@ class Question:
 
 
 @dataclass(frozen=True)
+class OfTheUser:
+    """A database that the user has made, in place of a load."""
+
+    file: Path | None = (
+        None  # each run has a copy of it; None: it lies on a server by URL, and runs leave it as it comes
+    )
+    sha256: str = ""  # of the file, when the experiment was read
+    restore: tuple[str, ...] = ()  # a command that brings it back before each run; none where nothing does
+    directory: Path = Path()  # where that is run
+    limit_s: float = 0.0  # so long it may take
+
+
+@dataclass(frozen=True)
 class Refused:
     """Why a workload cannot be run there."""
 
@@ -338,6 +351,10 @@ class WorkloadSpec(BaseModel, ABC):
         if self.duration_s is not None:
             return self.duration_s
         return (self.count or 0) / (self.rate_per_s or commits_per_s)
+
+    def of_the_user(self) -> OfTheUser | None:
+        """The database that the user has made for it; None where acidtest loads one."""
+        return None
 
     def copy_s(self) -> float:
         """Seconds that copying its database is assumed to take; next to none of a small one."""

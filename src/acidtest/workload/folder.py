@@ -89,19 +89,25 @@ def read_database(path: Path) -> Folder:
     return _read(path)
 
 
-def read_script(path: Path, database: Path | None) -> Folder:
-    """The workload whose only transaction is the file ``path``, over the database of another folder.
+def nothing(title: str) -> Folder:
+    """A folder that holds nothing, of a database that is not made by one."""
+    return Folder(title=title, transactions={}, weights={})
+
+
+def read_script(path: Path, database: Path | None, *, needs_database: bool = True) -> Folder:
+    """The workload whose only transaction is the file ``path``, over the database of another folder, or, where that is
+    not needed, over one that is not made by a folder.
 
     Raises BadInput as ``read``, and where a folder is missing.
     """
     if path.suffix != ".sql" or not STEM.fullmatch(path.stem):
         raise BadInput(f"{path}: is no folder, and no file whose name ends in .sql", "name a folder of SQL files")
-    if database is None:
+    if database is None and needs_database:
         raise BadInput(
             f"{path}: is a single transaction, and nothing says over which tables",
             'add database = "FOLDER/", whose schema, load and conditions it has; or name a folder',
         )
-    under = _read(database)
+    under = _read(database) if database else nothing(path.stem)
     if not path.exists():
         raise BadInput(f"{path}: there is no such file", "name a file of SQL, or a folder of them")
     problems = Problems()
@@ -116,7 +122,7 @@ def read_script(path: Path, database: Path | None) -> Folder:
         tables=under.tables,
         variables=under.variables,
         is_script=True,
-        hashes=hashes | {f"{database.name}/{name}": digest for name, digest in under.hashes.items()},
+        hashes=hashes | ({f"{database.name}/{name}": of for name, of in under.hashes.items()} if database else {}),
     )
 
 

@@ -16,7 +16,7 @@ from acidtest.words import counted
 from acidtest.workload import folder as folders
 from acidtest.workload import replaying
 from acidtest.workload.base import Needs, Refused, Runner
-from acidtest.workload.of_folder import OfFolder, SqlDatabase, plain
+from acidtest.workload.of_folder import OF_THE_USER, OfFolder, SqlDatabase, plain
 
 # Keys that every workload has, and that a log decides.
 FROM_LOG = ("terminals", "count", "duration_s", "warmup_s", "think_ms", "rate_per_s", "arrivals", "stages", "classes",
@@ -58,13 +58,15 @@ class Replay(OfFolder):
         description="The log: a csvlog or jsonlog of PostgreSQL, a general or slow log of MySQL, a trace of Firebird.",
     )
     database: Annotated[
-        str,
+        str | None,
         Form('"shop/"'),
+        Unset("it is yours: prepared, or database_file"),
         Fixed("make it two workloads, each a table with a database"),
     ] = Field(
+        default=None,
         min_length=1,
         description="Before the log begins the database is what schema and load of this folder make; its conditions "
-        "are checked before and after.",
+        "are checked before and after, also those of a database of yours.",
     )
     log_database: Annotated[
         str | None,
@@ -97,19 +99,21 @@ class Replay(OfFolder):
         if not isinstance(named, list | tuple) or not named or not all(isinstance(one, str) and one for one in named):
             return dict(table)  # which the model refuses
         database, log_database = table.get("database"), table.get("log_database")
-        if not isinstance(database, str) or not database or not isinstance(log_database, str | None):
+        if not isinstance(database, str | None) or database == "" or not isinstance(log_database, str | None):
             return dict(table)
-        if any(key in table for key in FROM_LOG):
+        if any(key in table for key in FROM_LOG) or not any(table.get(key) for key in ("database", *OF_THE_USER)):
             return dict(table)
-        folder = folders.read_database(plain(base / database))
+        beginning = cls.beginning(table, base)
+        folder = folders.read_database(plain(base / database)) if database else folders.nothing("the database")
         made = replaying.make([plain(base / one) for one in named], log_database or None)
         facts = made.facts
-        hashes = {f"{Path(database).name}/{name}": digest for name, digest in folder.hashes.items()}
+        hashes = {f"{Path(database or '').name}/{name}": digest for name, digest in folder.hashes.items()}
         return {
             **table,
+            **beginning,
             "path": tuple(named),
             "folder": folder,
-            "files": made.hashes | hashes,
+            "files": made.hashes | hashes | beginning["files"],
             "log": facts,
             "events": made.events,
             "terminals": facts.terminals,
@@ -126,6 +130,15 @@ class Replay(OfFolder):
             raise ValueError(f"{', '.join(decided)}: the log says that; leave it out")
         return given
 
+    @model_validator(mode="after")
+    def _has_a_database(self) -> Self:
+        if self.database is None and not self.prepared and self.database_file is None:
+            raise ValueError(
+                "database: is missing, the folder whose schema and load make what the log began with; of a database of "
+                "yours write prepared = true (on a server by URL), or database_file"
+            )
+        return self
+
     @field_validator("path", mode="before")
     @classmethod
     def _is_several(cls, given: Any) -> Any:
@@ -135,7 +148,7 @@ class Replay(OfFolder):
         return key not in FROM_LOG and super().takes(key)
 
     def varied(self, levels: Mapping[str, object]) -> Self:
-        all_ = {**self.model_dump(), "folder": self.folder, "events": self.events, "log": self.log, **levels}
+        all_ = {**self.model_dump(), **self.kept(), "events": self.events, "log": self.log, **levels}
         return type(self).model_validate(all_, strict=True)
 
     def facts(self) -> replaying.LogFacts:
@@ -188,6 +201,8 @@ class Replay(OfFolder):
         return (*super().local_files(), *self.path)
 
     def refused(self, on: Runner) -> Refused | None:
+        if (refused := super().refused(on)) is not None:
+            return refused
         facts = self.facts()
         if on.in_guest:
             return Refused(
@@ -207,7 +222,7 @@ class Replay(OfFolder):
         return True
 
     def told_before(self) -> list[str]:
-        """What the log holds, and what of it cannot be replayed: for people who are about to begin."""
+        """What the log holds, whose the data is, and what cannot be replayed: for people who are about to begin."""
         facts = self.facts()
         speed = "" if self.speed == 1 else f", {self.speed:g} times as fast"
         pace = f"at its times{speed}" if self.pace == "recorded" else "without its pauses"
@@ -216,15 +231,20 @@ class Replay(OfFolder):
             f"{facts.length_s:,.1f} s, {counted(facts.sessions, 'session')} ({facts.terminals:,} at once), "
             f"{counted(facts.transactions, 'transaction')}, {counted(facts.statements, 'statement')}, replayed {pace}."
         )
+        return [first, *super().told_before(), *self._lacking()]
+
+    def _lacking(self) -> list[str]:
+        """What of the log is not replayed, and what else its reader must know."""
+        facts = self.facts()
         left = [
             f"Not replayed, {counted(one.count, 'entry', 'entries')}: {one.why} ({_places(one)})."
             for one in facts.not_replayed
         ]
-        return [first, *left, *facts.notes]
+        return [*left, *facts.notes]
 
     def warnings(self, engine: str, *, has_procedures: bool) -> list[Warning]:
         about = super().warnings(engine, has_procedures=has_procedures)
-        return about + [Warning(code="replay", about="goodput_per_s", text=text) for text in self.told_before()[1:]]
+        return about + [Warning(code="replay", about="goodput_per_s", text=text) for text in self._lacking()]
 
 
 def _places(one: replaying.NotReplayed) -> str:

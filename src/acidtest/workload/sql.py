@@ -14,7 +14,7 @@ from acidtest.keys import Fixed, Form, Unset
 from acidtest.workload import folder as folders
 from acidtest.workload.base import ROW_OVERHEAD_BYTES
 from acidtest.workload.declared import Value, cut, shown, value, weight
-from acidtest.workload.of_folder import NOT_LOADED, OfFolder, SqlDatabase, SqlTransaction, plain, text_of
+from acidtest.workload.of_folder import NOT_LOADED, OF_THE_USER, OfFolder, SqlDatabase, SqlTransaction, plain, text_of
 
 TABLES = ("variables", "weights")  # keys that are tables: a factor may carry the name of one entry, "variables.scale"
 ASSUMED_ROWS = 4  # that a transaction adds, of one that writes
@@ -73,8 +73,11 @@ class Sql(OfFolder):
         if is_folder and database is not None:
             raise BadInput(f"{at}: is a folder, and database is for a single file", "leave database out")
         single = not is_folder and (database is not None or at.exists())
-        folder = folders.read_script(at, plain(base / database) if database else None) if single else folders.read(at)
-        return {**table, "folder": folder, "files": dict(folder.hashes)}
+        beginning = cls.beginning(table, base)
+        own = any(table.get(key) for key in OF_THE_USER)
+        under = plain(base / database) if database else None
+        folder = folders.read_script(at, under, needs_database=not own) if single else folders.read(at)
+        return {**table, **beginning, "folder": folder, "files": dict(folder.hashes) | beginning["files"]}
 
     @field_validator("variables", mode="before")
     @classmethod
@@ -135,7 +138,7 @@ class Sql(OfFolder):
         return tuple({"variables": folder.variables, "weights": folder.transactions}.get(key, ()))
 
     def varied(self, levels: Mapping[str, object]) -> Self:
-        all_: dict[str, Any] = {**self.model_dump(), "folder": self.folder}
+        all_: dict[str, Any] = {**self.model_dump(), **self.kept()}
         for key, given in levels.items():
             table, _, name = key.partition(".")
             if name:

@@ -2,7 +2,8 @@
 
 use super::message::{Message, SqlFile, Table};
 use language::{
-    declare, expression, program, statements, verb, Datum, Expression, Frame, Names, Program, Random, Verb, Written,
+    declare, expression, program, statements_with, verb, Datum, Expression, Frame, Names, Program, Random, Verb,
+    Written,
 };
 use std::collections::BTreeSet;
 
@@ -103,15 +104,12 @@ pub fn compiled(message: &Message, dialect: &str, default_seed: i64) -> Result<C
             Err(mut more) => flaws.append(&mut more),
         }
     }
-    let mut once = |file: &Option<SqlFile>| match file {
-        Some(file) => once(file, dialect).unwrap_or_else(|flaw| {
-            flaws.push(flaw);
-            Vec::new()
-        }),
-        None => Vec::new(),
-    };
-    let (schema, load, indexes) = (once(&message.schema), once(&message.load_sql), once(&message.indexes));
-    let conditions = once(&message.conditions);
+    let as_written = |name: &str| Ok(format!(":{name}"));
+    let (schema, load, indexes) = (&message.schema, &message.load_sql, &message.indexes);
+    let [schema, load, indexes] = [schema, load, indexes]
+        .map(|file| once(file.as_ref(), dialect, as_written).unwrap_or_else(told_in(&mut flaws)));
+    let of_variables = |name: &str| value_in_sql(name, &before_scripts, &initial, dialect);
+    let conditions = once(message.conditions.as_ref(), dialect, of_variables).unwrap_or_else(told_in(&mut flaws));
     let (mut programs, mut refused) = (Vec::new(), Vec::new());
     for transaction in &message.transactions {
         let source = transaction.file.of(dialect);
@@ -213,7 +211,36 @@ fn generated(
     })
 }
 
-fn once(file: &SqlFile, dialect: &str) -> Result<Vec<Statement>, String> {
+/// Notes what is wrong with a file, and goes on without its statements.
+fn told_in(flaws: &mut Vec<String>) -> impl FnOnce(String) -> Vec<Statement> + '_ {
+    |flaw| {
+        flaws.push(flaw);
+        Vec::new()
+    }
+}
+
+/// A variable's value where no parameter is sent. In a schema `:name` may be a procedure's own, in a condition it cannot.
+fn value_in_sql(name: &str, names: &Names, initial: &[Datum], dialect: &str) -> Result<String, String> {
+    let quoted = |text: &str| match dialect {
+        "mysql" => text.replace('\\', "\\\\").replace('\'', "''"),
+        _ => text.replace('\'', "''"),
+    };
+    match &initial[names.clone().used(name)?] {
+        Datum::Unset => Err(format!("the variable :{name} is a terminal's, and a condition is asked without one")),
+        Datum::Null => Ok("null".to_string()),
+        Datum::Bool(truth) => Ok(truth.to_string()),
+        Datum::Int(n) => Ok(format!("({n})")),
+        Datum::Real(x) => Ok(format!("({x:?})")),
+        Datum::Text(text) => Ok(format!("'{}'", quoted(text))),
+    }
+}
+
+fn once(
+    file: Option<&SqlFile>,
+    dialect: &str,
+    value: impl Fn(&str) -> Result<String, String>,
+) -> Result<Vec<Statement>, String> {
+    let Some(file) = file else { return Ok(Vec::new()) };
     let source = file.of(dialect);
     let name = source.path.rsplit('/').next().unwrap_or(source.path);
     let statement = |Written { sql, line, comment }| Statement {
@@ -221,7 +248,7 @@ fn once(file: &SqlFile, dialect: &str) -> Result<Vec<Statement>, String> {
         place: format!("{}:{line}", source.path),
         name: comment.filter(|comment| !comment.is_empty()).unwrap_or_else(|| format!("{name}:{line}")),
     };
-    let found = statements(source).map_err(|flaw| flaw.told(source.path))?;
+    let found = statements_with(source, value).map_err(|flaw| flaw.told(source.path))?;
     Ok(found.into_iter().map(statement).collect())
 }
 

@@ -13,10 +13,10 @@ from acidtest.cli import answering
 from acidtest.errors import BadInput
 from acidtest.families import FIREBIRD, SQLITE
 from acidtest.formats import firebird_header
+from acidtest.formats.sqlite_header import MAGIC
 from acidtest.journal.diagnosis import Database
 from acidtest.journal.models import Scalar
 
-SQLITE_BEGINS = b"SQLite format 3\0"
 WAL = 2  # of byte 18 of the header: https://sqlite.org/fileformat.html, 1.3.3
 DATA_DIRECTORIES = ("PG_VERSION", "ibdata1")  # what lies in the data directory of a server
 
@@ -58,7 +58,7 @@ def database_of(where: str) -> Database:
     except OSError as error:
         raise BadInput(f"--database {where}: cannot be read: {error.strerror}", known) from None
     whole = str(path.resolve())
-    if head.startswith(SQLITE_BEGINS):
+    if head.startswith(MAGIC):
         (page,) = struct.unpack_from(">H", head, 16)
         with suppress(OSError):
             size += path.with_name(f"{path.name}-wal").stat().st_size

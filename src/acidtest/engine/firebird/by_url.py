@@ -25,7 +25,15 @@ from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, SHARED_CA
 from acidtest.engine.firebird.runtime import LIBRARY, Runtime
 from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import CONF, VERSIONS, config_said, flag, specs_of
-from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.foreign import (
+    MARK,
+    NOTHING_THERE,
+    OF_SESSIONS,
+    ForeignInstance,
+    ForeignServer,
+    held_against,
+    others,
+)
 from acidtest.errors import MachineLacks
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar, SettingInForce
@@ -217,7 +225,7 @@ class FirebirdByUrlInstance(ForeignInstance):
             Inspection(name="", sql=wire.QUESTION),
         ]
 
-    def refusal(self, held: Mapping[str, str | None]) -> str | None:
+    def unusable(self, held: Mapping[str, str | None]) -> str | None:
         asked = self.engine.address.wire
         # That it must be encrypted, the client library sees to.
         if asked and asked.compression and held.get(wire.COMPRESSION.name) == "FALSE":
@@ -226,6 +234,13 @@ class FirebirdByUrlInstance(ForeignInstance):
             return "the database is read-only"
         if held.get("mon$sql_dialect") == "1":
             return "the database is of SQL dialect 1: name one of dialect 3"
+        return None
+
+    def unprepared(self, held: Mapping[str, str | None]) -> str | None:
+        theirs = any(kind == "table" and name != MARK_TABLE for kind, name in _objects(held))
+        return None if theirs else f"the database {NOTHING_THERE}"
+
+    def refusal(self, held: Mapping[str, str | None]) -> str | None:
         there = _objects(held)
         marked = ("table", MARK_TABLE) in there
         if foreign := [(kind, name) for kind, name in there if not marked or kind not in OURS]:

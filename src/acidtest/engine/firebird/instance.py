@@ -71,7 +71,8 @@ class FirebirdInstance(Instance):
         self._validator: Validator | None = None
         self._many_looks = False
         self._seen = witness.Seen()
-        self._settings = {**filled(engine.setting_specs(), settings), "forced_writes": durability == "drive"}
+        specs = filled(engine.setting_specs(), settings)
+        self._settings = {**specs, **self._as_it_is(settings), "forced_writes": durability == "drive"}
         for part in ("lock", "temp"):
             (self._root / part).mkdir(parents=True)
         self._furnish()
@@ -82,6 +83,15 @@ class FirebirdInstance(Instance):
             "".join(f"{entry} = {value}\n" for entry, value in conf.items()), encoding="utf-8"
         )
         (self._root / "databases.conf").write_text("", encoding="utf-8")
+
+    def _as_it_is(self, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """Where nobody has asked for a size of pages, a database that is there has its own."""
+        if "page_size" in settings:
+            return {}
+        try:
+            return {"page_size": firebird_header.read(self.directory / FILE).page_size}
+        except (OSError, firebird_header.NotAHeader):
+            return {}
 
     @abstractmethod
     def _furnish(self) -> None:

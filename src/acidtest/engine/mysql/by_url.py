@@ -8,7 +8,15 @@ from pathlib import Path
 
 from acidtest.engine import tls
 from acidtest.engine.base import Durability, SettingSpec
-from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.foreign import (
+    MARK,
+    NOTHING_THERE,
+    OF_SESSIONS,
+    ForeignInstance,
+    ForeignServer,
+    held_against,
+    others,
+)
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
 from acidtest.engine.mysql.looking import quoted
 from acidtest.engine.mysql.target import MysqlTarget
@@ -95,6 +103,10 @@ class MysqlByUrlInstance(ForeignInstance):
             )
             for kind, name, table, of in HOLDINGS
         ]
+
+    def unprepared(self, held: Mapping[str, str | None]) -> str | None:
+        theirs = any(kind == TABLE and name != MARK for kind, name in _objects(held))
+        return None if theirs else f"the database {NOTHING_THERE}"
 
     def refusal(self, held: Mapping[str, str | None]) -> str | None:
         there = _objects(held)

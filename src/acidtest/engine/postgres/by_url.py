@@ -8,7 +8,15 @@ from pathlib import Path
 
 from acidtest.engine import tls
 from acidtest.engine.base import Durability, SettingSpec
-from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.foreign import (
+    MARK,
+    NOTHING_THERE,
+    OF_SESSIONS,
+    ForeignInstance,
+    ForeignServer,
+    held_against,
+    others,
+)
 from acidtest.engine.postgres import durability as levels
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import (
@@ -57,9 +65,10 @@ class PostgresByUrlInstance(ForeignInstance):
 
     def target(self) -> PostgresTarget:
         isolation = str(self.session["isolation"]).replace("_", " ")
-        return self.bare_target(
-            [f"set search_path = {self.schema}", f"set default_transaction_isolation = '{isolation}'"]
-        )
+        # In a database of the user's the server's own path holds, unless a schema is named.
+        named = self.engine.address.schema if self.is_prepared else self.schema
+        path = [f"set search_path = {named}"] if named else []
+        return self.bare_target([*path, f"set default_transaction_isolation = '{isolation}'"])
 
     def holdings(self) -> list[Inspection]:
         ours = f"'{self.schema}'"
@@ -75,6 +84,13 @@ class PostgresByUrlInstance(ForeignInstance):
                 f"('pg_catalog', 'information_schema', {ours})",
             ),
         ]
+
+    def unprepared(self, held: Mapping[str, str | None]) -> str | None:
+        if (named := self.engine.address.schema) is None:
+            return None if held.get("others") else f"the database {NOTHING_THERE}"
+        if (there := held.get("schema")) not in (None, MARK):
+            return None
+        return f"schema {named} {'is not there' if there is None else 'was made by acidtest'}: name one of yours"
 
     def refusal(self, held: Mapping[str, str | None]) -> str | None:
         if (mark := held.get("schema")) is not None and mark != MARK:

@@ -17,6 +17,7 @@ from acidtest.engine.sqlite.settings import SPECS, SYNCHRONOUS
 from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.errors import CellFailed
 from acidtest.files import fsync_path
+from acidtest.formats import sqlite_header
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 from acidtest.words import counted
@@ -39,6 +40,8 @@ class SqliteInstance(Instance):
         self.directory = directory
         self._library = library
         self._settings = filled(SPECS, settings)
+        if "page_size" not in settings and (bytes_ := sqlite_header.read_page_size(directory / FILE)):
+            self._settings["page_size"] = bytes_  # where nobody has asked for one, a database that is there has its own
         self._settings["synchronous"] = synchronous_of(durability, str(self._settings["journal_mode"]))
 
     def database_files(self) -> list[Path]:

@@ -5,7 +5,6 @@ https://sqlite.org/fileformat.html, https://sqlite.org/uri.html, https://sqlite.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -15,10 +14,10 @@ from acidtest.engine.looking import Looked, Patient, number
 from acidtest.engine.sqlite import statistics
 from acidtest.engine.sqlite.target import SqliteTarget
 from acidtest.errors import BadInput, CellFailed
+from acidtest.formats.sqlite_header import MAGIC, is_hot, page_size
 from acidtest.journal.models import Scalar
 from acidtest.words import counted
 
-MAGIC = b"SQLite format 3\0"
 WAL_VERSION = 2  # of the bytes 18 and 19 of the header
 WAL_HEADER, FRAME_HEADER = 32, 24
 BUSY_TIMEOUT_MS = 5_000
@@ -48,7 +47,7 @@ def opening(path: Path, *, is_held: bool) -> Opening:
         header = file.read(100)
     journal, wal, shm = (path.with_name(f"{path.name}{end}") for end in ("-journal", "-wal", "-shm"))
     if header[18:20] != bytes((WAL_VERSION, WAL_VERSION)):
-        if not is_held and _bytes(journal) > 0 and _is_hot(journal):
+        if not is_held and _bytes(journal) > 0 and is_hot(journal):
             raise BadInput(
                 f"{path}: beside it lies {journal.name}, of a transaction that was interrupted: who opens the database "
                 "rolls that back, which is writing",
@@ -61,7 +60,7 @@ def opening(path: Path, *, is_held: bool) -> Opening:
         return Opening("mode=ro&immutable=1", "wal", wal_bytes)
     if shm.exists():
         return Opening("mode=ro&readonly_shm=1", "wal", wal_bytes)
-    frames = (wal_bytes - WAL_HEADER) // (_page_bytes(header) + FRAME_HEADER)
+    frames = (wal_bytes - WAL_HEADER) // (page_size(header) + FRAME_HEADER)
     return Opening(
         "mode=ro&immutable=1",
         "wal",
@@ -130,14 +129,3 @@ def _bytes(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _is_hot(journal: Path) -> bool:
-    """Whether its header was not zeroed: a journal that is kept (``journal_mode = persist``) begins with zeroes."""
-    with journal.open("rb") as file:
-        return any(file.read(28))
-
-
-def _page_bytes(header: bytes) -> int:
-    (size,) = struct.unpack_from(">H", header, 16)
-    return 65536 if size == 1 else int(size)
