@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import factory
+from acidtest.analysis import power
 from acidtest.analysis.compare import (
     ALPHA,
     EXACT_ARRANGEMENTS,
@@ -64,7 +65,7 @@ def test_a_difference_is_claimed_in_at_most_five_percent_of_families_where_there
         drawn = rng.lognormal(6.5, 0.05, (2 * size, n)).tolist()
         against = [drawn[-1]] * size if shared else drawn[size:]
         verdicts = {judged.verdict for judged in judge(list(zip(drawn[:size], against, strict=True)))}
-        assert "too few repetitions" not in verdicts
+        assert "cannot tell" not in verdicts
         wrong += bool(verdicts & {"faster", "slower"})
     assert 0 < wrong <= stats.binom.ppf(0.999, families, ALPHA)
 
@@ -80,28 +81,44 @@ def test_the_largest_family_that_five_repetitions_bear_is_six() -> None:
     apart = ([6.0, 7, 8, 9, 10], [1.0, 2, 3, 4, 5])
     assert {j.verdict for j in judge([apart] * 6)} == {"faster"}
     beyond = judge([apart] * 7)
-    assert {j.verdict for j in beyond} == {"too few repetitions"}
+    assert {j.verdict for j in beyond} == {"cannot tell"}
     assert "among 7 comparisons" in beyond[0].reason
 
 
 def test_overlapping_runs_show_no_difference() -> None:
-    (judged,) = judge([([1.0, 3, 5, 7, 9], [2.0, 4, 6, 8, 10])])
+    (judged,) = judge([([101.0, 103, 105, 107, 109], [102.0, 104, 106, 108, 110])])
     assert judged.verdict == "no difference shown"
     assert judged.p is not None and judged.p > ALPHA
+    assert judged.smallest_ratio is not None
+    lower = 100 * (1 - judged.smallest_ratio)
+    assert judged.reason.endswith(f"a rate {lower:.2g} % lower would have been found (power 0.8)")
+
+
+def test_runs_that_vary_too_much_cannot_tell() -> None:
+    """Five against five of which the least is a ninth of the most would miss a halving."""
+    (judged,) = judge([([1.0, 3, 5, 7, 9], [2.0, 4, 6, 8, 10])])
+    assert judged.verdict == "cannot tell"
+    assert judged.smallest_ratio is not None and judged.smallest_ratio < power.HALVING
+    assert "would have missed even a halving; about " in judged.reason
+    (zero,) = judge([([0.0] * 5, [0.0] * 5)])
+    assert (zero.verdict, zero.smallest_ratio) == ("cannot tell", None)
 
 
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 50), (50, 4), (1, 5)])
 def test_under_five_repetitions_nothing_is_claimed(n: int, m: int) -> None:
     (judged,) = judge([([10.0 + i for i in range(n)], [1.0 + i / 100 for i in range(m)])])
-    assert (judged.verdict, judged.cliffs_delta) == ("too few repetitions", 1)
-    assert judged.reason == f"{n} and {m} repetitions; a verdict needs 5 on each side"
+    assert (judged.verdict, judged.cliffs_delta) == ("cannot tell", 1)
+    many = f"{n} repetitions" if n == m else f"{n} and {m} repetitions"
+    none = smallest_p(n, m) > ALPHA
+    says = "can show no difference of any size; 5 on each side can" if none else "a verdict takes 5 on each side"
+    assert judged.reason == f"{many}{' ' if none else '; '}{says}"
 
 
 def test_a_pair_without_a_sample_is_not_tested_and_does_not_weigh_on_the_others() -> None:
     apart = ([6.0, 7, 8, 9, 10], [1.0, 2, 3, 4, 5])
     empty, full = judge([([], [1.0] * 5), apart])
     assert (empty.p, empty.p_corrected, empty.cliffs_delta) == (None, None, None)
-    assert empty.verdict == "too few repetitions"
+    assert empty.verdict == "cannot tell"
     assert (full.verdict, full.p_corrected) == ("faster", full.p)
 
 
@@ -218,9 +235,9 @@ def test_a_comparison_reads_row_against_base() -> None:
 def test_a_row_without_a_run_that_counts_is_named_and_not_judged() -> None:
     (found,) = comparisons(table({("a", "os"): SLOW, ("b", "os"): [-1.0] * 5}), {"engine": "a"})
     assert (found.n, found.p, found.ratio.median) == ((0, 5), None, None)
-    assert (found.verdict, found.reason) == ("too few repetitions", "one side has no run that counts")
+    assert (found.verdict, found.reason) == ("cannot tell", "one side has no run that counts")
 
 
 def test_failed_repetitions_are_missing_from_n() -> None:
     (found,) = comparisons(table({("a", "os"): SLOW, ("b", "os"): [*FAST[:4], -1.0]}), {"engine": "a"})
-    assert (found.n, found.verdict) == ((4, 5), "too few repetitions")
+    assert (found.n, found.verdict) == ((4, 5), "cannot tell")

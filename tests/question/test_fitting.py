@@ -115,10 +115,10 @@ def test_every_comparison_can_come_to_a_verdict(
 ) -> None:
     """Rates that differ clearly are told apart by as many repetitions as were planned, and were needed."""
     plan = fitted(question, answers(*words, storage=storage, seconds=seconds)).plan
-    assert "too few repetitions" not in verdicts(plan, plan.experiment.repetitions)
+    assert "cannot tell" not in verdicts(plan, plan.experiment.repetitions)
     needed = repetitions_for_verdicts(plan)
-    assert "too few repetitions" not in verdicts(plan, needed)
-    assert needed == ENOUGH or "too few repetitions" in verdicts(plan, needed - 1)
+    assert "cannot tell" not in verdicts(plan, needed)
+    assert needed == ENOUGH or "cannot tell" in verdicts(plan, needed - 1)
 
 
 def verdicts(plan: Plan, repetitions: int) -> set[str]:

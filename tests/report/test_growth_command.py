@@ -56,7 +56,8 @@ def test_json_has_what_is_printed(run) -> None:
     (found,) = json.loads(out)["series"]
     assert len(found["sizes"]) == 11
     assert found["knee"]["verdict"] == "no knee shown"
-    assert found["landmarks"][0]["knee"] == "no knee shown at memory size (16 GB)"
+    assert found["landmarks"][0]["knee"].startswith("no knee shown at memory size (16 GB): one from which")
+    assert found["knee"]["smallest"] == [{"bytes": 16e9, "leaves": 0.9}]
     far, near = found["predictions"]
     assert far["interval"]["low"] < 169.33 < far["interval"]["high"]
     assert near["rate"] is None

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
+from acidtest.analysis import power
 from acidtest.analysis.samples import Row, base_of, by_workload
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL, Summary, ratio
 from acidtest.words import counted
@@ -17,7 +18,7 @@ from acidtest.words import counted
 ALPHA = 0.05
 EXACT_ARRANGEMENTS = 20_000  # up to here ties are met with every arrangement, beyond with the normal approximation
 
-Verdict = Literal["faster", "slower", "no difference shown", "too few repetitions"]
+Verdict = Literal["faster", "slower", "no difference shown", "cannot tell"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class Judged:
     cliffs_delta: float | None  # -1 .. 1; 1: every run of the first side beats every run of the other
     verdict: Verdict
     reason: str  # the verdict in one sentence
+    # Of the lower rate to the higher: the smallest difference that would have been found (``analysis.power``); None
+    # where none would have been, however large, or where a rate is zero.
+    smallest_ratio: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +54,8 @@ def comparisons(rows: Sequence[Row], base: Mapping[str, str]) -> list[Comparison
     Of a factor that the base names, levels are compared with the base's level only; of another factor, all pairs.
     A pair is compared once. The family of Holm's correction is: the comparisons of one workload in which the same
     factors differ, because a reader asks about one factor at a time. Five runs against five can at best give
-    p = 0.0079, which bears a family of six; where the family is too large for the repetitions the verdict is
-    "too few repetitions" and never "no difference shown".
+    p = 0.0079, which bears a family of six; where the family is too large for the repetitions, or the runs vary so
+    much that a halving would have been missed, the verdict is "cannot tell" and never "no difference shown".
     """
     compared: list[Comparison] = []
     for table in by_workload(rows).values():
@@ -79,8 +83,9 @@ def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judg
     """Judge one family of pairs of samples together; the first of a pair is "faster" when it is higher.
 
     Only pairs with five samples on both sides are tested, and only these form the family. A pair that could not
-    become significant even if every run of one side beat every run of the other, throughout the family, gets "too
-    few repetitions".
+    become significant even if every run of one side beat every run of the other, throughout the family, gets "cannot
+    tell"; so does one that is not significant and whose runs vary too much for a halving to be found (power 0.8 at the
+    spread of its own repetitions and at the strictest level of Holm's correction).
     """
     tested = [n for n, (mine, theirs) in enumerate(pairs) if min(len(mine), len(theirs)) >= REPETITIONS_FOR_INTERVAL]
     p = [mann_whitney_p(*pairs[n]) for n in tested]
@@ -89,20 +94,45 @@ def judge(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[Judg
     judged = [_untested(mine, theirs, len(tested)) for mine, theirs in pairs]
     for place, n in enumerate(tested):
         delta = cliffs_delta(*pairs[n])
-        verdict, reason = _verdict(pairs[n], corrected[place], reachable[place], delta, len(tested))
-        judged[n] = Judged(p[place], corrected[place], len(tested), delta, verdict, reason)
+        smallest = _smallest(*pairs[n], len(tested))
+        verdict, reason = _verdict(pairs[n], corrected[place], reachable[place], delta, len(tested), smallest)
+        judged[n] = Judged(p[place], corrected[place], len(tested), delta, verdict, reason, smallest)
     return judged
 
 
 def _untested(mine: Sequence[float], theirs: Sequence[float], family: int) -> Judged:
     if not mine or not theirs:
-        return Judged(None, None, family, None, "too few repetitions", "one side has no run that counts")
-    needed = f"{_numbers(mine, theirs)}; a verdict needs {REPETITIONS_FOR_INTERVAL} on each side"
-    return Judged(None, None, family, cliffs_delta(mine, theirs), "too few repetitions", needed)
+        return Judged(None, None, family, None, "cannot tell", "one side has no run that counts")
+    return Judged(None, None, family, cliffs_delta(mine, theirs), "cannot tell", _too_few(mine, theirs, 1))
 
 
 def _numbers(mine: Sequence[float], theirs: Sequence[float]) -> str:
+    if len(mine) == len(theirs):
+        return counted(len(mine), "repetition")
     return f"{len(mine):,} and {counted(len(theirs), 'repetition')}"
+
+
+def _too_few(mine: Sequence[float], theirs: Sequence[float], family: int) -> str:
+    """Why no p can be small enough, and with how many repetitions it can."""
+    among = "" if family == 1 else f" among {counted(family, 'comparison')}"
+    enough = enough_repetitions(family)
+    if smallest_p(len(mine), len(theirs)) * family <= ALPHA:  # but our rule asks for five
+        return f"{_numbers(mine, theirs)}; a verdict takes {enough} on each side"
+    return f"{_numbers(mine, theirs)} can show no difference of any size{among}; {enough} on each side can"
+
+
+def enough_repetitions(family: int) -> int:
+    """The fewest repetitions on each side with which ``family`` comparisons can all be shown."""
+    n = REPETITIONS_FOR_INTERVAL
+    while smallest_p(n, n) * family > ALPHA:
+        n += 1
+    return n
+
+
+def _smallest(mine: Sequence[float], theirs: Sequence[float], family: int) -> float | None:
+    deviation = power.spread([mine, theirs])
+    shift = power.rank_shift(len(mine), len(theirs), ALPHA / family, mann_whitney_p)
+    return None if deviation is None or shift is None else math.exp(-shift * deviation)
 
 
 def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
@@ -152,15 +182,28 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _verdict(
-    pair: tuple[Sequence[float], Sequence[float]], p: float, best: float, delta: float, family: int
+    pair: tuple[Sequence[float], Sequence[float]],
+    p: float,
+    best: float,
+    delta: float,
+    family: int,
+    smallest: float | None,
 ) -> tuple[Verdict, str]:
     if best > ALPHA:
-        among = counted(family, "comparison")
-        return "too few repetitions", f"{_numbers(*pair)} are too few to show a difference among {among}"
+        return "cannot tell", _too_few(*pair, family)
     among = "" if family == 1 else f", corrected for {counted(family, 'comparison')}"
-    if p > ALPHA or delta == 0:
-        return "no difference shown", f"p = {p:.2g}{among}: a difference of this size is within the noise of the runs"
-    return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"
+    if p <= ALPHA and delta != 0:
+        return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"
+    if smallest is not None and power.decides(smallest):
+        found = power.in_words(smallest)
+        return "no difference shown", f"p = {p:.2g}{among}; {found} would have been found (power {power.POWER})"
+    deviation = power.spread(pair)
+    if deviation is None:
+        return "cannot tell", f"p = {p:.2g}{among}; some rates are zero, and zero has no ratio"
+    needed = power.repetitions(lambda n: power.rank_shift(n, n, ALPHA / family, mann_whitney_p), deviation)
+    many = f"about {needed} on each side would find it" if needed else "no reasonable number would find it"
+    missed = f"{_numbers(*pair)} that vary so much would have missed even a halving; {many}"
+    return "cannot tell", f"p = {p:.2g}{among}; {missed}"
 
 
 def _differing(row: Row, against: Row) -> tuple[str, ...]:

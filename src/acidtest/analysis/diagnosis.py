@@ -40,6 +40,7 @@ CACHE_SOURCE = (
     "a threshold of acidtest; PostgreSQL's manual begins with a quarter of the memory (shared_buffers), MySQL's with "
     "up to 80 % of it (innodb_buffer_pool_size)"
 )
+MORE = "Give it more --minutes."
 CONFIGURATION_LIKELY = 0.8  # of the rate under sane settings
 CONFIGURATION_SOURCE = (
     "Mann-Whitney with Holm's correction, p at most 0.05 (docs/ANALYSIS.md); the fifth is a threshold of acidtest"
@@ -421,8 +422,9 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
     if not like:
         says = "The two promise different things of a commit, so that their rates say nothing of the other settings."
         return is_("cannot tell", says, "Compare them at one durability level.")
-    if all(one.judged.verdict == "too few repetitions" for one in like):
-        return is_("cannot tell", "There are too few repetitions for a verdict.", "Give it more --minutes.")
+    if any(one.judged.verdict == "cannot tell" for one in like):
+        reasons = "; ".join(dict.fromkeys(one.judged.reason for one in like if one.judged.verdict == "cannot tell"))
+        return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
     says = "On a small database no setting that was found is shown to be slower than sane ones."
     return is_("unlikely", says)
 

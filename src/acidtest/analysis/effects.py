@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import scipy  # scipy.stats is imported at its first use: that takes two seconds
 
+from acidtest.analysis import power
 from acidtest.analysis.compare import ALPHA, holm
 from acidtest.analysis.samples import Row, varying
 from acidtest.analysis.summary import CONFIDENCE, REPETITIONS_FOR_INTERVAL, SEED, Floats, Interval, Summary, needs
@@ -16,7 +19,7 @@ from acidtest.journal.models import NOT_APPLICABLE
 
 RESAMPLES = 1999
 
-Matters = Literal["matters", "no difference shown", "too few repetitions"]
+Matters = Literal["matters", "no difference shown", "cannot tell"]
 Context = Mapping[str, Floats]  # level of the factor -> logarithms of the repetitions' rates, all other levels equal
 
 
@@ -34,6 +37,9 @@ class Effect:
     p: float | None  # of the factor as a whole; None with too few repetitions
     p_corrected: float | None  # Holm, over the workload's factors
     verdict: Matters
+    # Of the worst level's rate to the best's: the smallest effect that would have been found (``analysis.power``); None
+    # where none would have been, however large.
+    smallest_ratio: float | None
 
 
 def effects(rows: Sequence[Row]) -> list[Effect]:
@@ -44,7 +50,8 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
     two levels are chosen after looking at the figures, so the ratio is an upper one of the factor and its interval does
     not decide alone: whether the factor matters at all is tested by permuting the repetitions among its levels within
     each context (Edgington and Onghena, Randomization Tests, 2007, chapter 6), on how far the levels' means over
-    all contexts lie apart, with Holm's correction over the factors. Under five repetitions neither is done.
+    all contexts lie apart, with Holm's correction over the factors. Under five repetitions neither is done. A factor
+    for which not even a halving would have been found is one of which the runs cannot tell.
     """
     measured = [effect for factor in varying(rows) if (effect := _effect(factor, _contexts(rows, factor))) is not None]
     tested = [n for n, effect in enumerate(measured) if effect.p is not None]
@@ -52,8 +59,10 @@ def effects(rows: Sequence[Row]) -> list[Effect]:
     for n, p in zip(tested, corrected, strict=True):
         interval = measured[n].ratio.interval
         apart = interval is not None and interval.low > 1
-        verdict: Matters = "matters" if p <= ALPHA and apart else "no difference shown"
-        measured[n] = replace(measured[n], p_corrected=p, verdict=verdict)
+        smallest = _smallest(_contexts(rows, measured[n].factor), measured[n], len(tested))
+        none: Matters = "no difference shown" if power.decides(smallest) else "cannot tell"
+        verdict: Matters = "matters" if p <= ALPHA and apart else none
+        measured[n] = replace(measured[n], p_corrected=p, verdict=verdict, smallest_ratio=smallest)
     return sorted(measured, key=lambda effect: -(effect.ratio.median or 0))
 
 
@@ -61,7 +70,7 @@ def conclusion(measured: Sequence[Effect]) -> list[str]:
     """What the effects bear, in plain sentences: no factor is put before another unless their intervals lie apart."""
     if not measured:
         return []
-    if all(effect.verdict == "too few repetitions" for effect in measured):
+    if all(effect.p is None for effect in measured):
         return [
             f"Which factors matter is not told: that takes {REPETITIONS_FOR_INTERVAL} repetitions of every row, and so "
             "do intervals of these ratios."
@@ -88,12 +97,29 @@ def conclusion(measured: Sequence[Effect]) -> list[str]:
             f"Not everywhere alike: {', '.join(turned)}. With some levels of the other factors the better of the two "
             "was the slower."
         )
-    unclear = [_name(effect) for effect in measured if effect.verdict == "no difference shown"]
+    unclear = [
+        f"{_name(effect)} ({power.in_words(effect.smallest_ratio)})"
+        for effect in measured
+        if effect.verdict == "no difference shown" and effect.smallest_ratio is not None
+    ]
     if unclear:
-        sentences.append(f"No difference is shown for {', '.join(unclear)}.")
-    untested = [_name(effect) for effect in measured if effect.verdict == "too few repetitions"]
+        sentences.append(
+            f"No difference is shown for {', '.join(unclear)}; what stands in brackets would have been found "
+            f"(power {power.POWER})."
+        )
+    untold = [effect for effect in measured if effect.verdict == "cannot tell"]
+    missed = [_name(effect) for effect in untold if effect.p is not None]
+    if missed:
+        sentences.append(
+            f"These runs cannot tell whether it matters: {', '.join(missed)}. They vary so much, or are so few, that "
+            "even a halving would have been missed."
+        )
+    untested = [_name(effect) for effect in untold if effect.p is None]
     if untested:
-        sentences.append(f"Too few repetitions to tell of {', '.join(untested)}.")
+        sentences.append(
+            f"These runs cannot tell whether it matters: {', '.join(untested)}. That takes {REPETITIONS_FOR_INTERVAL} "
+            "repetitions of every row."
+        )
     return sentences
 
 
@@ -153,8 +179,30 @@ def _effect(factor: str, contexts: Sequence[Context]) -> Effect | None:
         contexts=len(both),
         p=permutation_p(contexts) if enough else None,
         p_corrected=None,
-        verdict="too few repetitions",
+        verdict="cannot tell",
+        smallest_ratio=None,
     )
+
+
+def _smallest(contexts: Sequence[Context], effect: Effect, family: int) -> float | None:
+    """Of the design as far as it is balanced: the contexts with both extreme levels, the fewest repetitions."""
+    levels = len({level for context in contexts for level in context})
+    z = float(scipy.stats.norm.ppf((1 + CONFIDENCE) / 2))
+    shift = power.factor_shift(effect.contexts, levels, effect.ratio.n, ALPHA / family, RESAMPLES, z)
+    return None if shift is None else math.exp(-shift * _deviation(contexts, levels))
+
+
+def _deviation(contexts: Sequence[Context], levels: int) -> float:
+    """Standard deviation of a repetition when its context's mean and its level's have been taken away."""
+    means = {id(context): np.concatenate(list(context.values())).mean() for context in contexts}
+    of_level: dict[str, list[Floats]] = {}
+    for context in contexts:
+        for level, logged in context.items():
+            of_level.setdefault(level, []).append(logged - means[id(context)])
+    rest = [np.concatenate(parts) for parts in of_level.values()]
+    squares = sum(float(((part - part.mean()) ** 2).sum()) for part in rest)
+    freedom = sum(len(part) for part in rest) - len(contexts) - (levels - 1)
+    return math.sqrt(squares / max(freedom, 1))
 
 
 def _interval(pairs: Sequence[tuple[Floats, Floats]]) -> Interval:

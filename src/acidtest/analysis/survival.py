@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from acidtest.analysis import power
 from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, Verdict
@@ -49,6 +50,12 @@ class Survival:
     def said(self) -> str:
         """The verdict in words, which tell whether what is lost was announced."""
         return "lost, as announced" if self.verdict == "lost" and not self.losses_unannounced else self.verdict
+
+    @property
+    def rarest_loss(self) -> float | None:
+        """The share of cuts that must lose something for this many to have shown it (power 0.8); None of crash states,
+        which are drawn from few loads, and where no cut has survived."""
+        return power.rarest_loss(self.survived) if self.survived and not self.states else None
 
     @property
     def commits_per_s(self) -> float | None:

@@ -53,6 +53,11 @@ def bounds_json(bounds: Interval | None) -> dict[str, float | None]:
     return {"low": bounds.low if bounds else None, "high": bounds.high if bounds else None}
 
 
+def lower_by(ratio: float | None) -> str:
+    """``12 % lower``, of a ratio of the lower rate to the higher."""
+    return "–" if ratio is None else f"{100 * (1 - ratio):.2g} % lower"
+
+
 def share(value: float | None) -> str:
     """A part of the whole."""
     return "–" if value is None else f"{value:.0%}"

@@ -38,9 +38,10 @@ from acidtest.report import (
     shapes,
     statements,
     statistics_tables,
+    verdicts,
 )
 from acidtest.report.looks import OUTLINES, Looks
-from acidtest.report.numbers import interval, mib, number, percent, share
+from acidtest.report.numbers import interval, lower_by, mib, number, percent, share
 from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of, not_run
 from acidtest.report.survival_table import ms, page_tables
@@ -50,7 +51,7 @@ from acidtest.words import counted
 # How the sentence begins that names the rows of a verdict that decides nothing.
 UNDECIDED = {
     "no difference shown": "No difference from the base is shown for",
-    "too few repetitions": "Too few repetitions to tell from the base:",
+    "cannot tell": "These runs cannot tell from the base:",
 }
 
 
@@ -86,7 +87,7 @@ def fill(
     environment = templates()
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
     environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
-    environment.filters |= {"name": _name}
+    environment.filters |= {"name": _name, "lower_by": lower_by}
     environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
     header, recordings = journal.header, journal.recordings
     html = environment.get_template(template).render(
@@ -260,17 +261,18 @@ def _answers(results: Results) -> list[str]:
             answers.append(
                 f"{table.workload}: from {rates[0]} ({slowest.label}) to {rates[1]} ({best.label}) {what} a second."
             )
-        verdicts = [line for line in measured if line.verdict in ("faster", "slower")]
+        decided = [line for line in measured if line.verdict in ("faster", "slower")]
         if table.grids and results.base:
             counts = Counter(line.verdict for line in measured if line.verdict)
             answers.append(
                 f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}."
             )
             continue
-        if verdicts:
-            shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in verdicts)
+        if decided:
+            shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in decided)
             answers.append(f"Against the base (= 100): {shown}.")
         for verdict, sentence in UNDECIDED.items():
             if labels := [line.label for line in measured if line.verdict == verdict]:
                 answers.append(f"{sentence} {'; '.join(labels)}.")
+        answers += verdicts.explained(line.against_base for line in measured)
     return answers

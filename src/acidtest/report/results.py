@@ -196,6 +196,8 @@ def _line_json(line: Line) -> dict[str, Any]:
         "relative": summary_json(line.relative) if line.relative else None,
         "is_base": line.is_base,
         "verdict": line.verdict or None,
+        "verdict_reason": line.against_base.reason if line.against_base else None,
+        "smallest_ratio": line.against_base.smallest_ratio if line.against_base else None,
         "latency_ms": {p.name: p.value_ms for p in line.percentiles},
         **line.counts,
         "classes": dict(line.classes),
@@ -268,6 +270,7 @@ def _comparison_json(comparison: Comparison) -> dict[str, Any]:
         "family": comparison.family,
         "verdict": comparison.verdict,
         "reason": comparison.reason,
+        "smallest_ratio": comparison.smallest_ratio,
     }
 
 

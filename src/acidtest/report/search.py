@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from acidtest.analysis import power
 from acidtest.analysis.samples import base_of
 from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, varying
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
@@ -48,6 +49,15 @@ class Relative:
     low: float | None
     high: float | None
 
+    @property
+    def smallest_ratio(self) -> float | None:
+        """Of the lower rate to the higher: the smallest difference that these steps always show.
+
+        A rate is known to lie within its own step, so that two rates whose ratio is beyond both steps together have
+        bounds that do not overlap.
+        """
+        return self.low / self.high if self.low and self.high else None
+
 
 @dataclass(frozen=True)
 class Line:
@@ -82,7 +92,9 @@ class Line:
         one = self.relative
         if self.is_base or one is None or one.low is None or one.high is None:
             return ""
-        return "higher" if one.low > 100 else "lower" if one.high < 100 else "no difference shown"
+        if one.low > 100 or one.high < 100:
+            return "higher" if one.low > 100 else "lower"
+        return "no difference shown" if power.decides(one.smallest_ratio) else "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -357,6 +369,7 @@ def _line_json(line: Line) -> dict[str, Any]:
         "most_served_per_s": search.most_per_s(),
         "knee_per_s": knee.rate_per_s if knee else None,
         "relative": vars(line.relative) if line.relative else None,
+        "smallest_ratio": line.relative.smallest_ratio if line.relative else None,
         "is_base": line.is_base,
         "verdict": line.verdict or None,
         "sentences": sentences(line),

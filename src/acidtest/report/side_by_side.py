@@ -15,6 +15,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, median
 from acidtest.analysis.summary import ratio as ratio_of
 from acidtest.journal.models import DamagedLine, Journal
+from acidtest.report import verdicts
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import name_of
@@ -50,6 +51,8 @@ class SideBySide:
             Column("B is", lambda pair: pair.judged.verdict, right=False),
         ]
         print_fitted(columns, self.pairs, console, "--json has all")
+        for sentence in verdicts.explained(pair.judged for pair in self.pairs):
+            console.print(sentence, style="dim", markup=False, highlight=False)
         if self.unpaired:
             console.print(f"{counted(self.unpaired, 'row is', 'rows are')} in one of the two only.", style="dim")
         for line in self.different:

@@ -112,10 +112,23 @@ def tally(rows: Sequence[Survival]) -> str:
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
     if not announced and not unannounced:
-        return f"No loss was found.{doubt}"
+        return f"No loss was found.{_would_show(rows)}{doubt}"
     expected = counted(announced, "loss", "losses") if announced else "No loss"
     others = f"{unannounced:,}" if unannounced else "none"
     return f"{expected} announced by the level or the drive, {others} unannounced.{doubt}"
+
+
+def _would_show(rows: Sequence[Survival]) -> str:
+    """How rare a loss may be that so few cuts miss, of the combination that was cut least often."""
+    rarest = max((row.rarest_loss for row in rows if row.rarest_loss is not None), default=None)
+    if rarest is None:
+        return ""
+    many = min(row.survived for row in rows if row.rarest_loss is not None)
+    of = "each combination" if len(rows) > 1 else "it"
+    return (
+        f" {counted(many, 'cut')} of {of} would have shown, with power 0.8, one that happens in "
+        f"{100 * rarest:.2g} % of cuts; a rarer one may be there."
+    )
 
 
 def uncounted(recordings: Iterable[Recording]) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report import commit_cost, engine_work, growth_tables, operations, own_reports
+from acidtest.report import commit_cost, engine_work, growth_tables, operations, own_reports, verdicts
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
@@ -32,7 +32,7 @@ from acidtest.words import counted
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MARKS = {"faster": "▲", "slower": "▼"}
 LINES_MAX = 24  # of a table whose figures stand in grids as well
-VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "", "too few repetitions": "dim"}
+VERDICT_STYLES = {"faster": "green", "slower": "red", "no difference shown": "", "cannot tell": "dim"}
 
 
 def print_results(results: Results, console: Console) -> None:
@@ -51,6 +51,8 @@ def print_results(results: Results, console: Console) -> None:
             )
         else:
             _print_lines(results, table, console)
+        for sentence in () if table.growth else verdicts.explained(line.against_base for line in table.lines):
+            console.print(sentence, style="dim", markup=False, highlight=False)
         if table.grids:
             _print_grids(results, table, console)
             _print_effects(table.effects, console)
@@ -172,7 +174,7 @@ def _print_grids(results: Results, table: Table, console: Console) -> None:
         for shown in _fitted(grid, bool(results.base), marked, console):
             console.print(shown)
     if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
-        console.print("▲ faster, ▼ slower than the base; others: no difference shown, or too few runs.", style="dim")
+        console.print("▲ faster, ▼ slower than the base; others: no difference shown, or not told.", style="dim")
 
 
 def _fitted(grid: Pivot, relative: bool, marked: Collection[int], console: Console) -> list[Grid]:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
+from acidtest.analysis import power
 from acidtest.analysis.compare import ALPHA
 from acidtest.analysis.growth import knee as knees
 from acidtest.analysis.growth.curves import PIECEWISE, POWER, SMOOTH, Fit, Reads, cache_misses, fit, line
@@ -63,6 +64,27 @@ class AtSize:
 
 
 @dataclass(frozen=True)
+class SmallestKnee:
+    """The mildest knee at one size that would have been shown in four of five such series (``analysis.power``)."""
+
+    bytes: float
+    leaves: float | None  # share of the rate that a doubling leaves beyond it; None: none, however steep
+
+    @property
+    def decides(self) -> bool:
+        """Whether a rate that halves with each doubling would have been found."""
+        return power.decides(self.leaves)
+
+    @property
+    def said(self) -> str:
+        """In a sentence, after what is told of the knee."""
+        if self.leaves is None or not self.decides:
+            return "a rate that halves with each doubling beyond it, and not before, would have been missed"
+        takes = 100 * (1 - self.leaves)
+        return f"one from which each doubling takes {takes:.3g} % more would have been found (power {power.POWER})"
+
+
+@dataclass(frozen=True)
 class Knee:
     """A size from which on the rate falls faster, shown or not."""
 
@@ -75,6 +97,7 @@ class Knee:
     before: float | None  # share of the rate that a doubling takes before it, and after; where it is shown
     after: float | None
     reason: str | None
+    smallest: tuple[SmallestKnee, ...] = ()  # at each landmark inside of ``searched``, else in its middle; unless shown
 
     def near(self, landmark: Landmark) -> str:
         """What is told of a knee at ``landmark``, in a few words."""
@@ -92,7 +115,11 @@ class Knee:
                 f"cannot tell whether there is a knee at {at}: one can be shown from "
                 f"{size_text(self.searched.low)} to {size_text(self.searched.high)}, with two sizes on each side"
             )
-        return f"no knee shown at {at}"
+        here = next((one for one in self.smallest if one.bytes == landmark.bytes), None)
+        if here is None:
+            return f"no knee shown at {at}"
+        verdict = "no knee shown" if here.decides else "cannot tell whether there is a knee"
+        return f"{verdict} at {at}: {here.said}"
 
 
 @dataclass(frozen=True)
@@ -238,7 +265,7 @@ def analyse(series: Series) -> GrowthAnswer:
         sizes,
         _loss(points, around),
         _per_doubling(x, z, straight),
-        _knee(points, x, z, knee),
+        _knee(series, x, z, knee),
         None if shown else _step(points, x, z),
         tuple(models(x, z, shown, misses)) if len(points) >= SIZES_FOR_PREDICTION else (),
         None,
@@ -314,7 +341,8 @@ def _per_doubling(x: Floats, z: Floats, straight: Fit | None) -> Estimate:
     return Estimate(_lost(slope), Interval(_lost(slope + half), _lost(slope - half)))
 
 
-def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, knee: knees.Found | None) -> Knee:
+def _knee(series: Series, x: Floats, z: Floats, knee: knees.Found | None) -> Knee:
+    points = series.points
     if knee is None:
         reason = f"a knee takes {knees.SIZES_FOR_KNEE} sizes to show, {_measured(len(points))}"
         return Knee("cannot tell", None, None, None, None, None, None, None, reason)
@@ -324,11 +352,40 @@ def _knee(points: Sequence[SizePoint], x: Floats, z: Floats, knee: knees.Found |
 
     searched = Interval(*map(at, knees.searched(x)))
     if knee.p > ALPHA:
-        return Knee("no knee shown", None, None, None, knee.p, searched, None, None, None)
+        smallest = _smallest(series, x, z, searched)
+        decides = smallest[0].decides
+        missed = None if decides else f"{smallest[0].said}; measure more sizes, or longer ones"
+        verdict: Literal["no knee shown", "cannot tell"] = "no knee shown" if decides else "cannot tell"
+        return Knee(verdict, None, None, None, knee.p, searched, None, None, missed, smallest)
     below, above = x <= knee.at, x >= knee.at
     before, after = (_lost(line(x[side], z[side])[1]) for side in (below, above))
     interval = Interval(at(knee.low), at(knee.high))
     return Knee("knee", at(knee.at), interval, knee.shape, knee.p, searched, before, after, None)
+
+
+def _smallest(series: Series, x: Floats, z: Floats, searched: Interval) -> tuple[SmallestKnee, ...]:
+    """At memory first, for that is what was asked."""
+    first = series.points[0].bytes
+    inside = [one for one in series.landmarks if searched.low <= one.bytes <= searched.high]
+    inside.sort(key=lambda one: one.name != MEMORY)
+    at = list(dict.fromkeys(one.bytes for one in inside)) or [float(np.sqrt(searched.low * searched.high))]
+    scatter, freedom = _noise(series.points, x, z)
+    return tuple(SmallestKnee(size, knees.smallest(x, float(np.log2(size / first)), scatter, freedom)) for size in at)
+
+
+def _noise(points: Sequence[SizePoint], x: Floats, z: Floats) -> tuple[float, int]:
+    """Scatter of a size's figure, and its degrees of freedom: around the curve that fits best, bent or not.
+
+    No less than what the repetitions of a size give their median (standard error 1.25 of that of a mean).
+    """
+    fits = [one for curve in (*SMOOTH, PIECEWISE) if (one := fit(curve, x, z)) is not None]
+    best = min(fits, key=_scatter)
+    repeated = [point.rates for point in points if len(point.rates) > 1]
+    deviation = power.spread(repeated) if repeated else None
+    own = 1.25 * deviation / np.sqrt(min(map(len, repeated))) if deviation is not None else 0.0
+    if own > best.scatter:
+        return float(own), sum(len(rates) - 1 for rates in repeated)
+    return best.scatter, best.freedom
 
 
 def _step(points: Sequence[SizePoint], x: Floats, z: Floats) -> Step | None:

@@ -9,7 +9,10 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from acidtest.analysis.growth.curves import EXACT, LN2, SMOOTH, Fit, fit, misses
+from acidtest.analysis.compare import ALPHA
+from acidtest.analysis.growth.curves import EXACT, LN2, SMOOTH, Curve, Fit, fit, misses
+from acidtest.analysis.growth.curves import POWER as POWER_LAW
+from acidtest.analysis.power import POWER
 from acidtest.analysis.summary import SEED, Floats
 
 SIZES_FOR_KNEE = 6  # two at each end outside the search, and something left to judge by
@@ -17,6 +20,8 @@ DRAWS = 999
 PLACES = 40  # looked at for the test
 FINE = 240  # and for the position
 DEPTHS = np.geomspace(0.1, 100, 19)
+SERIES = 400  # simulated to see whether a knee is found
+LEFT = (0.98, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rate by a doubling: looked at
 
 Shape = Literal["bend", "cliff"]
 
@@ -127,13 +132,71 @@ def _test(x: Floats, z: Floats, falls: _Falls) -> float:
 
 
 def _chance(x: Floats, z: Floats, smooth: Fit, left: float, noise: Floats, falls: _Falls) -> float:
+    simulated = _by_chance(x, smooth, smooth.scatter, noise, falls)
+    observed = float(((z - smooth.curve.at(smooth.values, x)) ** 2).sum()) / left
+    return float((1 + (simulated >= observed * (1 - 1e-9)).sum()) / (DRAWS + 1))
+
+
+def _by_chance(x: Floats, smooth: Fit, scatter: float, noise: Floats, falls: _Falls) -> Floats:
+    """What the smooth curve leaves over what the best knee leaves, where there is nothing but the curve and scatter."""
     curve = smooth.curve.at(smooth.values, x)
-    drawn = smooth.scatter * noise
+    drawn = scatter * noise
     directions, _ = np.linalg.qr(smooth.tangents(x))
     unexplained = ((drawn - directions @ (directions.T @ drawn)) ** 2).sum(axis=0)
-    simulated = unexplained / np.maximum(falls.left(curve[:, None] + drawn), EXACT)
-    observed = float(((z - curve) ** 2).sum()) / left
-    return float((1 + (simulated >= observed * (1 - 1e-9)).sum()) / (DRAWS + 1))
+    return np.asarray(unexplained / np.maximum(falls.left(curve[:, None] + drawn), EXACT))
+
+
+def smallest(x: Floats, at: float, scatter: float, freedom: int) -> float | None:
+    """What a doubling leaves of the rate beyond the mildest knee at ``at`` that ``find`` shows in four of five series.
+
+    The rate is the same up to ``at``; from there on each doubling leaves the same share of it. Series of that law are
+    simulated with the ``scatter`` (of logarithms, estimated with so many degrees of ``freedom``), of which a knee is
+    shown in power 0.8 or more; a few shares are looked at, from nearly 1 downwards. None where not even the steepest
+    is found, or ``at`` lies outside of the sizes at which one can be shown.
+    """
+    if len(x) < SIZES_FOR_KNEE or not searched(x)[0] <= at <= searched(x)[1]:
+        return None
+    falls = _falls(x, np.linspace(*searched(x), PLACES), DEPTHS)
+    noise = np.random.default_rng(SEED).normal(size=(len(x), DRAWS))
+    rng = np.random.default_rng(SEED + 1)
+    # A scatter that was estimated too small promises too much; an estimate of a true 1 says how often by how much.
+    estimates = np.sqrt(rng.chisquare(freedom, SERIES) / freedom)
+    others = rng.normal(size=(len(x), SERIES))
+    missed, found = -1, len(LEFT)
+    while found - missed > 1:
+        middle = (missed + found) // 2
+        bent = np.log(LEFT[middle]) * np.maximum(x - at, 0)
+        drawn = bent[:, None] + scatter / estimates * others
+        missed, found = (missed, middle) if _shown(x, bent, drawn, scatter, noise, falls) >= POWER else (middle, found)
+    return LEFT[found] if found < len(LEFT) else None
+
+
+def _shown(x: Floats, true: Floats, drawn: Floats, scatter: float, noise: Floats, falls: _Falls) -> float:
+    """The share of the series ``drawn`` in which a knee is shown; critical values are simulated once a smooth curve."""
+    left = np.maximum(falls.left(drawn), EXACT)
+    shown = np.ones(drawn.shape[1], dtype=bool)
+    for curve in SMOOTH:
+        smooth = fit(curve, x, true)
+        assert smooth is not None
+        own = float(np.sqrt(smooth.scatter**2 + scatter**2))
+        critical = np.quantile(_by_chance(x, smooth, own, noise, falls), 1 - ALPHA)
+        shown &= _left_by(curve, x, drawn) / left >= critical
+    return float(shown.mean())
+
+
+def _left_by(curve: Curve, x: Floats, z: Floats) -> Floats:
+    """Squares that the best of the smooth curves of a kind leaves of each column of ``z``, over a grid of its bend."""
+    if curve is POWER_LAW:
+        bends = np.stack([np.ones_like(x), x], axis=1)
+        line, _ = np.linalg.qr(bends)
+        return np.asarray(((z - line @ (line.T @ z)) ** 2).sum(axis=0))
+    bound = next(b for b in curve.bounds(x)[1] if abs(b) < 1e3)
+    shares = np.concatenate([bound * np.linspace(0, 1, 120), -np.sign(bound) * np.geomspace(1e-3, 1e3, 200) / x.max()])
+    shapes = np.stack([curve.at(np.array([0.0, share]), x) for share in shares], axis=1)
+    shapes -= shapes.mean(axis=0)
+    centred = z - z.mean(axis=0)
+    apart = (shapes**2).sum(axis=0)[:, None] - 2 * shapes.T @ centred
+    return np.asarray(apart.min(axis=0) + (centred**2).sum(axis=0))
 
 
 def _falls(x: Floats, places: Floats, depths: Floats) -> _Falls:

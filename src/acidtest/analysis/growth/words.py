@@ -51,11 +51,13 @@ def _knee(answer: GrowthAnswer) -> list[str]:
             f"p {knee.p:.2g}), {like}: a doubling takes {_percent(knee.before)} before it and "
             f"{_percent(knee.after)} after."
         )
-    elif knee.reason:
+    elif knee.p is None:
         words.append(f"Cannot tell whether there is a knee: {knee.reason}.")
         return words
-    elif not answer.series.landmarks:
-        words.append(f"No knee shown (p {knee.p:.2g}).")
+    elif not any(one.bytes == found.bytes for one in answer.series.landmarks for found in knee.smallest):
+        at = f"at {size_text(knee.smallest[0].bytes)} {knee.smallest[0].said}"
+        verdict = "No knee shown" if knee.verdict == "no knee shown" else "Cannot tell whether there is a knee"
+        words.append(f"{verdict} (p {knee.p:.2g}): {at}.")
     # Memory is what was asked for; of the others, those at which something can be told.
     within = knee.interval or knee.searched
     nears = [
