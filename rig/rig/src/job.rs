@@ -13,7 +13,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use terminal::{Beside, Ended, Ready};
+use terminal::{Beside, Ended, Ready, Sampler};
 use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
@@ -258,6 +258,7 @@ fn run(
     let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
     let mut terminals = Vec::new();
     let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
+    let mut sampler = job.sample.as_ref().map(|asked| Sampler::new(asked, database.open()));
     let workers = workload.workers(plan.terminals);
     for number in 0..plan.terminals + workers {
         let opening = format!("opening terminal {number}'s session");
@@ -298,7 +299,7 @@ fn run(
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
     let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
-    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, &mut |news| {
+    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, sampler.as_mut(), &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,
@@ -339,6 +340,9 @@ fn run(
     }
     if let Some(counted) = counted {
         events.write(&Event::Counted(counted))?;
+    }
+    if let Some(sampler) = sampler {
+        events.write(&Event::Sampled(sampler.finish()))?;
     }
     Ok(acknowledged)
 }
