@@ -145,12 +145,11 @@ def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[Figure
             now = sum(rise for _, _, rise in then) / sum(length_s for _, length_s, _ in then)
             usual = median(rise / length_s for _, length_s, rise in steps)
         else:
-            after = next((value for when, value in told if when >= until_s), None)
-            values = [value for when, value in told if at_s <= when < until_s] or [after]
-            known = [value for value in values if value is not None]
-            if not known:
+            after = [value for when, value in told if when >= until_s][:1]
+            values = [value for when, value in told if at_s <= when < until_s] or after
+            if not values:
                 continue
-            now, usual = max(known), median(value for _, value in told)
+            now, usual = max(values), median(value for _, value in told)
         found.append(FigureThen(figure.says, figure.rises, figure.unit, float(now), float(usual)))
     return tuple(found) or None
 

@@ -72,7 +72,7 @@ def _fitted(question: Question, answered: Answers, found: Found | None) -> Fitte
 
 def assess(text: str, base: Path = Path()) -> Assessed:
     """The plan of an experiment in the directory ``base``, and the seconds that it is assumed to take."""
-    planned = conductor.plan_of(experiment.parse(text, "init", base=base))
+    planned = conductor.described(conductor.plan_of(experiment.parse(text, "init", base=base)))
     is_search = planned.experiment.search is not None
     return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))
 
@@ -117,7 +117,7 @@ def _next(question: Question, answered: Answers, plan: Plan) -> list[str]:
     return [shlex.join(["acidtest", "plan", answered.file]), *runs]
 
 
-def _tell(question: Question, answered: Answers, fitted: Fitted, made: Sequence[Path], *, json: bool) -> None:
+def _tell(question: Question, answered: Answers, fitted: Fitted, files: Sequence[Path], *, json: bool) -> None:
     """What was written, what is wanting, and what comes next."""
     plan, repetitions = fitted.plan, fitted.plan.experiment.repetitions
     combinations = len(plan.cells) // repetitions
@@ -126,7 +126,7 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, made: Sequence[
     if json:
         fields = {
             "file": answered.file,
-            "made": [str(file) for file in made],
+            "files": [str(file) for file in files],
             "question": question.name,
             "cells": len(plan.cells),
             "combinations": combinations,
@@ -148,9 +148,9 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, made: Sequence[
             f"a search for each of {counted(combinations, 'combination')}, confirmed by {counted(repetitions, 'run')}"
         )
     console.print(f"\n[bold]{escape(answered.file)}[/]: {made}", soft_wrap=True)
-    if made:
-        files = ", ".join(file.name for file in made)
-        console.print(f"[bold]{escape(str(made[0].parent))}/[/]: {escape(files)}", soft_wrap=True)
+    if files:
+        names = ", ".join(file.name for file in files)
+        console.print(f"[bold]{escape(str(files[0].parent))}/[/]: {escape(names)}", soft_wrap=True)
         console.print("They run as they are: change them into your own SQL.")
     console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
     for doubt in doubts:

@@ -213,7 +213,14 @@ def run_in_rig(
     counters = instance.counters()
     figures = instance.figures() if (outcome.workload or cell.workload).sample_engine else None
     job = job_for(
-        cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe, count=counters, sample=figures
+        cell,
+        instance,
+        phases,
+        workload=outcome.workload,
+        inspected=True,
+        observe=observe,
+        count=counters,
+        sample=figures,
     )
     answers: list[Settings] = []
     witnessed = True  # everything was seen that the engine cannot be asked for

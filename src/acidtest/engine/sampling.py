@@ -30,7 +30,7 @@ class Figure:
 class Figures:
     """All that an engine is asked for.
 
-    Each of ``questions`` answers rows of a figure's name and the figure. Without any, it is the rig's session that tells.
+    Each of ``questions`` answers rows of a figure's name and the figure. Without any the rig's session tells them.
     """
 
     source: str  # "pg_stat_bgwriter, pg_stat_activity"

@@ -190,7 +190,7 @@ class Counting(Message):
 
 
 class Sampling(Message):
-    """How the engine is asked for where it stands, on a session beside the terminals'; see ``Sampling`` of ``protocol.rs``.
+    """How the engine is asked for where it stands, on a session beside the terminals'; see ``protocol.rs``.
 
     Each of ``questions`` answers rows of a figure's name and the figure; ``names`` are those that are wanted.
     """

@@ -16,7 +16,16 @@ ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 EXTENTS = ("duration_s", "count")  # a workload has one of them, also where a factor sets it
 CRASH_STATES = "crash-states"
 # Keys of a workload that act in some cells and in others not; there they are as if they were not given.
-NOT_ALWAYS = ("threads", "observe", "stages", "classes", "sleeping_sessions", "sleeping_in_transaction", "connect", "sample_engine")
+NOT_ALWAYS = (
+    "threads",
+    "observe",
+    "stages",
+    "classes",
+    "sleeping_sessions",
+    "sleeping_in_transaction",
+    "connect",
+    "sample_engine",
+)
 DEFAULTS = {key: field.default for key, field in PlaceSpec.model_fields.items()}
 # Of the place, where whether a key acts depends on the value and not only on its being set.
 DECIDING_TARGETS = (

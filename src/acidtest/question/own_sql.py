@@ -43,9 +43,7 @@ class OwnSqlQuestion(Question):
             factors.append(Line("workload", list(own.names), "Each of your scripts has rows of its own."))
             base["workload"] = own.names[0]
         return Draft(
-            parts.opening(
-                self, answers, parts.repetitions(repetitions), parts.at_drive(), parts.read_against(base)
-            ),
+            parts.opening(self, answers, parts.repetitions(repetitions), parts.at_drive(), parts.read_against(base)),
             (
                 Table("factors", tuple(factors), "Every combination of these levels is run."),
                 *(
@@ -64,11 +62,17 @@ class OwnSqlQuestion(Question):
         lines = [Line("kind", "sql"), Line("path", path, where if first else "")]
         if own.database:
             lines.append(
-                Line("database", own.database, "The tables, rows and conditions are those of this folder." if first else "")
+                Line(
+                    "database",
+                    own.database,
+                    "The tables, rows and conditions are those of this folder." if first else "",
+                )
             )
         variables: dict[str, Value] = dict(own.variables)
         if variables:
-            lines.append(Line("variables", variables, "In place of what workload.toml says." if first else "", offered=True))
+            lines.append(
+                Line("variables", variables, "In place of what workload.toml says." if first else "", offered=True)
+            )
         lines.append(Line("terminals", terminals, "Clients at once." if first else ""))
         return Table(
             f"workload.{name}",

@@ -22,8 +22,8 @@ STALLS_PRINTED = 5  # of one row, in a terminal
 STALLS_OPEN = 3  # of one row on the page; the others are folded
 BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
 AT_THE_SAME_TIME = (
-    "A stall is a second, or several in a row, with fewer than half of the median's commits. Device, engine and log are "
-    "what was seen at the same time, which need not be the cause. In brackets: the median second."
+    "A stall is a second, or several in a row, with fewer than half of the median's commits. Device, engine and log "
+    "are what was seen at the same time, which need not be the cause. In brackets: the median second."
 )
 
 
@@ -116,7 +116,7 @@ def log_text(stall: Stall) -> str:
 def engine_text(stall: Stall) -> str:
     """The engine's own figures that moved or stood above 0, then or usually; each beside that of the median second."""
     if stall.engine is None:
-        return "not asked"
+        return "not asked for where it stood"
     told = [_figure_text(one) for one in stall.engine if one.then or one.usual]
     return "; ".join(told) or "nothing that it counts moved, nor does in the median second"
 

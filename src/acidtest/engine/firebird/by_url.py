@@ -26,9 +26,9 @@ from acidtest.engine.firebird.runtime import LIBRARY, Runtime
 from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import CONF, VERSIONS, config_said, flag, specs_of
 from acidtest.engine.foreign import MARK, OF_SESSIONS, ForeignInstance, ForeignServer, held_against, others
+from acidtest.engine.sampling import Figures
 from acidtest.errors import MachineLacks
 from acidtest.formats import gstat
-from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 

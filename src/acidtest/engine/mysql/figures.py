@@ -22,7 +22,8 @@ TABLE = (
 STATUS = f"show global status where variable_name in ({', '.join(repr(figure.name) for figure in TABLE)})"
 # Status variables of MySQL since 8.0.30; before, the age is not told. Without such rows it is null.
 AGE = (
-    "select 'Innodb_checkpoint_age', max(case variable_name when 'Innodb_redo_log_current_lsn' then variable_value end) "
+    "select 'Innodb_checkpoint_age', "
+    "max(case variable_name when 'Innodb_redo_log_current_lsn' then variable_value end) "
     "- max(case variable_name when 'Innodb_redo_log_checkpoint_lsn' then variable_value end) "
     "from performance_schema.global_status "
     "where variable_name in ('Innodb_redo_log_current_lsn', 'Innodb_redo_log_checkpoint_lsn')"
