@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from acidtest.journal.models import (
     EngineCounter,
     EngineCounts,
     EngineFacts,
+    EngineFigure,
+    EngineSample,
+    EngineSamples,
     Fate,
     Header,
     IndexStatistics,
@@ -344,6 +348,16 @@ def engine_counts(
         last_reading_s=0.02, committed=0 if not_counted else committed, uncertain=0 if not_counted else uncertain,
         counters=[] if not_counted else counters,
     )  # fmt: skip
+
+
+def engine_samples(values: Mapping[str, Sequence[int | None]], *, not_sampled: str | None = None) -> EngineSamples:
+    """Where an engine stood at each whole second: what rises by a name that begins with "written", the others stand."""
+    figures = [EngineFigure(name=name, says=name, rises=name.startswith("written"), unit="") for name in values]
+    samples = [
+        EngineSample(at_s=float(at), took_s=0.001, values=list(row))
+        for at, row in enumerate(zip(*values.values(), strict=True))
+    ]
+    return EngineSamples(source="its views", not_sampled=not_sampled, figures=figures, samples=samples)
 
 
 def priced() -> tuple[Journal, Journal]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from acidtest import conductor, experiment
 from acidtest.cli.answering import chosen
 from acidtest.plan.search import typical_seconds
-from acidtest.question import Answers, Assessed, Chosen, Storage
+from acidtest.question import Answers, Assessed, Chosen, OwnSql, Storage
 
 ONE_OF_FAMILY = {
     "sqlite": "sqlite", "firebird": "firebird-5.0", "postgresql": "postgresql-17", "mysql": "mariadb-10.11",
@@ -22,6 +23,7 @@ STORAGES = {
     "disk": Storage("disk"),
     "device": Storage("device", device="/dev/sdx"),
 }
+SHOP = OwnSql(("shop",), (str(Path(__file__).parents[1] / "workloads" / "shop"),), variables=(("scale", 1),))
 FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
 
 
@@ -31,11 +33,11 @@ def engines(*words: str) -> tuple[Chosen, ...]:
 
 def answers(*words: str, storage: str = "directory", seconds: float = 600, **more: Any) -> Answers:
     """For these engines, by id, by family or by URL."""
-    given = {"time": f"{seconds:g}s", "file": "my.toml", "name": "my", "filesystems": FILESYSTEMS}
+    given = {"time": f"{seconds:g}s", "file": "my.toml", "name": "my", "filesystems": FILESYSTEMS, "sql": SHOP}
     return Answers(engines(*words), STORAGES[storage], seconds, **(given | more))
 
 
 def assess(text: str) -> Assessed:
-    planned = conductor.plan_of(experiment.parse(text, "my.toml"))
+    planned = conductor.described(conductor.plan_of(experiment.parse(text, "my.toml")))
     is_search = planned.experiment.search is not None
     return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))

@@ -52,6 +52,7 @@ class Family:
     file_roles: tuple[tuple[str, str], ...]
     cache: PageCache
     page_size: str | None = None  # the setting with the bytes of a page; None: each build has one size
+    has_figures: bool = True  # tells where it stands while load is measured
     has_procedures: bool = True  # stored in the database; without them the client runs a workload's statements itself
     server_port: int | None = None  # the usual one of servers by URL; None: the family has no servers by URL
     server_since: tuple[int, ...] = ()  # the oldest version of such servers that is known here
@@ -169,6 +170,7 @@ SQLITE = Family(
     ),
     cache=PageCache("cache_size_kb", 1024, each_session=True),
     page_size="page_size",
+    has_figures=False,
     has_procedures=False,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import factory
 from acidtest.analysis import stalls
 from acidtest.journal.models import DeviceSample, LogLine, Recording
@@ -60,3 +62,40 @@ def test_a_recording_without_samples_and_log_still_tells_its_stalls() -> None:
     old = recorded([100, 100, 10, 100, 100, 100]).model_copy(update={"device": None, "log_lines": []})
     (found,) = stalls.of_recording(old)
     assert (found.device, found.log) == (None, ())
+
+
+def test_each_figure_of_the_engine_stands_beside_that_of_the_median_second() -> None:
+    recording = recorded([100, 100, 100, 100, 20, 10, 100, 100, 100])
+    written = [0, 10, 20, 30, 40, 1040, 2040, 2050, 2060, 2070]
+    waiting = [0, 0, 1, 0, 3, 4, 9, 0, 1, 0]
+    samples = factory.engine_samples({"written": written, "waiting": waiting, "untold": [None] * 10})
+    (found,) = stalls.of_recording(recording.model_copy(update={"engine_samples": samples}))
+    assert found.engine is not None
+    told = [(one.says, one.rises, one.then, one.usual) for one in found.engine]
+    # The sample at 6 s comes after the stall; of what nobody told there is nothing.
+    assert told == [("written", True, 1000.0, 10.0), ("waiting", False, 4.0, 0.5)]
+
+
+def test_an_engine_that_answers_only_after_the_stall_is_told_all_the_same() -> None:
+    recording = recorded([100, 100, 100, 100, 20, 10, 100, 100, 100])
+    samples = factory.engine_samples({"written": [0, 10, 20, 30, 40, 2040, 2050], "waiting": [0, 0, 0, 0, 0, 7, 0]})
+    late = samples.samples[5].model_copy(update={"at_s": 6.5})
+    after = samples.samples[6].model_copy(update={"at_s": 7.5})
+    kept = [*samples.samples[:4], samples.samples[4].model_copy(update={"at_s": 3.9}), late, after]
+    given = samples.model_copy(update={"samples": kept})
+    (found,) = stalls.of_recording(recording.model_copy(update={"engine_samples": given}))
+    assert found.engine is not None
+    written, waiting = found.engine
+    assert written.then == pytest.approx(2000 / 2.6)
+    assert waiting.then == 7
+
+
+def test_a_counter_that_was_set_back_and_samples_close_together_make_no_rate() -> None:
+    recording = recorded([100, 100, 100, 100, 20, 100, 100, 100])
+    samples = factory.engine_samples({"written": [0, 10, 20, 30, 40, 5, 15, 25]})
+    (found,) = stalls.of_recording(recording.model_copy(update={"engine_samples": samples}))
+    assert found.engine is None  # the only step in the stall is the one that fell
+    close = samples.samples[5].model_copy(update={"at_s": 4.05, "values": [1040]})
+    given = samples.model_copy(update={"samples": [*samples.samples[:5], close]})
+    (found,) = stalls.of_recording(recording.model_copy(update={"engine_samples": given}))
+    assert found.engine is None

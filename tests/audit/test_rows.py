@@ -17,6 +17,7 @@ from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
 from acidtest.journal.models import Cut, Generator, SettingInForce, Transactions, Warning
 from acidtest.journal.protocol import RunResult
+from acidtest.workload import recorded
 from insides import database_size, index, statistics, table
 
 LEVELS = {"workload": "tpcb", "engine": "sqlite", "durability": "drive"}
@@ -283,6 +284,28 @@ def test_the_first_error_is_quoted_and_cut() -> None:
 )
 def test_a_fast_commit_raises_nothing_where_no_flush_is_shown(found: Row) -> None:
     assert list(BY_NAME["flush-costs-nothing"](found)) == []
+
+
+def of_kind(kind: str, found: RunResult, **more: Any) -> Row:
+    given = {"name": kind, "kind": kind, "terminals": 1, "warmup_s": 2.0, "duration_s": 12.0, "count": None} | more
+    assert recorded(given) is not None
+    return row(found, workload=given)
+
+
+def test_transactions_that_may_only_read_show_no_flush() -> None:
+    look = factory.kind("look", [0.005] * 1000)
+    mixed = latency(5).model_copy(update={"kinds": [look, factory.kind("pay", [8.0] * 100)]})
+    assert list(BY_NAME["flush-costs-nothing"](of_kind("sql", mixed, path="shop/"))) == []
+    assert list(BY_NAME["flush-costs-nothing"](of_kind("scan", latency(5), read="natural"))) == []
+    counted = latency(5).model_copy(update={"kinds": [factory.kind("order_status", [0.005] * 1000)]})
+    assert list(BY_NAME["flush-costs-nothing"](of_kind("tpcc", counted))) == []
+
+
+def test_of_a_mix_the_kinds_that_write_are_judged() -> None:
+    slow_reads = [factory.kind("insert", [0.005] * 100), factory.kind("read", [9.0] * 1000)]
+    found = latency(9000).model_copy(update={"kinds": slow_reads})
+    (finding,) = BY_NAME["flush-costs-nothing"](of_kind("iud", found))
+    assert "less than 20 microseconds" in finding.text
 
 
 def test_the_same_line_of_the_log_is_told_once() -> None:

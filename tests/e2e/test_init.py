@@ -58,7 +58,7 @@ def test_a_question_and_defaults_are_enough(question: str) -> None:
     done = init("--question", question, *engines, "--yes", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    planned = conductor.plan_of(experiment.read(Path(told["file"])))
+    planned = conductor.described(conductor.plan_of(experiment.read(Path(told["file"]))))
     conductor.verify(planned, Path(told["file"]))
     assert told["file"] == f"{question}.toml"
     assert (told["cells"], told["seconds_asked"]) == (len(planned.cells), 600)
@@ -104,6 +104,12 @@ def test_a_file_that_is_there_is_kept_unless_it_is_forced() -> None:
         (["nowhere/my.toml", "--question", "durability"], "is no directory"),
         ([".", "--question", "durability"], "is a directory"),
         (["_.toml", "--question", "durability"], "no name"),
+        (["--question", "durability", "--sql", "shop"], "is of another question"),
+        (["--sql", "missing.sql"], "there is no such file"),
+        (["--sql", "a/b"], "a is no directory"),
+        (["--sql", "a", "--sql", "b"], "name one folder"),
+        (["--sql", "my-sql", "--time", "1s"], "takes at least"),
+        (["--sql", "my-sql", "--engine", "sqlit"], 'did you mean "sqlite"'),
     ],
 )
 def test_a_wrong_answer_is_refused_before_anything_is_written(arguments: list[str], said: str) -> None:
@@ -179,12 +185,12 @@ def test_what_is_wrong_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a").mkdir()
     Path("b").mkdir()
 
-    def fits(question: Any, answered: Any) -> None:
+    def fits(question: Any, answered: Any, found: Any) -> None:
         if answered.seconds < 60:
             raise BadInput("too short", "--time 1m")
 
     console = Console(record=True, width=100, file=io.StringIO())
-    question, answered = answers(Given(None, None, (), (), (), None, False), Asker(console), fits)
+    question, answered, _ = answers(Given(None, None, (), (), (), None, False), Asker(console), fits)
     assert next(typed, None) is None
     assert (question.name, answered.storage.kind, answered.time, answered.file) == (
         "page-and-cache",
@@ -277,6 +283,75 @@ def test_who_leaves_the_dialogue_finds_nothing_written(terminal: Callable[..., T
     assert list(Path().iterdir()) == []
 
 
+# ------------------------------------------------------------------------------------------------------------ own SQL
+
+
+def told_of(*arguments: str) -> dict[str, Any]:
+    done = init(*arguments, "--yes", "--json")
+    assert done.exit_code == 0, (done.output, done.exception)
+    return dict(json.loads(done.stdout))
+
+
+def test_a_folder_that_is_not_there_is_written_and_one_that_is_stays_as_it_is() -> None:
+    told = told_of("first.toml", "--sql", "app", "--engine", "sqlite", "--time", "1m")
+    written = {Path(file): Path(file).read_text() for file in told["files"]}
+    assert {file.name for file in written} == {
+        "conditions.sql", "indexes.sql", "look.sql", "pay.sql", "schema.sql", "workload.toml",
+    }  # fmt: skip
+    assert {file.parent for file in written} == {Path("app")}
+    Path("app/pay.sql").write_text("select 7;\n")
+    again = told_of("second.toml", "--sql", "app/", "--engine", "sqlite", "--time", "1m")
+    forced = told_of("second.toml", "--sql", "app", "--engine", "sqlite", "--time", "1m", "--force")
+    assert again["files"] == forced["files"] == []
+    assert Path("app/pay.sql").read_text() == "select 7;\n"
+    assert Path("app/schema.sql").read_text() == written[Path("app/schema.sql")]
+    assert [experiment.read(Path(file)).name for file in ("first.toml", "second.toml")] == ["first", "second"]
+
+
+def test_scripts_run_over_the_tables_of_a_folder_or_over_pgbenchs() -> None:
+    for name in ("one", "two"):
+        Path(f"{name}.sql").write_text(
+            f"\\set id random(1, {len(name)} * :scale)\nselect * from pgbench_accounts where aid = :id;\n"
+        )
+    told = told_of("own.toml", "--sql", "one.sql", "--sql", "two.sql", "--engine", "postgresql-17", "--time", "3m")
+    assert {Path(file).parent.name for file in told["files"]} == {"pgbench-tables"}
+    planned = conductor.plan_of(experiment.read(Path("own.toml")))
+    assert {cell.workload_name for cell in planned.cells} == {"one", "two"}
+    assert told_of("more.toml", "--sql", "one.sql", "--engine", "postgresql-17", "--time", "1m")["files"] == []
+    told_of("app.toml", "--sql", "app", "--engine", "sqlite", "--time", "1m")
+    Path("look.sql").write_text("select name from account where id = 1;\n")
+    told_of("over.toml", "--sql", "look.sql", "--sql", "app", "--engine", "sqlite", "--time", "1m")
+    assert 'database = "app"' in Path("over.toml").read_text()
+
+
+def test_what_is_wrong_in_sql_that_is_there_is_told_and_nothing_is_written() -> None:
+    Path("app").mkdir()
+    Path("app/schema.sql").write_text("create table t (id integer);\n")
+    assert "has no transaction" in refusal("--sql", "app", "--yes").message
+    Path("app/pay.sql").write_text("\\set x randm(1, 2)\nselect :x;\n")
+    assert "app/pay.sql:1" in refusal("--sql", "app", "--yes").message
+    Path("app/notes.doc").touch()
+    assert "has no meaning" in refusal("--sql", "app", "--yes").message
+    assert sorted(path.name for path in Path().rglob("*")) == ["app", "notes.doc", "pay.sql", "schema.sql"]
+
+
+def test_an_experiment_elsewhere_names_the_folder_from_there() -> None:
+    Path("experiments").mkdir()
+    told_of("experiments/mine.toml", "--sql", "app", "--engine", "sqlite", "--time", "1m")
+    assert 'path = "../app"' in Path("experiments/mine.toml").read_text()
+    assert experiment.read(Path("experiments/mine.toml")).name == "mine"
+
+
+def test_the_dialogue_asks_which_sql(terminal: Callable[..., Terminal]) -> None:
+    asked = terminal("--question", "own-sql", "--engine", "sqlite", "--time", "1m")
+    asked.answer("Which SQL", b"\n")
+    asked.answer("On which storage", b"\n")
+    asked.answer("Into which file", b"\n")
+    assert asked.end() == 0, asked.shown
+    assert "They run as they are" in asked.shown
+    assert Path("my-sql/pay.sql").exists()
+
+
 # ------------------------------------------------------------------------------------------------------- and it is run
 
 
@@ -291,3 +366,23 @@ def test_what_was_written_runs_as_planned(acidtest: Run) -> None:
     assert len(recordings) == told["cells"]
     assert {one["status"] for one in recordings} == {"done"}
     assert "What a durability level costs on sqlite" in ran.stdout
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "firebird-5.0", "postgresql-17", "mariadb-11.8"])
+def test_sql_that_was_written_runs_on_every_family_and_its_conditions_hold(acidtest: Run, engine: str) -> None:
+    told = told_of("--sql", "app", "--engine", engine, "--time", "20s")
+    ran = acidtest(*told["next"][1].split()[1:])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    recordings = journal_lines(Path("results/own-sql"))
+    assert {one["status"] for one in recordings} == {"done"}
+    assert all(len(one["checks_after"]["conditions"]) == 2 for one in recordings)
+
+
+def test_pgbench_tables_that_were_written_run(acidtest: Run) -> None:
+    Path("mine.sql").write_text(
+        "\\set id random(1, 100000 * :scale)\nselect abalance from pgbench_accounts where aid = :id;\n"
+    )
+    told = told_of("--sql", "mine.sql", "--engine", "sqlite", "--time", "40s")
+    ran = acidtest(*told["next"][1].split()[1:])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert {one["status"] for one in journal_lines(Path("results/own-sql"))} == {"done"}

@@ -30,5 +30,6 @@ FAMILY = Family(
     counts={
         "inserted": "record_inserts", "updated": "record_updates", "deleted": "record_deletes", "fetched": "page_fetches",
     },
+    rises="next_transaction",
     always_conflicts=("firebird-3.0", "firebird-3.0-server"),  # a statement is not restarted before Firebird 4
 )  # fmt: skip

@@ -20,4 +20,6 @@ FAMILY = Family(
     lie=("fsync", "off"),
     contradiction={"fsync": False},
     discard="begin",
+    rises="wal_bytes",
+    untold={"postgresql-17": ("buffers_backend",), "built-postgresql-17": ("buffers_backend",)},
 )  # fmt: skip

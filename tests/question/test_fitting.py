@@ -28,6 +28,7 @@ FITTING = {
     "build": ("directory", "a path", "loop", "disk", "device"),
     "growth": ("directory", "loop", "disk", "device"),
     "highest-rate": ("directory", "a path", "loop", "disk", "device"),
+    "own-sql": ("directory", "a path", "loop", "disk", "device"),
     "power-cut": ("disk",),
 }
 OTHER = {"sqlite": "firebird-5.0", "firebird": "firebird-4.0", "postgresql": "postgresql-16", "mysql": "mysql-5.5"}

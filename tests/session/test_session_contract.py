@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest import families
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.errors import CellFailed
@@ -25,6 +26,8 @@ from acidtest.journal.protocol import (
     OpenLoop,
     Result,
     RunPhase,
+    Sampled,
+    Sampling,
     Settings,
     WorkloadMessage,
 )
@@ -50,9 +53,23 @@ def run(terminals: int = 1, **changes: object) -> RunPhase:
 
 
 def talk(
-    instance: Instance, ledger: Ledger, phases: list, workload=COMMITS, inspect=(), count: Counting | None = None
+    instance: Instance,
+    ledger: Ledger,
+    phases: list,
+    workload=COMMITS,
+    inspect=(),
+    count: Counting | None = None,
+    sample: Sampling | None = None,
 ) -> list[Event]:
-    job = Job(seed=5, target=instance.target(), workload=workload, inspect=list(inspect), phases=phases, count=count)
+    job = Job(
+        seed=5,
+        target=instance.target(),
+        workload=workload,
+        inspect=list(inspect),
+        phases=phases,
+        count=count,
+        sample=sample,
+    )
     return list(converse(job, ledger, instance.environment()))
 
 
@@ -258,5 +275,48 @@ def test_an_engine_that_does_not_answer_is_no_0_and_the_run_goes_on(instance: In
     assert told.not_counted is not None
     assert "nowhere_at_all" in told.not_counted.lower()
     assert told.counters == []
+    assert [r.counts.committed for r in results(events)] == [50]
+    assert all(all(found.values()) for found in conditions(events))
+
+
+# ------------------------------------------------------------------------------------------ where the engine stands
+
+
+def test_the_engine_is_asked_each_second_for_where_it_stands(
+    engine: Engine, instance: Instance, ledger: Ledger
+) -> None:
+    figures, family = instance.figures(), FAMILIES[engine.family]
+    assert (figures is not None) == bool(family.rises) == families.FAMILIES[engine.family].has_figures
+    phases = [LoadPhase(), run(2, extent=Duration(seconds=1.2), warmup_s=0.3), CheckPhase()]
+    events = talk(instance, ledger, phases, sample=figures.asked() if figures else None)
+    told = [event for event in events if isinstance(event, Sampled)]
+    assert len(told) == (0 if figures is None else 1)
+    for one in told:
+        assert figures is not None
+        recorded = figures.recorded(one)
+        assert (recorded.not_sampled, len(recorded.samples)) == (None, len(one.samples))
+        times = [sample.at_s for sample in one.samples]
+        # At the beginning, at the first second, at the planned end, and when the last terminal had ended.
+        assert times == sorted(times)
+        assert 3 <= len(times) <= 4
+        assert 0 <= times[0] < times[1]
+        assert times[1] >= 1
+        assert times[-1] >= 1.2
+        names = [figure.name for figure in recorded.figures]
+        untold = family.untold.get(engine.id, ())
+        assert names == [figure.name for figure in figures.table if figure.name not in untold]
+        place = names.index(family.rises)
+        values = [sample.values[place] for sample in recorded.samples]
+        assert None not in values
+        assert values == sorted(values)
+        assert values[-1] > values[0]
+
+
+def test_a_question_that_the_engine_refuses_is_the_last_and_the_run_goes_on(instance: Instance, ledger: Ledger) -> None:
+    asked = Sampling(questions=["select 'x', 1 from nowhere_at_all"], names=["x"])
+    events = talk(instance, ledger, [LoadPhase(), run(), CheckPhase()], sample=asked)
+    (told,) = [event for event in events if isinstance(event, Sampled)]
+    assert "nowhere_at_all" in (told.not_sampled or "").lower()
+    assert told.samples == []
     assert [r.counts.committed for r in results(events)] == [50]
     assert all(all(found.values()) for found in conditions(events))

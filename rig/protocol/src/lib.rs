@@ -43,6 +43,8 @@ pub struct Job {
     pub observe: Option<Observe>,
     /// Whether the engine is asked, at both ends of a run phase's measurement, for what it counts itself.
     pub count: Option<Counting>,
+    /// Whether the engine is asked, about once a second of a run phase's measurement, for where it stands.
+    pub sample: Option<Sampling>,
 }
 
 impl Job {
@@ -109,6 +111,17 @@ pub struct Counting {
     /// Answers rows: the number of a session, or NULL for the whole database; then the counters, in the order of `names`.
     /// A counter only rises; it is NULL where the engine does not tell it.
     pub counted: String,
+    pub names: Vec<String>,
+}
+
+/// How the engine is asked for where it stands while load is measured, on a session beside the terminals'.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// Asked one after the other, each time; each answers rows of a figure's name and the figure. What an engine tells its
+    /// sessions without SQL is asked for beside them.
+    pub questions: Vec<String>,
+    /// The figures that are wanted; others that are answered are passed over.
     pub names: Vec<String>,
 }
 
@@ -418,6 +431,8 @@ pub enum Event {
     },
     /// After the result of a run phase whose job asks for what the engine counts.
     Counted(Counted),
+    /// After the result of a run phase whose job asks for samples.
+    Sampled(Sampled),
     /// Right after the result of a run phase whose workload is an engine's maintenance: all that the job has done so far.
     Maintained(Maintained),
     /// Right after the result of a run phase whose workload replays a log.
@@ -900,6 +915,27 @@ pub struct CountedBy {
     pub sessions: Option<u64>,
     /// In the whole database, the session that asked left out: also by the engine itself, and by others.
     pub database: Option<u64>,
+}
+
+/// Where the engine stood during a measurement, about once a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// Why there are no samples, or none after the last of them, in the engine's own words where it said some.
+    pub not_sampled: Option<String>,
+    pub samples: Vec<Sample>,
+}
+
+/// One time that the engine was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// When it was asked, from the start of the measurement.
+    pub at_s: f64,
+    /// Until all answers were there.
+    pub took_s: f64,
+    /// In the order of the names asked for; `null`: the engine did not tell it.
+    pub values: Vec<Option<i64>>,
 }
 
 /// What one step of a probe measured.

@@ -129,9 +129,10 @@ fn jobs(targets: &[Target], workloads: &[Workload]) -> Vec<Job> {
             phases: phases(),
             observe: None,
             count: None,
+            sample: None,
         })
         .zip(observes().into_iter().cycle())
-        .map(|(job, observe)| Job { count: observe.is_some().then(counting), observe, ..job })
+        .map(|(job, observe)| Job { count: observe.is_some().then(counting), sample: observe.is_some().then(sampling), observe, ..job })
         .collect()
 }
 
@@ -150,6 +151,17 @@ fn counting() -> Counting {
         counted: "select mon$stat_id, mon$page_reads from mon$io_stats".into(),
         names: vec!["page_reads".into()],
     }
+}
+
+fn sampling() -> Sampling {
+    Sampling {
+        questions: vec!["show global status where variable_name in ('Innodb_log_waits')".into()],
+        names: vec!["Innodb_log_waits".into()],
+    }
+}
+
+fn sampled() -> Sampled {
+    Sampled { not_sampled: None, samples: vec![Sample { at_s: 1.0, took_s: 0.001, values: vec![Some(7), None] }] }
 }
 
 fn counted() -> Counted {
@@ -440,6 +452,8 @@ fn events() -> Vec<Event> {
         Event::Begins { numbers: vec![7, 8], began_us: 1_700_000_000_000_000 },
         Event::Counted(counted()),
         Event::Counted(Counted { not_counted: Some("no permission".into()), counters: vec![], ..counted() }),
+        Event::Sampled(sampled()),
+        Event::Sampled(Sampled { not_sampled: Some("no permission".into()), samples: vec![] }),
         Event::Pages(Box::new(pages(Some(TransactionState::Active)))),
         Event::Pages(Box::new(pages(Some(TransactionState::InLimbo)))),
         Event::Pages(Box::new(pages(Some(TransactionState::RolledBack)))),

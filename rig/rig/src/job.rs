@@ -15,7 +15,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use terminal::{Beside, Ended, Load, Ready};
+use terminal::{Beside, Ended, Load, Ready, Sampler};
 use transaction::{Acknowledged, AtWork, Lasts, LoadContext, Outcome, Seat, Session, Value, Workload};
 
 /// A job whose target and workload have been read by their modules.
@@ -265,6 +265,7 @@ fn run(
     let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
     let mut terminals = Vec::new();
     let mut counter = job.count.as_ref().map(|asked| Counter::open(asked, database.as_ref()));
+    let mut sampler = job.sample.as_ref().map(|asked| Sampler::new(asked, database.open()));
     let workers = workload.workers(plan.part().count(plan.terminals));
     for number in plan.own_terminals().chain(plan.terminals..plan.terminals + workers) {
         let opening = format!("opening terminal {number}'s session");
@@ -311,7 +312,7 @@ fn run(
     let began_late_ns = began.elapsed().as_nanos() as u64;
     let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
     let whole = Load { plan, seed, kinds: workload.kinds(), began };
-    let ended = terminal::run(&whole, terminals, noted.as_ref(), beside, &mut |news| {
+    let ended = terminal::run(&whole, terminals, noted.as_ref(), beside, sampler.as_mut(), &mut |news| {
         let event = Event::Progress {
             phase: news.phase,
             fraction: news.fraction,
@@ -356,6 +357,9 @@ fn run(
     }
     if let Some(counted) = counted {
         events.write(&Event::Counted(counted))?;
+    }
+    if let Some(sampler) = sampler {
+        events.write(&Event::Sampled(sampler.finish()))?;
     }
     Ok(acknowledged)
 }

@@ -16,11 +16,13 @@ mod drive;
 mod monitor;
 mod pacing;
 mod record;
+mod sampler;
 mod series;
 mod shared;
 mod terminal;
 
 pub use beside::{Beside, Underway};
+pub use sampler::Sampler;
 
 use acknowledgements::Acknowledgements;
 use drive::Task;
@@ -104,12 +106,14 @@ fn default_threads() -> usize {
 
 /// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
 /// begins and, by its duration, ends: then its fraction is 1 for the first time. `beside` is called in the last moments of
-/// the warm-up, where there is one.
+/// the warm-up, where there is one; `sampler` asks while the measurement goes on.
+#[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub fn run(
     load: &Load,
     terminals: Vec<Ready>,
     noted: Option<&Mutex<Vec<Noted>>>,
     beside: Option<&mut dyn Beside>,
+    mut sampler: Option<&mut Sampler>,
     news: &mut dyn FnMut(News),
 ) -> Result<Ended, Stopped> {
     let Load { plan, seed, kinds, began } = *load;
@@ -164,18 +168,21 @@ pub fn run(
         if threads == 1 && shares[0].len() > 1 {
             // On this thread: in a process of one thread each system call is cheaper.
             let terminals = seat(shares.remove(0), parts);
-            let ended = drive_share(&shared, terminals, Some(&mut || monitor.look()));
+            let ended = drive_share(&shared, terminals, sampler.take(), Some(&mut || monitor.look()));
             monitor.attend();
             return ended;
         }
         let barrier = Barrier::new(threads);
+        if let Some(sampler) = sampler.take() {
+            scope.spawn(|| drive_share(&shared, Vec::new(), Some(sampler), None));
+        }
         std::thread::scope(|scope| {
             let start = |share| {
                 let (shared, barrier, seat, parts) = (&shared, &barrier, &seat, parts.clone());
                 scope.spawn(move || {
                     let terminals = seat(share, parts);
                     barrier.wait();
-                    drive_share(shared, terminals, None)
+                    drive_share(shared, terminals, None, None)
                 })
             };
             let handles: Vec<_> = shares.into_iter().map(start).collect();
@@ -201,14 +208,21 @@ pub fn run(
 /// What a terminal leaves.
 type Left = (Record, Option<Box<dyn Session>>);
 
-/// Drives one thread's terminals to their end.
-fn drive_share(shared: &Shared, terminals: Vec<Terminal>, chore: Option<drive::Chore>) -> Vec<Left> {
+/// Drives one thread's terminals, and who asks beside them, to their end.
+fn drive_share(
+    shared: &Shared,
+    terminals: Vec<Terminal>,
+    sampler: Option<&mut Sampler>,
+    chore: Option<drive::Chore>,
+) -> Vec<Left> {
     let mut left: Vec<Option<Left>> = terminals.iter().map(|_| None).collect();
     let tasks = terminals.into_iter().zip(&mut left).map(|(terminal, left)| Task {
         socket: terminal.socket,
         future: Box::pin(async move { *left = Some(terminal.run().await) }),
     });
-    if let Err(error) = drive::drive(tasks.collect(), chore) {
+    let asks =
+        sampler.map(|sampler| Task { socket: sampler.socket(), future: Box::pin(sampler.attend(shared)) });
+    if let Err(error) = drive::drive(tasks.chain(asks).collect(), chore) {
         shared.stop(Stopped(format!("waiting for sessions: {error}")));
     }
     left.into_iter().flatten().collect()

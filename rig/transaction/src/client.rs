@@ -110,6 +110,11 @@ impl Client {
         self.session.in_transaction()
     }
 
+    /// As [`Session::figures`].
+    pub fn figures(&mut self) -> Outcome<Vec<(String, i64)>> {
+        self.session.figures()
+    }
+
     /// As [`Session::renew`]; keeps the thread waiting.
     pub fn renew(&mut self) -> Outcome<()> {
         self.session.renew()

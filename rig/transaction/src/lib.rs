@@ -37,5 +37,5 @@ pub use session::{
 };
 pub use together::Together;
 pub use value::Value;
-pub use waiting::{sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
+pub use waiting::{sleep_unless, sleep_until, wait_for_nothing, wait_for_socket, waits_for, Wait};
 pub use workload::{Growing, KindSpec, Seat, Workload};

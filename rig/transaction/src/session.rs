@@ -136,6 +136,11 @@ pub trait Session: Send {
     /// there before [`Bulk::finish`].
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>>;
 
+    /// Where the engine stands, by name, of one that tells it without SQL and without being kept waiting.
+    fn figures(&mut self) -> Outcome<Vec<(String, i64)>> {
+        Ok(Vec::new())
+    }
+
     /// What the engine does for its administrator through a session; none of one that offers nothing of the kind.
     fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {
         None

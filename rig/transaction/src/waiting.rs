@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the future polled last waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,17 @@ pub async fn sleep_until(time: Instant) {
         Poll::Pending
     })
     .await
+}
+
+/// Waits until `time`, or at most `slice` longer than it takes until `ended`.
+pub async fn sleep_unless(time: Instant, slice: Duration, ended: impl Fn() -> bool) {
+    loop {
+        let now = Instant::now();
+        if now >= time || ended() {
+            return;
+        }
+        sleep_until(time.min(now + slice)).await;
+    }
 }
 
 /// Forgets what was waited for; to be called before a future is polled.

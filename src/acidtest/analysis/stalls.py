@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from acidtest.journal.models import DeviceSample, LogLine, Recording
+from acidtest.journal.models import DeviceSample, EngineSamples, LogLine, Recording
 from acidtest.journal.protocol import RunResult, Second
 
 SHARE = 0.5
 SECONDS_MIN = 5  # of a stage, for a median
 MEDIAN_MIN = 20.0  # commits a second: a Poisson count of 20 comes below 10 once in 200
 LENGTH_MIN_S = 0.5  # a shorter second at an end counts too few to tell
+SAMPLE_MIN_S = 0.2  # between two samples, for a rate
 BEFORE_S = 1.0  # entries of logs that bear whole seconds
 
 
@@ -40,6 +41,20 @@ class DeviceThen:
 
 
 @dataclass(frozen=True)
+class FigureThen:
+    """One figure of the engine's own, during the stall and in the median second of the measurement.
+
+    Of what rises, how much a second; of what stands at a value, the greatest that was seen then, and the median.
+    """
+
+    says: str
+    rises: bool
+    unit: str
+    then: float
+    usual: float
+
+
+@dataclass(frozen=True)
 class Stall:
     """Seconds in a row; times are from the beginning of the measurement."""
 
@@ -49,6 +64,7 @@ class Stall:
     commits_per_s: float
     median_per_s: float
     device: DeviceThen | None  # None where the device was not sampled
+    engine: tuple[FigureThen, ...] | None  # by the engine's own account; None where it was not asked at the time
     log: tuple[LogLine, ...]  # of the engine, in these seconds or the one before
 
 
@@ -69,6 +85,7 @@ def of_recording(recording: Recording) -> list[Stall]:
                 commits_per_s=sum(one.committed for one in seconds) / (until_s - at_s),
                 median_per_s=usual,
                 device=_device(samples, at_s, until_s),
+                engine=_engine(recording.engine_samples, at_s, until_s) if recording.engine_samples else None,
                 log=tuple(line for line in recording.log_lines if at_s - BEFORE_S <= line.at_s < until_s),
             )
         )
@@ -106,13 +123,59 @@ def _rate(second: Second) -> float:
     return second.committed / second.length_s
 
 
+def _inside(sample_at_s: float, length_s: float, at_s: float, until_s: float) -> bool:
+    """Whether a sample lies in the stall by half of its length or more."""
+    return min(until_s, sample_at_s + length_s) - max(at_s, sample_at_s) >= length_s / 2
+
+
+def _engine(samples: EngineSamples, at_s: float, until_s: float) -> tuple[FigureThen, ...] | None:
+    """Each figure that was told during the stall.
+
+    What rises is told between two samples. What stands at a value is told at each; also by the first after the stall,
+    where the engine did not answer in it.
+    """
+    found = []
+    for place, figure in enumerate(samples.figures):
+        told = [(one.at_s, value) for one in samples.samples if (value := one.values[place]) is not None]
+        if figure.rises:
+            steps = _steps(told)
+            then = [step for step in steps if _covers(step, at_s, until_s)]
+            if not then:
+                continue
+            now = sum(rise for _, _, rise in then) / sum(length_s for _, length_s, _ in then)
+            usual = median(rise / length_s for _, length_s, rise in steps)
+        else:
+            after = [value for when, value in told if when >= until_s][:1]
+            values = [value for when, value in told if at_s <= when < until_s] or after
+            if not values:
+                continue
+            now, usual = max(values), median(value for _, value in told)
+        found.append(FigureThen(figure.says, figure.rises, figure.unit, float(now), float(usual)))
+    return tuple(found) or None
+
+
+def _steps(told: Sequence[tuple[float, int]]) -> list[tuple[float, float, int]]:
+    """From one sample to the next: when, for how long, and the rise; not over a counter that was set back."""
+    steps = []
+    last: tuple[float, int] | None = None
+    for when, value in told:
+        if last is not None and when - last[0] < SAMPLE_MIN_S:
+            continue
+        if last is not None and value >= last[1]:
+            steps.append((last[0], when - last[0], value - last[1]))
+        last = (when, value)
+    return steps
+
+
+def _covers(step: tuple[float, float, int], at_s: float, until_s: float) -> bool:
+    """Whether the step lies in the stall, or the whole stall in the step: an engine that stalls may answer late."""
+    when, length_s, _ = step
+    return _inside(when, length_s, at_s, until_s) or (when <= at_s and until_s <= when + length_s)
+
+
 def _device(samples: Sequence[DeviceSample], at_s: float, until_s: float) -> DeviceThen | None:
     """Of the samples that overlap the stall by half of their length or more."""
-
-    def inside(one: DeviceSample) -> bool:
-        return min(until_s, one.at_s + one.length_s) - max(at_s, one.at_s) >= one.length_s / 2
-
-    then = [one for one in samples if one.length_s > 0 and inside(one)]
+    then = [one for one in samples if one.length_s > 0 and _inside(one.at_s, one.length_s, at_s, until_s)]
     if not then:
         return None
     known = [one for one in samples if one.length_s > 0]

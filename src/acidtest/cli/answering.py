@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from acidtest import experiment
-from acidtest.cli import doctor
+from acidtest.cli import doctor, own_sql
 from acidtest.cli.asking import Asker, Choice
+from acidtest.cli.own_sql import Found
 from acidtest.cli.spans import seconds_of
 from acidtest.engine import catalogue
 from acidtest.engine.base import Offer
@@ -27,6 +28,7 @@ Answer = TypeVar("Answer")
 TIME = "10m"
 ROOM_BYTES = 1_000_000_000  # free on a drive that is offered
 DEVICES = "/dev/"
+OWN_SQL = next(name for name, question in QUESTIONS.items() if question.of_sql)
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,19 @@ class Given:
     storage: tuple[str, ...]
     time: str | None
     force: bool
+    sql: tuple[str, ...] = ()
+
+    def is_of_sql(self) -> bool:
+        """Whether the question, as far as it is said, is about the user's own SQL."""
+        return self.question in QUESTIONS and QUESTIONS[str(self.question)].of_sql
 
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
         wanted = {"--question": self.question is not None}
         if not defaults or self.question == "build":
             wanted["--engine or --server"] = bool(self.engines or self.servers)
+        if not defaults and self.is_of_sql():
+            wanted["--sql"] = bool(self.sql)
         if not defaults:
             wanted["--storage"] = bool(self.storage) or (bool(self.servers) and not self.engines)
             wanted["--time"] = self.time is not None
@@ -56,28 +65,35 @@ class Given:
             )
 
 
-def answers(given: Given, asker: Asker | None, fits: Callable[[Question, Answers], object]) -> tuple[Question, Answers]:
-    """The question and all its answers. Raises BadInput for what the command line says wrongly.
+def answers(
+    given: Given, asker: Asker | None, fits: Callable[[Question, Answers, Found | None], object]
+) -> tuple[Question, Answers, Found | None]:
+    """The question, all its answers, and the user's SQL of a question about it. Raises BadInput for what the command
+    line says wrongly.
 
     ``fits`` raises BadInput where the time is too short; who is asked for the time is then asked again.
     """
     if given.file is not None:
         free(given.file, force=given.force)
     question = _read(given.question, _question, asker, _ask_question)
+    found = _sql(given, question, asker)
     engines = _engines(given, question, asker)
     storage = _storages(given, question, engines, asker)
     answered = with_storage(engines, storage)
+    if found is not None:
+        answered = replace(answered, sql=found.named(given.file or Path(answered.file)))
 
     def timed(text: str) -> Answers:
         return replace(answered, seconds=seconds_of(text), time=text.strip())
 
     def fitting(text: str) -> Answers:
-        fits(question, timed(text))
+        fits(question, timed(text), found)
         return timed(text)
 
     answered = _read(given.time, timed, asker, lambda asker: _ask_time(asker, fitting), TIME)
     file = given.file or _file(question, asker, force=given.force)
-    return question, replace(answered, file=str(file), name=_name(file))
+    sql = found.named(file) if found is not None else None
+    return question, replace(answered, file=str(file), name=_name(file), sql=sql), found
 
 
 def with_storage(engines: tuple[Chosen, ...], storage: Storage) -> Answers:
@@ -143,6 +159,17 @@ def _ask_question(asker: Asker) -> Question:
         lack = "" if found["state"] == "ok" else f"\nnot yet: {found['detail']} → {found['remedy']}"
         choices.append(Choice(name, question.asks + lack))
     return asker.ask("What is to be found out?", _single(_question), choices=choices)
+
+
+def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
+    if not question.of_sql:
+        if given.sql:
+            raise BadInput(f"{question.name}: --sql is of another question", f"--question {OWN_SQL}, or leave it out")
+        return None
+    if given.sql or asker is None:
+        return own_sql.read(given.sql or [own_sql.FOLDER])
+    hint = "A folder of SQL, or files of it with commas, as scripts of pgbench's. One that is not there is written."
+    return asker.ask("Which SQL?", own_sql.read, default=own_sql.FOLDER, hint=hint)
 
 
 def _ask_time(asker: Asker, read: Callable[[str], Answer]) -> Answer:

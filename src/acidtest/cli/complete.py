@@ -16,7 +16,7 @@ from acidtest.files import state_directory
 from acidtest.reference.words import words
 
 # Those of acidtest.question, whose import a shell would wait for.
-QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "power-cut")
+QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut")
 LIMITS = ("p99 < 10 ms", "p99.9 < 50 ms", "p90 < 1 s", "mean < 2 ms", "max < 1 s")  # of acidtest search
 SERVERS = ("firebird://", "postgresql://", "mysql://", "mariadb://")  # of acidtest.families, with their other names
 EXPERIMENT_BYTES_MAX = 1 << 20

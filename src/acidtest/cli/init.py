@@ -26,6 +26,13 @@ def init(
     storage: Annotated[
         list[str] | None, typer.Option(help="A directory, loop, disk (a simulated one), or /dev/X.", metavar="STORAGE")
     ] = None,
+    sql: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="SQL of yours: a folder, or files; may be repeated. A folder that is not there is written.",
+            metavar="PATH",
+        ),
+    ] = None,
     time: Annotated[
         str | None, typer.Option(help='How long it may take: "90s", "10m", "1h30m".', metavar="TIME")
     ] = None,
@@ -37,7 +44,7 @@ def init(
     from acidtest.cli.answering import Given
     from acidtest.cli.writing import write
 
-    given = Given(file, question, _words(engine), tuple(server or ()), _words(storage), time, force)
+    given = Given(file, question, _words(engine), tuple(server or ()), _words(storage), time, force, tuple(sql or ()))
     write(given, yes=yes, json=json)
 
 

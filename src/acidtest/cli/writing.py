@@ -6,7 +6,11 @@ import json as json_
 import os
 import shlex
 import sys
+import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -14,15 +18,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from acidtest import conductor, experiment
-from acidtest.cli import doctor, stopping
-from acidtest.cli.answering import Given, answers
+from acidtest.cli import doctor, own_sql, stopping
+from acidtest.cli.answering import OWN_SQL, Given, answers
 from acidtest.cli.asking import Asker
+from acidtest.cli.own_sql import Found
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput, cannot_write
 from acidtest.place.making import as_root, needs_root
 from acidtest.plan import Plan
 from acidtest.plan.search import typical_seconds
-from acidtest.question import Answers, Assessed, Fitted, Question, fit
+from acidtest.question import Answers, Assessed, Fitted, Question, fit, toml
 from acidtest.words import counted
 
 
@@ -31,29 +36,43 @@ def write(given: Given, *, yes: bool, json: bool) -> None:
 
     Raises BadInput for what is missing or wrong; then, and where the user stops it, nothing has been written.
     """
+    if given.sql and given.question is None:
+        given = replace(given, question=OWN_SQL)
     at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     asker = Asker(Console(stderr=json, highlight=False)) if at_terminal and not yes else None
     with stopping.leaving("nothing was written, and the same command begins anew"):
         try:
             if asker is None:
                 given.complete(defaults=yes)
-            asked, answered = answers(given, asker, _fitted)
+            asked, answered, found = answers(given, asker, _fitted)
         except EOFError:
             print(f"\nacidtest: stopped by Ctrl-D; {stopping.left()}", file=sys.stderr)
             raise typer.Exit(130) from None
-        fitted = _fitted(asked, answered)
+        fitted = _fitted(asked, answered, found)
         conductor.verify(fitted.plan, Path(answered.file))
+        made = own_sql.write(found) if found else []
         _write(Path(answered.file), fitted.text, force=given.force)
-    _tell(asked, answered, fitted, json=json)
+    _tell(asked, answered, fitted, made, json=json)
 
 
-def _fitted(question: Question, answered: Answers) -> Fitted:
-    return fit(question, answered, assess)
+def _fitted(question: Question, answered: Answers, found: Found | None) -> Fitted:
+    """The experiment; where it is over a folder that is not written yet, one in a scratch directory stands for that."""
+    fitting = partial(assess, base=Path(answered.file).parent)
+    if found is None or not found.makes:
+        return fit(question, answered, fitting)
+    assert answered.sql is not None
+    with tempfile.TemporaryDirectory(prefix="acidtest-init-") as scratch:
+        folder = Path(scratch) / "folder"
+        own_sql.write_skeleton(found.makes, folder)
+        trial = replace(answered, sql=own_sql.standing_for(answered.sql, found, folder))
+        fitted = fit(question, trial, fitting)
+    real = answered.sql.database or answered.sql.paths[0]
+    return replace(fitted, text=fitted.text.replace(toml(str(folder)), toml(real)))
 
 
-def assess(text: str) -> Assessed:
-    """The plan of an experiment, and the seconds that it is assumed to take."""
-    planned = conductor.plan_of(experiment.parse(text, "init"))
+def assess(text: str, base: Path = Path()) -> Assessed:
+    """The plan of an experiment in the directory ``base``, and the seconds that it is assumed to take."""
+    planned = conductor.described(conductor.plan_of(experiment.parse(text, "init", base=base)))
     is_search = planned.experiment.search is not None
     return Assessed(planned, typical_seconds(planned) if is_search else conductor.assumed_seconds(planned))
 
@@ -98,7 +117,7 @@ def _next(question: Question, answered: Answers, plan: Plan) -> list[str]:
     return [shlex.join(["acidtest", "plan", answered.file]), *runs]
 
 
-def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) -> None:
+def _tell(question: Question, answered: Answers, fitted: Fitted, files: Sequence[Path], *, json: bool) -> None:
     """What was written, what is wanting, and what comes next."""
     plan, repetitions = fitted.plan, fitted.plan.experiment.repetitions
     combinations = len(plan.cells) // repetitions
@@ -107,6 +126,7 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) 
     if json:
         fields = {
             "file": answered.file,
+            "files": [str(file) for file in files],
             "question": question.name,
             "cells": len(plan.cells),
             "combinations": combinations,
@@ -128,6 +148,10 @@ def _tell(question: Question, answered: Answers, fitted: Fitted, *, json: bool) 
             f"a search for each of {counted(combinations, 'combination')}, confirmed by {counted(repetitions, 'run')}"
         )
     console.print(f"\n[bold]{escape(answered.file)}[/]: {made}", soft_wrap=True)
+    if files:
+        names = ", ".join(file.name for file in files)
+        console.print(f"[bold]{escape(str(files[0].parent))}/[/]: {escape(names)}", soft_wrap=True)
+        console.print("They run as they are: change them into your own SQL.")
     console.print(f"About {span(fitted.seconds)}: an assumption until the first {what}s have run.")
     for doubt in doubts:
         console.print(f"- {doubt}", markup=False)

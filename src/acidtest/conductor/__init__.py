@@ -6,6 +6,7 @@
 from acidtest.conductor.admission import Devices
 from acidtest.conductor.assumed import assumed_seconds
 from acidtest.conductor.conduct import RunOutcome
+from acidtest.conductor.describing import described
 from acidtest.conductor.engines import plan_of
 from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
@@ -22,6 +23,7 @@ __all__ = [
     "Wanted",
     "Watcher",
     "assumed_seconds",
+    "described",
     "find_rig",
     "plan_of",
     "planned",

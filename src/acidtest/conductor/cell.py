@@ -44,6 +44,7 @@ from acidtest.journal.protocol import (
     Replayed,
     Result,
     RunResult,
+    Sampled,
     Settings,
 )
 from acidtest.place import GuestPlace, Place
@@ -217,7 +218,17 @@ def run_in_rig(
     phases += [AskPhase(questions=list(questions))] if questions else []
     phases += [CheckPhase()] if outcome.needs_checks else []
     counters = instance.counters()
-    job = job_for(cell, instance, phases, workload=outcome.workload, inspected=True, observe=observe, count=counters)
+    figures = instance.figures() if (outcome.workload or cell.workload).sample_engine else None
+    job = job_for(
+        cell,
+        instance,
+        phases,
+        workload=outcome.workload,
+        inspected=True,
+        observe=observe,
+        count=counters,
+        sample=figures,
+    )
     answers: list[Settings] = []
     witnessed = True  # everything was seen that the engine cannot be asked for
     try:
@@ -249,6 +260,8 @@ def run_in_rig(
                         trace.terminals_begin(event)
                     case Counted() if counters:
                         outcome.engine_counts = counters.recorded(event)
+                    case Sampled() if figures:
+                        outcome.engine_samples = figures.recorded(event)
                     case Maintained():
                         outcome.maintenance = Maintenance.model_validate(event.model_dump(exclude={"event"}))
                     case Replayed():

@@ -13,6 +13,7 @@ from acidtest.journal.models import (
     DatabaseSize,
     DeviceWork,
     EngineCounts,
+    EngineSamples,
     Generator,
     LogLine,
     Machine,
@@ -61,6 +62,7 @@ class CellOutcome:
     own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
     engine_counts: EngineCounts | None = None
+    engine_samples: EngineSamples | None = None
     cut: Cut | None = None
     warnings: list[Warning] = field(default_factory=list)
     engine_log: str = ""
@@ -122,6 +124,7 @@ class RecordingBuilder:
             database_size=outcome.database_size,
             device=outcome.device,
             engine_counts=outcome.engine_counts,
+            engine_samples=outcome.engine_samples,
             result=outcome.result,
             cut=outcome.cut,
             calls=outcome.calls,

@@ -11,6 +11,7 @@ from typing import IO, Protocol
 
 from acidtest.engine import install
 from acidtest.engine.counters import Counters
+from acidtest.engine.sampling import Figures
 from acidtest.engine.statements import StatementTrace
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
@@ -333,6 +334,10 @@ class Instance(ABC):
 
     def counters(self) -> Counters | None:
         """What the engine itself counts while load is measured; None where it is not asked."""
+        return None
+
+    def figures(self) -> Figures | None:
+        """Where the engine stands, once a second while load is measured; None where it tells nothing of the kind."""
         return None
 
     def statement_trace(self) -> StatementTrace | None:

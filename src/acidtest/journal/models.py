@@ -361,6 +361,35 @@ class EngineCounts(Record):
     counters: list[EngineCounter]
 
 
+class EngineFigure(Record):
+    """One figure of those that the engine was asked for while its work was measured."""
+
+    name: str  # the engine's name for it: "buffers_checkpoint"
+    says: str  # what it is, in words that a number follows: "buffers written by checkpoints"
+    rises: bool  # counts since some moment, so that two samples make a rate; otherwise it stands at a value
+    unit: str  # "bytes", or "" where the words say what is counted
+
+
+class EngineSample(Record):
+    """One time that the engine was asked."""
+
+    at_s: float  # from the beginning of the measurement
+    took_s: float  # until all answers were there
+    values: list[int | None]  # in the order of the figures; None: not told
+
+
+class EngineSamples(Record):
+    """Where the engine stood during the measurement, by its own account, about once a second.
+
+    One session beside the terminals' asked: at the beginning, each second, and when the last terminal had ended.
+    """
+
+    source: str  # "pg_stat_bgwriter, pg_stat_activity"
+    not_sampled: str | None  # why there are no samples, or none after the last
+    figures: list[EngineFigure]
+    samples: list[EngineSample]
+
+
 class TracedStatement(Record):
     """One statement of the terminals' sessions, or one kind of act on transactions, by the engine's own trace."""
 
@@ -584,6 +613,8 @@ class Recording(Record):
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
     # None of an engine that is not asked for its counters, and in older journals.
     engine_counts: EngineCounts | None = None
+    # None of an engine that is not asked for where it stands, and in older journals.
+    engine_samples: EngineSamples | None = None
     result: RunResult | None  # None when failed before the run ended
     cut: Cut | None = None  # of a power cut
     calls: ObservedCalls | None = None  # None where nobody watched

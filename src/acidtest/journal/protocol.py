@@ -204,6 +204,16 @@ class Counting(Message):
     names: list[str]
 
 
+class Sampling(Message):
+    """How the engine is asked for where it stands, on a session beside the terminals'; see ``protocol.rs``.
+
+    Each of ``questions`` answers rows of a figure's name and the figure; ``names`` are those that are wanted.
+    """
+
+    questions: list[str]
+    names: list[str]
+
+
 class Job(Message):
     protocol: int = PROTOCOL
     seed: int
@@ -213,6 +223,7 @@ class Job(Message):
     phases: list[Phase]
     observe: Observe | None = None
     count: Counting | None = None
+    sample: Sampling | None = None
 
 
 class DirectoryTarget(Message):
@@ -707,6 +718,22 @@ class Counted(Message):
     counters: list[CountedBy]
 
 
+class Sample(Message):
+    """One time that the engine was asked for where it stands; see ``Sample`` of ``protocol.rs``."""
+
+    at_s: float  # from the start of the measurement
+    took_s: float
+    values: list[int | None]  # in the order of the names asked for
+
+
+class Sampled(Message):
+    """Where the engine stood during a measurement; see ``protocol.rs``."""
+
+    event: Literal["sampled"] = "sampled"
+    not_sampled: str | None
+    samples: list[Sample]
+
+
 class OperationDone(Message):
     """One operation of an administrator; see ``OperationDone`` of ``protocol.rs`` for each field."""
 
@@ -867,6 +894,7 @@ Event = Annotated[
     | Observed
     | Begins
     | Counted
+    | Sampled
     | Maintained
     | Replayed
     | Probed
@@ -891,6 +919,7 @@ EVENT: TypeAdapter[
     | Observed
     | Begins
     | Counted
+    | Sampled
     | Maintained
     | Replayed
     | Probed

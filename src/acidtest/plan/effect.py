@@ -60,6 +60,13 @@ DRIVING: Mapping[str, Condition] = {
         "rate_per_s, or acidtest search",
         Why("without effect: arrivals are of an open loop", "add rate_per_s to the workload's table, or leave it out"),
     ),
+    "sample_engine": Condition(
+        "acidtest run, and an engine that tells where it stands: not SQLite",
+        Why(
+            "without effect: SQLite does not tell where it stands, and nobody is asked where power is cut",
+            "leave it out, or name another engine",
+        ),
+    ),
     "observe": Condition(
         "acidtest run, and an engine that acidtest starts on this machine",
         NOT_IN_CUTS,

@@ -16,7 +16,16 @@ ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 EXTENTS = ("duration_s", "count")  # a workload has one of them, also where a factor sets it
 CRASH_STATES = "crash-states"
 # Keys of a workload that act in some cells and in others not; there they are as if they were not given.
-NOT_ALWAYS = ("threads", "observe", "stages", "classes", "sleeping_sessions", "sleeping_in_transaction", "connect")
+NOT_ALWAYS = (
+    "threads",
+    "observe",
+    "stages",
+    "classes",
+    "sleeping_sessions",
+    "sleeping_in_transaction",
+    "connect",
+    "sample_engine",
+)
 DEFAULTS = {key: field.default for key, field in PlaceSpec.model_fields.items()}
 # Of the place, where whether a key acts depends on the value and not only on its being set.
 DECIDING_TARGETS = (
@@ -156,6 +165,8 @@ class Shape:
                 return not classes or any(one.rate_per_s is None and one.think_ms is None for one in classes)
             case "sleeping_in_transaction":
                 return not self.cut and bool(self.sets.get("sleeping_sessions", self.workload.sleeping_sessions))
+            case "sample_engine":
+                return not self.cut and families.FAMILIES[self.family].has_figures
             case "observe" | "stages" | "classes" | "sleeping_sessions" | "connect":
                 return not self.cut
             case "duration_s":

@@ -31,6 +31,16 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class OwnSql:
+    """SQL of the user's: a folder, or files over the tables of one. Paths as the experiment names them."""
+
+    names: tuple[str, ...]  # of the workloads
+    paths: tuple[str, ...]  # of each of them: one folder, or as many files
+    database: str = ""  # the folder whose tables files run over
+    variables: tuple[tuple[str, str | int | float], ...] = ()  # that the folder declares, with their defaults
+
+
+@dataclass(frozen=True)
 class Answers:
     """All of it."""
 
@@ -43,6 +53,7 @@ class Answers:
     filesystems: tuple[str, ...] = ()  # that can be made here, the usual one first
     memory_bytes: int = 8 << 30  # of this machine
     free_bytes: int = 1 << 40  # where the databases are to lie
+    sql: OwnSql | None = None  # of the question about it
 
     @property
     def out(self) -> str:

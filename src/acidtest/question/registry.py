@@ -10,10 +10,20 @@ from acidtest.question.durability import Durability
 from acidtest.question.file_system import FileSystem
 from acidtest.question.growth import Growth
 from acidtest.question.highest_rate import HighestRate
+from acidtest.question.own_sql import OwnSqlQuestion
 from acidtest.question.page_and_cache import PageAndCache
 from acidtest.question.power_cut import PowerCut
 
 QUESTIONS: Mapping[str, Question] = {
     question.name: question
-    for question in (FileSystem(), Durability(), PageAndCache(), Build(), Growth(), HighestRate(), PowerCut())
+    for question in (
+        FileSystem(),
+        Durability(),
+        PageAndCache(),
+        Build(),
+        Growth(),
+        HighestRate(),
+        OwnSqlQuestion(),
+        PowerCut(),
+    )
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.parts import Part
 from acidtest.analysis.samples import Row
-from acidtest.analysis.stalls import DeviceThen, Stall
+from acidtest.analysis.stalls import DeviceThen, FigureThen, Stall
 from acidtest.report.numbers import interval, kind_json, number, share, summary_json
 from acidtest.words import counted
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 LOG_SHOWN = 3  # entries of one stall
 STALLS_SHOWN = 40  # of one row
+STALLS_PRINTED = 5  # of one row, in a terminal
+STALLS_OPEN = 3  # of one row on the page; the others are folded
+BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "bytes"))
 AT_THE_SAME_TIME = (
-    "A stall is a second, or several in a row, with fewer than half of the median's commits. Device and log are what "
-    "was seen at the same time, which need not be the cause."
+    "A stall is a second, or several in a row, with fewer than half of the median's commits. Device, engine and log "
+    "are what was seen at the same time, which need not be the cause. In brackets: the median second."
 )
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One column of a table of parts or stalls."""
+    """One column of a table of parts."""
 
     head: str
     text: Callable[[Any], str]
@@ -110,25 +113,44 @@ def log_text(stall: Stall) -> str:
     return "; ".join(told) or "nothing"
 
 
-STALL_COLUMNS = (
-    Cell("at s", lambda stall: number(stall.at_s)),
-    Cell("for s", lambda stall: number(stall.length_s)),
-    Cell("commits/s", lambda stall: number(stall.commits_per_s)),
-    Cell("median", lambda stall: number(stall.median_per_s)),
-    Cell("repetition", lambda stall: f"{stall.repetition:,}", drop=3),
-    Cell("device then (usually)", lambda stall: device_text(stall.device), is_number=False, drop=1),
-    Cell("the engine's log then", log_text, is_number=False, drop=2),
-)
+def engine_text(stall: Stall) -> str:
+    """The engine's own figures that moved or stood above 0, then or usually; each beside that of the median second."""
+    if stall.engine is None:
+        return "not asked for where it stood"
+    told = [_figure_text(one) for one in stall.engine if one.then or one.usual]
+    return "; ".join(told) or "nothing that it counts moved, nor does in the median second"
 
 
-def stalls_shown(line: Line) -> tuple[Stall, ...]:
+def _figure_text(one: FigureThen) -> str:
+    then, usual, unit = one.then, one.usual, one.unit
+    if unit == "bytes":
+        scale, unit = next((scale, unit) for scale, unit in BYTES if max(then, usual) >= scale or scale == 1)
+        then, usual = then / scale, usual / scale
+    each = (f" {unit}" if unit else "") + ("/s" if one.rises else "")
+    return f"{one.says} {number(then)}{each} ({number(usual)})"
+
+
+def stall_head(stall: Stall) -> str:
+    """When it was, and how low the rate fell."""
+    return (
+        f"at {number(stall.at_s)} s, for {number(stall.length_s)} s: {number(stall.commits_per_s)} commits/s; "
+        f"the median is {number(stall.median_per_s)}; repetition {stall.repetition:,}"
+    )
+
+
+def stall_details(stall: Stall) -> list[tuple[str, str]]:
+    """What was seen at the same time: a name and what is told under it."""
+    return [("device", device_text(stall.device)), ("engine", engine_text(stall)), ("its log", log_text(stall))]
+
+
+def stalls_shown(line: Line, most: int = STALLS_SHOWN) -> tuple[Stall, ...]:
     """Of one row, the first so many."""
-    return line.stalls[:STALLS_SHOWN]
+    return line.stalls[:most]
 
 
-def stalls_left_out(line: Line) -> str:
+def stalls_left_out(line: Line, most: int = STALLS_SHOWN) -> str:
     """How many more there are, or ""."""
-    more = len(line.stalls) - STALLS_SHOWN
+    more = len(line.stalls) - most
     return f"{line.label}: {counted(more, 'more stall')}." if more > 0 else ""
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
 from rich.text import Text
 
 from acidtest.analysis.parts import Part
@@ -24,16 +26,29 @@ def print_shapes(table: Table, console: Console) -> None:
             cells = shapes.part_columns([part for _, part in rows], table.counted)
             print_fitted([_label(rows), *_columns(cells)], rows, console)
             _print_kinds(rows, console)
-    if stalled := [(line, stall) for line in table.lines for stall in shapes.stalls_shown(line)]:
+    if stalled := [line for line in table.lines if line.stalls]:
         _title("Stalls", console)
-        print_fitted([_label(stalled), *_columns(shapes.STALL_COLUMNS)], stalled, console)
-        for line in table.lines:
-            if more := shapes.stalls_left_out(line):
-                console.print(Text(more, style="dim"))
+        for line in stalled:
+            _print_stalls(line, console)
         console.print(Text(shapes.AT_THE_SAME_TIME, style="dim"))
     for line in table.lines:
         for sentence in shapes.beside(line):
             console.print(Text(sentence, style="dim"))
+
+
+def _print_stalls(line: Line, console: Console) -> None:
+    """Of one row: each with what was seen then, in lines that break under themselves."""
+    console.print(Text(line.label))
+    for stall in shapes.stalls_shown(line, shapes.STALLS_PRINTED):
+        console.print(Padding(Text(shapes.stall_head(stall)), (0, 0, 0, 2)))
+        details = Grid.grid(padding=(0, 1))
+        details.add_column(no_wrap=True)
+        details.add_column(overflow="fold")
+        for name, told in shapes.stall_details(stall):
+            details.add_row(Text(name, style="dim"), Text(told))
+        console.print(Padding(details, (0, 0, 0, 4)))
+    if more := shapes.stalls_left_out(line, shapes.STALLS_PRINTED):
+        console.print(Text(f"{more} acidtest report tells all of them with --json.", style="dim"))
 
 
 def _print_kinds(rows: Sequence[tuple[Line, Part]], console: Console) -> None:

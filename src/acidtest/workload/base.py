@@ -207,6 +207,12 @@ class WorkloadSpec(BaseModel, ABC):
         description="A terminal keeps one session, or opens one for each transaction and closes it afterwards.",
     )
 
+    sample_engine: bool = Field(
+        default=True,
+        exclude_if=lambda asked: asked,
+        description="The engine is asked about once a second of the measurement for where it stands, for stalls.",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _take_what_is_implied(cls, given: Any) -> Any:

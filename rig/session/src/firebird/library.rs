@@ -70,6 +70,8 @@ functions! {
     put_segment = "isc_put_segment": fn(*mut ISC_STATUS, *mut isc_blob_handle, c_ushort, *const c_char) -> ISC_STATUS;
     close_blob = "isc_close_blob": fn(*mut ISC_STATUS, *mut isc_blob_handle) -> ISC_STATUS;
     cancel_blob = "isc_cancel_blob": fn(*mut ISC_STATUS, *mut isc_blob_handle) -> ISC_STATUS;
+    database_info = "isc_database_info":
+        fn(*mut ISC_STATUS, *mut isc_db_handle, c_short, *const c_char, c_short, *mut c_char) -> ISC_STATUS;
     interpret = "fb_interpret": fn(*mut c_char, c_uint, *mut *const ISC_STATUS) -> i32;
     sqlcode = "isc_sqlcode": fn(*const ISC_STATUS) -> i32;
 }

@@ -8,6 +8,7 @@ mod blob;
 mod bulk;
 mod column;
 mod descriptor;
+mod figures;
 mod library;
 mod maintenance;
 mod services;
@@ -406,6 +407,10 @@ impl Session for Firebird {
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
         Ok(Box::new(bulk::Blocks::begin(self, table, columns)?))
+    }
+
+    fn figures(&mut self) -> Outcome<Vec<(String, i64)>> {
+        figures::of(&self.library, &mut self.database)
     }
 
     fn maintenance(&mut self) -> Option<&mut dyn Maintenance> {

@@ -18,7 +18,7 @@ from acidtest.engine import install
 from acidtest.engine.base import Durability, Launcher, SettingSpec
 from acidtest.engine.compare import Answers
 from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import services, wire
+from acidtest.engine.firebird import figures, services, wire
 from acidtest.engine.firebird.counters import COUNTERS
 from acidtest.engine.firebird.engine import LEVELS, refuse_contradictions
 from acidtest.engine.firebird.instance import EITHER, ISOLATION_MODES, SHARED_CACHE, columns, lock_timeout_said
@@ -34,6 +34,7 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.sampling import Figures
 from acidtest.errors import MachineLacks
 from acidtest.formats import gstat
 from acidtest.journal.models import Scalar, SettingInForce
@@ -283,6 +284,9 @@ class FirebirdByUrlInstance(ForeignInstance):
 
     def counters(self) -> Counters:
         return COUNTERS
+
+    def figures(self) -> Figures:
+        return figures.of_cache(shared=False)  # whether it is, only the server can tell
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)

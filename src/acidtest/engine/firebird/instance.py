@@ -21,13 +21,14 @@ from typing import Any
 from acidtest.engine.base import Ask, Forget, Instance, Launcher, filled
 from acidtest.engine.compare import Answers, in_force, number_in_force, spoken
 from acidtest.engine.counters import Counters
-from acidtest.engine.firebird import counters, log, services, statistics, witness
+from acidtest.engine.firebird import counters, figures, log, services, statistics, witness
 from acidtest.engine.firebird.engine import Firebird
 from acidtest.engine.firebird.runtime import LIBRARY
 from acidtest.engine.firebird.statement_trace import FirebirdTrace
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.firebird.validator import Validator
 from acidtest.engine.firebird.versions import CONF, PARALLEL_WORKERS, conf_value, config_said, flag
+from acidtest.engine.sampling import Figures
 from acidtest.engine.server import log_tail
 from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed
@@ -191,6 +192,9 @@ class FirebirdInstance(Instance):
 
     def counters(self) -> Counters:
         return counters.COUNTERS
+
+    def figures(self) -> Figures:
+        return figures.of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
 
     def statement_trace(self) -> StatementTrace:
         return FirebirdTrace(self.target(), FILE, self.environment())

@@ -17,6 +17,7 @@ from acidtest.engine.foreign import (
     held_against,
     others,
 )
+from acidtest.engine.mysql import figures
 from acidtest.engine.mysql.durability import AT_COMMIT, refuse_contradictions, sync_binlog_of
 from acidtest.engine.mysql.looking import quoted
 from acidtest.engine.mysql.target import MysqlTarget
@@ -32,6 +33,7 @@ from acidtest.engine.mysql.versions import (
     isolation_said,
     specs_of,
 )
+from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -88,6 +90,9 @@ class MysqlByUrl(ForeignServer):
 class MysqlByUrlInstance(ForeignInstance):
     def bare_target(self, statements: Sequence[str] = ()) -> MysqlTarget:
         return MysqlTarget(**self.engine.address.login(), setup=list(statements))
+
+    def figures(self) -> Figures:
+        return figures.of_engine(self.engine.id)
 
     def target(self) -> MysqlTarget:
         isolation = str(self.session["isolation"]).replace("_", " ")

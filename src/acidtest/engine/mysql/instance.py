@@ -16,7 +16,7 @@ from pathlib import Path
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled
 from acidtest.engine.compare import Answers, number_in_force, spoken
-from acidtest.engine.mysql import statistics
+from acidtest.engine.mysql import figures, statistics
 from acidtest.engine.mysql.durability import AT_COMMIT, sync_binlog_of
 from acidtest.engine.mysql.origins import Installation
 from acidtest.engine.mysql.target import MysqlTarget
@@ -35,6 +35,7 @@ from acidtest.engine.mysql.versions import (
     specs_of,
 )
 from acidtest.engine.reads import clearly, timed_reads
+from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOOPBACK,
     ServedInstance,
@@ -295,6 +296,9 @@ class MysqlInstance(ServedInstance):
     def environment(self) -> dict[str, str]:
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
         return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs else {})
+
+    def figures(self) -> Figures:
+        return figures.of_engine(self._version.id)
 
     def inspections(self) -> list[Inspection]:
         names = [variable.name for name, variable in SETTINGS.items()] + [

@@ -18,6 +18,7 @@ from acidtest.engine.foreign import (
     others,
 )
 from acidtest.engine.postgres import durability as levels
+from acidtest.engine.postgres import figures
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.engine.postgres.versions import (
     PARAMETERS,
@@ -28,6 +29,7 @@ from acidtest.engine.postgres.versions import (
     in_our_words,
     specs_of,
 )
+from acidtest.engine.sampling import Figures
 from acidtest.journal.models import Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -62,6 +64,9 @@ class PostgresByUrlInstance(ForeignInstance):
         return PostgresTarget(
             **self.engine.address.login(), setup=list(statements), pipeline=bool(self.session["pipeline"])
         )
+
+    def figures(self) -> Figures:
+        return figures.of_version(None)
 
     def target(self) -> PostgresTarget:
         isolation = str(self.session["isolation"]).replace("_", " ")

@@ -19,7 +19,7 @@ from pathlib import Path
 from acidtest.engine import tls
 from acidtest.engine.base import Ask, Forget, Launcher, filled, shown
 from acidtest.engine.compare import Answers, number_in_force
-from acidtest.engine.postgres import integrity, statistics
+from acidtest.engine.postgres import figures, integrity, statistics
 from acidtest.engine.postgres.durability import LEVELS
 from acidtest.engine.postgres.log import LINE_PREFIX, LOGGED, worth_reading
 from acidtest.engine.postgres.target import PostgresTarget
@@ -34,6 +34,7 @@ from acidtest.engine.postgres.versions import (
     specs_of,
 )
 from acidtest.engine.reads import clearly, timed_reads
+from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOG_BYTES,
     LOOPBACK,
@@ -127,7 +128,8 @@ class PostgresInstance(ServedInstance):
         secret.touch(mode=0o600)
         secret.write_text(password(), encoding="utf-8")
         role = f"create role {NAME} login password '{secret.read_text(encoding='utf-8')}'"
-        self._alone("postgres", role, f"create database {NAME} owner {NAME}")
+        # What the server's own processes do is not told to everybody; see figures.py.
+        self._alone("postgres", role, f"grant pg_read_all_stats to {NAME}", f"create database {NAME} owner {NAME}")
 
     def configure(self) -> None:
         """Write the settings and make sure that they are on the drive."""
@@ -261,6 +263,9 @@ class PostgresInstance(ServedInstance):
             ),
             Inspection(name="", sql=TLS_IN_FORCE),
         ]
+
+    def figures(self) -> Figures:
+        return figures.of_version(self._version.major)
 
     def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
         given = Answers(answers)
