@@ -1,26 +1,31 @@
 """OLTP-EMUL by the rig and by the kit's own sessions, in turn: isql running the script that the kit's shell function
-generates, on copies of one database, for as long, with as many sessions. What counts is what the kit's own report says
-of each: operations that succeeded, and how long they took.
+generates, on copies of one database, for as long, with as many sessions. The rig drives it twice: with sessions as the
+kit's own are, and with prepared ones. What counts is what the kit's own report says of each: operations that succeeded,
+and how long they took. Beside it stand the processor time of the server and of the clients, and which operations were
+begun: that the kit's choice is the same for all is tested (chi-squared).
 
 The kit's shell script is not run whole, for it starts services and looks for programs of its own: its function
-``gen_working_sql`` is taken from the user's checkout as it stands. A ratio is of two runs one after the other, shown as
-median and range of all such pairs.
+``gen_working_sql`` is taken from the user's checkout as it stands. A ratio is of two runs of one round, shown as
+median and range of all rounds.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
+import resource
 import shutil
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from scipy import stats
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Instance, catalogue, debian
@@ -28,15 +33,31 @@ from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
-from acidtest.journal.protocol import Answered, AskPhase, Checked, CheckPhase, Job, LoadPhase, Phase
+from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
+    Checked,
+    CheckPhase,
+    Event,
+    Hello,
+    Job,
+    LoadPhase,
+    Phase,
+    Progress,
+    Result,
+)  # fmt: skip
 from acidtest.place import Ledger
+from acidtest.workload import checkout as kits
 from acidtest.workload.oltp_emul import OltpEmul
 
 ENGINES = ("firebird-4.0-server", "firebird-3.0-server")
 # The kit's reports ask for such transactions of the session that they are asked in.
 SETTINGS: Mapping[str, Scalar] = {"isolation": "snapshot", "lock_resolution": "no_wait"}
 WARMUP_S = 10
-ACTIONS = 300  # the kit's actions_todo_before_reconnect
+AS_KIT, PREPARED, KIT = "rig as the kit", "rig prepared", "kit"
+SIDES = (AS_KIT, PREPARED, KIT)
+# "2026-11-24 06:20:01.1230 tra_663  att_61  sp_supplier_order  30 start  TEST_TIME, minute N 1", as isql prints it.
+BEGUN = re.compile(rb"^\S+ \S+ +tra_\d+ +att_\d+ +(\S+) +\d+ +start +TEST_TIME", re.MULTILINE)
 TOTAL = "select business_action, avg_elapsed_ms, successful_times_done from report_perf_total"
 FAILED = "select count(*) from perf_log where exc_unit = '#' and unit is not null"
 WATCH = """\
@@ -63,6 +84,9 @@ class Told:
     each_ms: Mapping[str, float]  # by operation, of those that were done
     each_done: Mapping[str, int]
     failed: int  # operations that its log has as failed, whenever
+    begun: Mapping[str, int]  # by operation, of those that sessions asked for
+    server_ms: float  # processor time for each operation done
+    client_ms: float
 
 
 def main(engine: str | None, checkout: Path | None, rounds: int, seconds: int, terminals: int) -> None:
@@ -79,19 +103,19 @@ def main(engine: str | None, checkout: Path | None, rounds: int, seconds: int, t
             )
         with closing(Ledger()) as ledger, tempfile.TemporaryDirectory(prefix="acidtest-bench-") as work:
             template = _loaded(found, spec, Path(work), ledger)
-            pairs = []
+            all_rounds: list[dict[str, Told]] = []
             for turn in range(rounds):
-                ours, theirs = None, None
-                for rig in (True, False) if turn % 2 else (False, True):
+                told: dict[str, Told] = {}
+                for side in (*SIDES[turn % len(SIDES) :], *SIDES[: turn % len(SIDES)]):
                     with _adopted(found, template, Path(work), ledger) as instance:
-                        if rig:
-                            ours = _by_rig(spec, instance, ledger)
+                        if side == KIT:
+                            told[side] = _by_kit(spec, found, instance, Path(work), ledger)
                         else:
-                            theirs = _by_kit(checkout.resolve(), spec, found, instance, Path(work), ledger)
-                assert ours and theirs
-                pairs.append((ours, theirs))
-                print(f"  round {turn + 1}: {ours.done:,} by the rig, {theirs.done:,} by the kit", flush=True)
-        _show(name, pairs, seconds, terminals)
+                            sessions = "as_kit" if side == AS_KIT else "prepared"
+                            told[side] = _by_rig(spec.varied({"sessions": sessions}), instance, ledger)
+                all_rounds.append(told)
+                print(f"  round {turn + 1}: " + ", ".join(f"{told[s].done:,} {s}" for s in SIDES), flush=True)
+        _show(name, all_rounds, seconds, terminals)
 
 
 def _loaded(engine: FirebirdServer, spec: OltpEmul, work: Path, ledger: Ledger) -> list[Path]:
@@ -122,37 +146,100 @@ def _adopted(engine: FirebirdServer, template: list[Path], work: Path, ledger: L
             instance.release()
 
 
-def _perform(spec: OltpEmul, instance: Instance, phases: list[Phase], ledger: Ledger) -> list[Answered]:
+def _of_process(pid: int) -> float:
+    """Seconds of processor time that it has had."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0  # it has ended
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Seconds of processor time up to now."""
+
+    server: float
+    clients: float
+    at: float
+
+    @classmethod
+    def now(cls, server: int, clients: list[int]) -> Moment:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        of_clients = ended.ru_utime + ended.ru_stime + sum(_of_process(pid) for pid in clients)
+        return cls(_of_process(server), of_clients, time.monotonic())
+
+
+def _perform(
+    spec: OltpEmul,
+    instance: Instance,
+    phases: list[Phase],
+    ledger: Ledger,
+    hear: Callable[[Event], None] = lambda _: None,
+) -> list[Answered]:
     job = Job(seed=time.time_ns() % 2**31, target=instance.target(), workload=spec.message(), inspect=[], phases=phases)
-    events = list(converse(job, ledger, instance.environment()))
+    events = []
+    for event in converse(job, ledger, instance.environment()):
+        hear(event)
+        events.append(event)
     for checked in (event for event in events if isinstance(event, Checked)):
         if broken := [condition for condition in checked.conditions if not condition.holds]:
             raise CellFailed(f"a condition does not hold: {broken[0].name}: {broken[0].detail}")
     return [event for event in events if isinstance(event, Answered)]
 
 
+def _server(spec: OltpEmul, instance: Instance, ledger: Ledger) -> int:
+    """The process that serves all sessions."""
+    question = "select mon$server_pid from mon$attachments where mon$attachment_id = current_connection"
+    (answer,) = _perform(spec, instance, [AskPhase(questions=[question])], ledger)
+    return int(answer.rows[0][0] or 0)
+
+
 def _by_rig(spec: OltpEmul, instance: Instance, ledger: Ledger) -> Told:
+    server, rig = _server(spec, instance, ledger), [0]
+    moments: list[Moment] = []
+    begun: dict[str, int] = {}
+
+    def hear(event: Event) -> None:
+        nonlocal begun
+        if isinstance(event, Hello):
+            rig[0] = event.pid
+        elif isinstance(event, Progress) and event.phase == "run":
+            moments.append(Moment.now(server, rig))
+        elif isinstance(event, Result):
+            begun = {
+                kind.name: kind.committed + kind.rolled_back + kind.conflicts + kind.errors for kind in event.kinds
+            }
+
     phases: list[Phase] = [spec.run_phase(), AskPhase(questions=[TOTAL, FAILED]), CheckPhase()]
-    return _told(_perform(spec, instance, phases, ledger))
+    answers = _perform(spec, instance, phases, ledger, hear)
+    return _told(answers, begun, (moments[0], moments[-1]), spec.duration_s or 0)
 
 
-def _by_kit(
-    checkout: Path, spec: OltpEmul, engine: FirebirdServer, instance: Instance, work: Path, ledger: Ledger
-) -> Told:
+def _by_kit(spec: OltpEmul, engine: FirebirdServer, instance: Instance, work: Path, ledger: Ledger) -> Told:
     """The database is prepared by a run of one operation, then the kit's sessions work until it is told to stop."""
-    one = spec.model_copy(update={"duration_s": None, "count": 1, "warmup_s": 0.0}).run_phase()
+    assert isinstance(instance, ServerInstance)
+    server = _server(spec, instance, ledger)
+    alone = spec.varied({"sessions": "prepared"}).model_copy(update={"duration_s": None, "count": 1, "warmup_s": 0.0})
+    one = alone.run_phase().model_copy(update={"terminals": 1})
     isql = _isql(engine)
     seconds = WARMUP_S + int(spec.duration_s or 0)
     with tempfile.TemporaryDirectory(dir=work) as name, ExitStack() as stack:
-        assert isinstance(instance, ServerInstance)
         target = instance.target()
         environment = {**os.environ, "FIREBIRD": str(instance.directory / "server")}
         watch = WATCH.format(warmup=WARMUP_S)
-        _perform(spec, instance, [one.model_copy(update={"terminals": 1})], ledger)
-        script = _generated(checkout, isql, target, Path(name), environment)
+        _perform(alone, instance, [one], ledger)
+        script = Path(name) / "session.sql"
+        script.write_text(_generated(spec, isql, target, environment), encoding="utf-8")
         _perform(spec, instance, [AskPhase(questions=[watch])], ledger)
         ends = time.monotonic() + seconds
+        first: Moment | None = None
         running: dict[int, subprocess.Popen[bytes]] = {}
+
+        def now() -> Moment:
+            at_work = [session.pid for session in running.values() if session.poll() is None]
+            return Moment.now(server, at_work)
+
         while time.monotonic() < ends:
             for sid in range(1, spec.terminals + 1):
                 if sid in running and running[sid].poll() is None:
@@ -167,7 +254,11 @@ def _by_kit(
                     stdout=stack.enter_context(starter.with_suffix(".log").open("ab")),
                     stderr=subprocess.STDOUT,
                 )
+            if first is None and time.monotonic() > ends - seconds + WARMUP_S:
+                first = now()
             time.sleep(0.1)
+        assert first is not None
+        moments = (first, now())
         _perform(spec, instance, [AskPhase(questions=[STOP])], ledger)
         for session in running.values():
             try:
@@ -177,10 +268,12 @@ def _by_kit(
                 session.wait()
                 raise CellFailed("a session of the kit did not end when it was told to stop") from None
         _refuse_errors(Path(name))
+        logs = [log.read_bytes() for log in Path(name).glob("starter-*.log")]
+        begun = Counter(unit.decode() for log in logs for unit in BEGUN.findall(log))
         aggregate = "select msg from srv_aggregate_perf_data(1)"
         asked: list[Phase] = [AskPhase(questions=[CLOSE, aggregate]), AskPhase(questions=[TOTAL, FAILED]), CheckPhase()]
         answers = _perform(spec, instance, asked, ledger)
-        return _told(answers)
+        return _told(answers, begun, moments, spec.duration_s or 0)
 
 
 def _refuse_errors(directory: Path) -> None:
@@ -203,33 +296,19 @@ def _at(target: FirebirdTarget) -> str:
     return f"{target.remote.host}/{target.remote.port}:{target.database}"
 
 
-def _generated(
-    checkout: Path, isql: list[str], target: FirebirdTarget, directory: Path, environment: Mapping[str, str]
-) -> Path:
-    """The kit's own script for a session, by its own function, as its default configuration has it."""
-    kit = (checkout / "src" / "1run_oltp_emul.sh").read_text(encoding="utf-8", errors="replace").replace("\r", "")
-    function = re.search(r"^gen_working_sql\(\) \{$.*?^\} # end of gen_working_sql\(\)$", kit, re.MULTILINE | re.DOTALL)
-    if function is None:
-        raise BadInput(f"{checkout}: 1run_oltp_emul.sh has no function gen_working_sql", "name another checkout")
-    assert target.remote
-    script = directory / "tmp_random_run.sql"
-    release = str(_release(target))
-    values = {
-        "tmpdir": directory, "log4all": "/dev/null", "shname": "acidtest", "cfg": "the kit's own", "fb": release,
-        "isql_name": " ".join(isql), "dbconn": _at(target), "usr": target.user, "pwd": "none",
+def _generated(spec: OltpEmul, isql: list[str], target: FirebirdTarget, environment: Mapping[str, str]) -> str:
+    """The kit's own script for a session, by its own function, which asks the database by isql."""
+    assert target.remote and spec.kit
+    shell = Path(spec.kit.session.path)
+    variables = {
+        "fb": str(_release(target)), "isql_name": " ".join(isql), "dbconn": _at(target), "usr": target.user,
         "dbauth": f"-user {target.user} -pas {target.remote.password}",
-        "separate_workers": 1, "update_conflict_percent": 0, "mon_unit_perf": 0, "warm_time": 0, "test_time": 1,
-        "expected_workers": 100, "mon_query_interval": 60,
     }  # fmt: skip
-    told = "\n".join(f"export {name}={shlex.quote(str(value))}" for name, value in values.items())
-    stubs = "sho() { :; }\ncatch_err() { :; }\n"
-    shell = (
-        f'{told}\n{stubs}{function[0]}\ngen_working_sql run_test {shlex.quote(str(script))} {ACTIONS} 1 0 0 0 "" ""\n'
+    text = shell.read_text(encoding="utf-8", errors="replace")
+    actions = int(spec.kit.config[kits.ACTIONS])
+    return kits.working_script(
+        shell, text, spec.kit.config, actions=actions, variables=variables, environment=environment
     )
-    ended = subprocess.run(["bash"], input=shell.encode(), env=environment, capture_output=True, check=False)
-    if ended.returncode or not script.exists():
-        raise CellFailed(f"the kit's gen_working_sql: {ended.stderr.decode(errors='replace').strip()[-300:]}")
-    return script
 
 
 def _release(target: FirebirdTarget) -> int:
@@ -250,34 +329,60 @@ def _starter(target: FirebirdTarget, sid: int, script: Path) -> str:
     )
 
 
-def _told(answers: list[Answered]) -> Told:
+def _told(answers: list[Answered], begun: Mapping[str, int], moments: tuple[Moment, Moment], seconds: float) -> Told:
     rows = next(answer.rows for answer in answers if answer.question == TOTAL)
     failed = next(answer.rows for answer in answers if answer.question == FAILED)
     each = {str(row[0]): row for row in rows[1:] if row[2]}
+    done = sum(int(row[2] or 0) for row in each.values())
+    first, last = moments
+    each_ms = 1000 / (done * (last.at - first.at) / seconds)
     return Told(
-        done=sum(int(row[2] or 0) for row in each.values()),
+        done=done,
         each_ms={name: float(row[1] or 0) for name, row in each.items()},
         each_done={name: int(row[2] or 0) for name, row in each.items()},
         failed=int(failed[0][0] or 0),
+        begun=begun,
+        server_ms=(last.server - first.server) * each_ms,
+        client_ms=(last.clients - first.clients) * each_ms,
     )
 
 
-def _show(engine: str, pairs: list[tuple[Told, Told]], seconds: int, terminals: int) -> None:
+def _show(engine: str, rounds: list[dict[str, Told]], seconds: int, terminals: int) -> None:
     def spread(values: list[float], form: str) -> str:
         return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
-    print(f"{engine}, {terminals} sessions, {len(pairs)} rounds of {seconds} s: what the kit's own report says")
-    per_minute = [[told.done * 60 / seconds for told in side] for side in zip(*pairs, strict=True)]
-    print(f"  operations a minute, rig: {spread(per_minute[0], ',.0f')}; kit: {spread(per_minute[1], ',.0f')}")
-    print(f"  rig / kit: {spread([ours.done / theirs.done for ours, theirs in pairs], '.2f')}")
-    print(f"  failed operations in the kit's log, rig: {[ours.failed for ours, _ in pairs]}; "
-          f"kit: {[theirs.failed for _, theirs in pairs]}")  # fmt: skip
-    print(f"  {'operation':<40}{'ms, rig':>10}{'ms, kit':>10}{'share %, rig':>14}{'share %, kit':>14}")
-    for name in pairs[0][0].each_ms:
-        if all(name in told.each_ms for pair in pairs for told in pair):
-            figures = [
-                *(statistics.median(told.each_ms[name] for told in side) for side in zip(*pairs, strict=True)),
-                *(statistics.median(100 * told.each_done[name] / told.done for told in side)
-                  for side in zip(*pairs, strict=True)),
-            ]  # fmt: skip
-            print(f"  {name:<40}{figures[0]:>10.0f}{figures[1]:>10.0f}{figures[2]:>14.1f}{figures[3]:>14.1f}")
+    print(f"{engine}, {terminals} sessions, {len(rounds)} rounds of {seconds} s: what the kit's own report says")
+    for side in SIDES:
+        of = [told[side] for told in rounds]
+        rate = spread([told.done * 60 / seconds for told in of], ",.0f")
+        server, clients = (spread([getattr(told, ms) for told in of], ".2f") for ms in ("server_ms", "client_ms"))
+        print(f"  {side}: {rate} operations a minute; failed, of all that its log has: {[told.failed for told in of]}")
+        print(f"    processor time of one in ms: server {server}, clients {clients}")
+    for side in (AS_KIT, PREPARED):
+        rates = [told[side].done / told[KIT].done for told in rounds]
+        costs = [_cost(told[KIT]) / _cost(told[side]) for told in rounds]
+        print(f"  {side} / kit: {spread(rates, '.2f')}; by processor time alone {spread(costs, '.2f')}")
+    _show_choice(rounds)
+    print("  " + "ms and share of all in %".ljust(40) + "".join(f"{side:>24}" for side in SIDES))
+    for name in rounds[0][KIT].each_ms:
+        if all(name in told[side].each_ms for told in rounds for side in SIDES):
+            cells = []
+            for side in SIDES:
+                ms = statistics.median(told[side].each_ms[name] for told in rounds)
+                share = statistics.median(100 * told[side].each_done[name] / told[side].done for told in rounds)
+                cells.append(f"{ms:.0f} ms {share:.1f} %".rjust(24))
+            print(f"  {name:<40}{''.join(cells)}")
+
+
+def _cost(told: Told) -> float:
+    return told.server_ms + told.client_ms
+
+
+def _show_choice(rounds: list[dict[str, Told]]) -> None:
+    """Which operations sessions asked for, of all rounds, and whether all sides have the same choice."""
+    begun = {side: sum((Counter(told[side].begun) for told in rounds), Counter[str]()) for side in SIDES}
+    units = [unit for unit in begun[KIT] if all(begun[side][unit] for side in SIDES)]
+    for side in (AS_KIT, PREPARED):
+        table = [[begun[of][unit] for unit in units] for of in (side, KIT)]
+        p = stats.chi2_contingency(table).pvalue
+        print(f"  the same choice of operations, {side} and kit: p = {p:.2f} ({sum(table[0]):,} and {sum(table[1]):,})")

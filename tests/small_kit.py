@@ -14,6 +14,7 @@ create sequence g_success_counter;
 create sequence g_stop_test;
 create sequence g_init_pop;
 create sequence g_common;
+create sequence g_printed;
 commit;
 create exception ex_nothing_to_do 'nothing to do';
 create table settings (working_mode varchar(20), mcode varchar(80), svalue varchar(160), unique (working_mode, mcode));
@@ -23,7 +24,7 @@ create table perf_log (unit varchar(80), info varchar(255), exc_unit char(1), ex
   stack varchar(512), dts_beg timestamp, dts_end timestamp, elapsed_ms bigint, aggregated smallint default 0);
 create table perf_agg (unit varchar(80), total_cnt integer, total_ms bigint);
 create global temporary table tmp$perf_log (unit varchar(80)) on commit delete rows;
-create table doc_list (id bigint primary key, optype_id bigint, worker_id smallint);
+create table doc_list (id bigint primary key, optype_id bigint, worker_id smallint not null);
 create table doc_data (id bigint primary key, doc_id bigint, qty numeric(12,3));
 create table qdistr (snd_id bigint, snd_optype_id bigint, rcv_optype_id bigint, snd_qty numeric(12,3));
 create table qstorned (snd_id bigint, snd_optype_id bigint, rcv_optype_id bigint, snd_qty numeric(12,3));
@@ -35,7 +36,8 @@ create view v_qstorned_source as select * from qstorned;
 create view v_rules_for_qdistr as
   select cast(1000 as bigint) as snd_optype_id, cast(1200 as bigint) as rcv_optype_id, 1 as storno_sub from rdb$database;
 create view v_est_perf_for_last_minute as
-  select '' as test_ends_at, 0 as last_operation_gds_code, '' as estimated_perf_since_test_beg from rdb$database;
+  select '' as test_ends_at, rdb$get_context('USER_SESSION', 'GDS_RESULT') as last_operation_gds_code,
+    '' as estimated_perf_since_test_beg from rdb$database;
 commit;
 """
 
@@ -146,7 +148,9 @@ end ^
 create or alter procedure report_exceptions returns (fb_gdscode integer, fb_mnemona varchar(64), unit varchar(80),
   cnt integer) as
 begin
-  if (1 = 0) then suspend;
+  fb_mnemona = 'printed';
+  cnt = gen_id(g_printed, 0);
+  suspend;
 end ^
 create or alter trigger trg_connect inactive on connect as
   declare mode varchar(160);
@@ -206,6 +210,82 @@ end ^
 set term ;^
 """
 
+# Writes what isql runs in a session, with statements that only print, and one after the commit.
+SHELL = """\
+#!/bin/bash
+do_everything() {
+ echo this function is not to be run >&2
+ exit 1
+}
+gen_working_sql() {
+ local mode=$1
+ local sql=$2
+ local lim=$3
+ sho "begins" $log4all
+ for (( i=1; i<=$lim; i++ ))
+ do
+cat <<EOF >>$sql
+commit;
+set transaction snapshot no wait; -- $mode
+set heading off;
+set term ^;
+execute block as
+  declare unit varchar(80) = 'TEST_WAS_CANCELLED';
+begin
+  if (not exists (select * from sp_stoptest)) then
+    select p.unit from srv_random_unit_choice('', '', '', '') p into unit;
+  rdb\\$set_context('USER_SESSION', 'SELECTED_UNIT', unit);
+end^
+set term ;^
+delete from tmp\\$perf_log;
+set width unit 31;
+set term ^;
+execute block returns (action varchar(20), unit varchar(80), printed bigint) as
+begin
+  action = '$i of $lim';
+  unit = rdb\\$get_context('USER_SESSION', 'SELECTED_UNIT');
+  printed = gen_id(g_printed, 1);
+  suspend;
+end
+^
+set term ^;
+set stat on;
+set term ^;
+execute block as
+  declare answered bigint;
+begin
+  begin
+    rdb\\$set_context('USER_SESSION', 'GDS_RESULT', null);
+    execute statement ('select count(*) from ' || rdb\\$get_context('USER_SESSION', 'SELECTED_UNIT')) into answered;
+  when any do
+    begin
+      rdb\\$set_context('USER_SESSION', 'GDS_RESULT', gdscode);
+      exception;
+    end
+  end
+end^
+set term ;^
+set stat off;
+select test_ends_at, last_operation_gds_code from v_est_perf_for_last_minute;
+set bail on;
+set term ^;
+execute block as
+begin
+  rdb\\$set_context('USER_SESSION', 'SELECTED_UNIT', null);
+  rdb\\$set_context('USER_SESSION', 'GDS_RESULT', null);
+  rdb\\$set_context('USER_SESSION', 'WORKER_SEQUENTIAL_NUMBER',
+    rdb\\$get_context('USER_SESSION', 'WORKER_SEQ_NUMB_4RESTORE'));
+end^
+set term ;^
+set bail off;
+commit; ---- [ 1 ]
+EOF
+ done
+ echo "select 'done' from rdb\\$database;" >>$sql
+} # end of gen_working_sql()
+do_everything
+"""
+
 CONFIG = """\
    # Comments, as the kit has them.
    fbc = /opt/firebird/bin
@@ -228,6 +308,8 @@ CONFIG = """\
    create_with_debug_objects = 1
    halt_test_on_errors = /CK/
    test_intervals = 30
+   detailed_info = 0
+   actions_todo_before_reconnect = 10
 """
 
 
@@ -244,6 +326,7 @@ def write(path: Path, *, nothing: int = 60, conflict: int = 0, halt: int = 0, pi
         "oltp_main_filling.sql": FILLING,
         "oltp_data_filling.sql": "insert into perf_log (unit, info) values ('filled', 'yes; it is');\ncommit;\n",
         "oltp40_config.nix": CONFIG,
+        "1run_oltp_emul.sh": SHELL,
     }
     for name in ("split_heavy_tabs_0", "split_heavy_tabs_1", "adjust_DDL", "replication_DDL", "adjust_eds_calls",
                  "adjust_eds_perf"):  # fmt: skip

@@ -9,10 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import small_kit
 from support import journal_lines
 
 Command = Callable[..., Any]
+
+
+AS_KIT = pytest.mark.parametrize("sessions", ["as_kit", "prepared"])
 
 
 def experiment(tmp_path: Path, engines: list[str], more: str = "count = 60") -> Path:
@@ -28,12 +33,16 @@ def sums(path: Path) -> dict[str, str]:
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in path.rglob("*") if file.is_file()}
 
 
-def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(acidtest: Command, tmp_path: Path) -> None:
+@AS_KIT
+def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(
+    acidtest: Command, tmp_path: Path, sessions: str
+) -> None:
     kit = small_kit.write(tmp_path / "kit")
     before = sums(kit)
     engines = ["firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-4.0-server"]
     out = tmp_path / "out"
-    ran = acidtest("run", experiment(tmp_path, engines), "--out", out)
+    file = experiment(tmp_path, engines, f'count = 60\nsessions = "{sessions}"')
+    ran = acidtest("run", file, "--out", out)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     recordings = journal_lines(out)
     assert len(recordings) == len(engines)
@@ -49,6 +58,15 @@ def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(acidtest
         assert [row[:3] for row in reports["Performance in detail"]["rows"]] == [["sp_write_document", "60", "60"]]
         failed = str(kinds["sp_do_nothing"]["rolled_back"])
         assert reports["Exceptions in the kit's log"]["rows"] == [["335544517", "except", "sp_do_nothing", failed]]
+        # What only prints is run for each operation, and its sessions do ten each: or neither.
+        done = recording["result"]["counts"]["committed"] + recording["result"]["counts"]["rolled_back"]
+        (printed,) = reports["Exceptions"]["rows"]
+        opened = recording["result"]["connections"]
+        if sessions == "as_kit":
+            assert int(printed[3]) == done
+            assert done // 10 - 2 <= opened["opened"] <= done // 10
+        else:
+            assert (printed[3], opened) == ("0", None)
         for checks in (recording["checks_before"], recording["checks_after"]):
             assert [one["holds"] for one in checks["conditions"]] == [True, True, True]
     assert sums(kit) == before
@@ -67,20 +85,22 @@ def test_what_the_kit_has_wrong_makes_the_recording_invalid(acidtest: Command, t
     assert "documents and the rows that their amounts are spread over disagree: 5 amounts" in recording["reason"]
 
 
-def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Command, tmp_path: Path) -> None:
+@AS_KIT
+def test_a_halted_kit_ends_the_run_and_says_so(acidtest: Command, tmp_path: Path, sessions: str) -> None:
     small_kit.write(tmp_path / "kit", nothing=0, halt=1)
     out = tmp_path / "out"
-    acidtest("run", experiment(tmp_path, ["firebird-4.0"], "count = 1000000"), "--out", out)
+    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'count = 1000000\nsessions = "{sessions}"'), "--out", out)
     (recording,) = journal_lines(out)
     assert recording["status"] == "failed"
     assert "the kit has halted its test" in recording["reason"]
 
 
-def test_a_conflict_is_counted_and_not_tried_again(acidtest: Command, tmp_path: Path) -> None:
+@AS_KIT
+def test_a_conflict_is_counted_and_not_tried_again(acidtest: Command, tmp_path: Path, sessions: str) -> None:
     """Both terminals change one row without waiting, and nothing else has a weight but documents."""
     small_kit.write(tmp_path / "kit", nothing=0, conflict=60)
     out = tmp_path / "out"
-    acidtest("run", experiment(tmp_path, ["firebird-4.0"], "duration_s = 5"), "--out", out)
+    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'duration_s = 5\nsessions = "{sessions}"'), "--out", out)
     (recording,) = journal_lines(out)
     assert recording["status"] == "done", recording["reason"]
     counts = recording["result"]["counts"]

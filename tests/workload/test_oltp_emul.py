@@ -32,6 +32,35 @@ def test_its_operations_and_settings_are_those_of_its_files(tmp_path: Path) -> N
     assert "MEDIUM_01" in {setting.value for setting in changed.settings}
 
 
+def test_a_session_runs_the_script_that_the_kits_own_function_makes(tmp_path: Path) -> None:
+    one = spec(small_kit.write(tmp_path / "kit"))
+    own = one.message().as_kit
+    assert own is not None
+    assert (own.actions, own.script.path) == (10, str(tmp_path / "kit" / "src" / "1run_oltp_emul.sh"))
+    assert own.script.text.startswith("commit;\nset transaction snapshot no wait; -- run_test\n")
+    assert "'1 of 1'" in own.script.text
+    assert one.run_phase().connect == "as_recorded"
+    prepared = one.varied({"sessions": "prepared"})
+    assert (prepared.message().as_kit, prepared.run_phase().connect) == (None, "once")
+    assert prepared.loaded_text() == one.loaded_text()
+    assert "1run_oltp_emul.sh" in one.files
+
+
+@pytest.mark.parametrize(
+    ("shell", "said"),
+    [
+        ("echo nothing", "has no function gen_working_sql"),
+        ("gen_working_sql() {\n exit 3\n} # end of gen_working_sql()\n", "function gen_working_sql wrote no script"),
+        ("gen_working_sql() {\n (\n} # end of gen_working_sql()\n", "wrote no script: .*syntax error"),
+    ],
+)
+def test_a_kit_whose_function_makes_no_script_is_refused(tmp_path: Path, shell: str, said: str) -> None:
+    kit = small_kit.write(tmp_path / "kit")
+    (kit / "src" / "1run_oltp_emul.sh").write_text(shell)
+    with pytest.raises(BadInput, match=said):
+        spec(kit)
+
+
 def test_what_the_database_is_filled_with_makes_it_another_one(tmp_path: Path) -> None:
     one = spec(small_kit.write(tmp_path / "kit"))
     assert one.loaded_text() == spec(tmp_path / "kit", terminals=9, warmup_s=3).loaded_text()
@@ -52,6 +81,7 @@ def test_what_the_database_is_filled_with_makes_it_another_one(tmp_path: Path) -
         ("sleep_max = 0", "sleep_max = 3", "a pause between operations is think_ms"),
         ("unit_selection_method = random", "unit_selection_method = predictable", "debugging"),
         ("init_docs = 7", "init_docs = many", "init_docs = many is no whole number"),
+        ("actions_todo_before_reconnect = 10", "actions_todo_before_reconnect = 0", "= 0 is none of 1 to 9999999"),
         ("no_auto_undo = 1", "no_auto_undo = yes", "no_auto_undo = yes is neither 0 nor 1"),
         ("most_selective_first", "any", "create_with_compound_columns_order = any is none of"),
         ("working_mode = small_03", "", "has no working_mode"),

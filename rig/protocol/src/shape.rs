@@ -56,7 +56,7 @@ pub enum Connect {
     Once,
     /// For one transaction with its retries. The login is a part of its latency; closing the session is not.
     PerTransaction,
-    /// As the workload says.
+    /// As the workload says: as a log has it, or for so many transactions.
     AsRecorded,
 }
 

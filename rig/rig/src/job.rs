@@ -260,7 +260,7 @@ fn run(
     let lasts = match plan.connect {
         Connect::Once => None,
         Connect::PerTransaction => Some(Lasts::Transaction),
-        Connect::AsRecorded => Some(Lasts::AsTold),
+        Connect::AsRecorded => Some(workload.sessions_last()),
     };
     let per_transaction = lasts.map(|lasts| OneSessionEach::new(lasts, job, database, settings));
     let mut terminals = Vec::new();
@@ -291,7 +291,10 @@ fn run(
             }
             (None, _) => {}
         }
-        doing(&opening, session.ended().and_then(|()| session.leave()))?;
+        // One that lasts for several transactions is there from the beginning.
+        if !matches!(lasts, Some(Lasts::Transactions(_))) {
+            doing(&opening, session.ended().and_then(|()| session.leave()))?;
+        }
         terminals.push(Ready { number, session, script, worker, class, rank: rank as usize });
     }
     if let Some(each) = &per_transaction {

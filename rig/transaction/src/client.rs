@@ -1,7 +1,7 @@
 //! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
 
 use crate::{
-    failed, wait_for_socket, Class, Maintenance, Outcome, Request, Session, SessionError, Sink, Statement, Together,
+    failed, wait_for_socket, Class, Maintenance, NamedSink, Outcome, Request, Session, SessionError, Sink, Statement, Together,
     Value,
 };
 use measure::{monotonic_ns, thread_ns};
@@ -189,12 +189,31 @@ impl Client {
     /// with, as those of every engine that offers maintenance.
     pub fn maintain<T>(&mut self, work: impl FnOnce(&mut dyn Maintenance) -> Outcome<T>) -> Outcome<T> {
         self.note_commit();
+        self.clocked(|session| {
+            let engine = session.dialect().engine;
+            match session.maintenance() {
+                Some(maintenance) => work(maintenance),
+                None => Err(failed(Class::Connection, format!("{engine} offers a session no maintenance"))),
+            }
+        })
+    }
+
+    /// As [`Scripted::once`]; waits for its end. Only for sessions that nobody shares a thread with, as those of every engine
+    /// whose scripts are run.
+    pub fn once(&mut self, sql: &str, row: NamedSink) -> Outcome<()> {
+        self.clocked(|session| {
+            let engine = session.dialect().engine;
+            match session.scripted() {
+                Some(scripted) => scripted.once(sql, row),
+                None => Err(failed(Class::Connection, format!("{engine} runs no scripts"))),
+            }
+        })
+    }
+
+    /// Calls the session, clocked where the transaction is sampled.
+    fn clocked<T>(&mut self, call: impl FnOnce(&mut dyn Session) -> T) -> T {
         let began_ns = self.meter.as_ref().map(|_| thread_ns());
-        let engine = self.session.dialect().engine;
-        let answer = match self.session.maintenance() {
-            Some(maintenance) => work(maintenance),
-            None => Err(failed(Class::Connection, format!("{engine} offers a session no maintenance"))),
-        };
+        let answer = call(self.session.as_mut());
         if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
             meter.inside_ns += thread_ns() - began_ns;
             meter.calls += 1;
@@ -222,13 +241,7 @@ impl Client {
         number: usize,
         one: bool,
     ) -> Outcome<bool> {
-        let began_ns = self.meter.as_ref().map(|_| thread_ns());
-        let joined = self.session.join(statement, parameters, number, one);
-        if let (Some(meter), Some(began_ns)) = (&mut self.meter, began_ns) {
-            meter.inside_ns += thread_ns() - began_ns;
-            meter.calls += 1;
-        }
-        joined
+        self.clocked(|session| session.join(statement, parameters, number, one))
     }
 
     /// A commit is about to be asked for.

@@ -32,8 +32,8 @@ pub use mix::Mix;
 pub use per_transaction::{Inspect, Lasts, OpenSession, Opened, PerTransaction};
 pub use script::{Attempt, Drawn, Ended, Refused, Rng, Script};
 pub use session::{
-    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NumberedSink, Request, Scripted,
-    Session, Sink, Statement,
+    as_many_as_parts, await_socket, joined, not_alone, readable, unfolded, wait, NamedSink, NumberedSink, Request,
+    Scripted, Session, Sink, Statement,
 };
 pub use together::Together;
 pub use value::Value;

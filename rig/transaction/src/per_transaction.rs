@@ -1,10 +1,13 @@
-//! A session that does not last as long as its terminal: for one transaction, with which it is opened and closed, or for as
-//! long as the script says.
+//! A session that does not last as long as its terminal: for one transaction, with which it is opened and closed, for so many
+//! of them, or for as long as the script says.
 //!
 //! To a script it looks like any other. Its statements are prepared anew on each session that is opened, each when it is
 //! used first, as a client would that knows no other transaction. Opening a session keeps its thread waiting.
 
-use crate::{failed, wait, Bulk, Class, Dialect, Outcome, Request, Session, SessionError, Sink, Statement, Value};
+use crate::{
+    failed, wait, Bulk, Class, Dialect, NamedSink, Outcome, Request, Scripted, Session, SessionError, Sink, Statement,
+    Value,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::task::Poll;
@@ -17,6 +20,8 @@ pub type Inspect = dyn FnMut(&mut dyn Session) -> Outcome<()> + Send;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
     Transaction,
+    /// So many, after which the next session is opened at once: no transaction has a login in its latency.
+    Transactions(u32),
     /// From [`Session::renew`] to [`Session::leave`].
     AsTold,
 }
@@ -43,7 +48,10 @@ pub struct PerTransaction {
     session: Option<Box<dyn Session>>,
     /// What a script has the session do before its first transaction.
     setup: Vec<String>,
+    begins_by: Option<String>,
     statements: Vec<Text>,
+    /// Transactions of the session that is open.
+    ended: u32,
 }
 
 /// A statement's text: our own SQL, the parts of anybody's around its parameters, or what a log of the engine has.
@@ -88,7 +96,9 @@ impl PerTransaction {
             count: 0,
             session: None,
             setup: Vec::new(),
+            begins_by: None,
             statements: Vec::new(),
+            ended: 0,
         }
     }
 
@@ -97,6 +107,9 @@ impl PerTransaction {
             let mut session = (self.open)().map_err(not_opened)?;
             for sql in &self.setup {
                 session.batch(sql)?;
+            }
+            if let (Some(statement), Some(scripted)) = (&self.begins_by, session.scripted()) {
+                scripted.begins_by(Some(statement));
             }
             self.session = Some(session);
             self.count += 1;
@@ -128,7 +141,7 @@ impl PerTransaction {
     }
 
     fn close(&mut self) {
-        self.session = None;
+        (self.session, self.ended) = (None, 0);
         self.statements.iter_mut().for_each(|text| text.prepared = None);
     }
 
@@ -190,6 +203,15 @@ impl Session for PerTransaction {
     fn ended(&mut self) -> Outcome<()> {
         match self.lasts {
             Lasts::Transaction => self.leave(),
+            Lasts::Transactions(all) => {
+                self.ended += 1;
+                if self.ended >= all {
+                    self.leave()?;
+                    // A server that refuses now is asked again by the next transaction, which says so.
+                    self.opened().ok();
+                }
+                Ok(())
+            }
             Lasts::AsTold => Ok(()),
         }
     }
@@ -231,5 +253,36 @@ impl Session for PerTransaction {
 
     fn bulk<'a>(&'a mut self, table: &str, columns: &[&str]) -> Outcome<Box<dyn Bulk + 'a>> {
         self.opened()?.bulk(table, columns)
+    }
+
+    fn scripted(&mut self) -> Option<&mut dyn Scripted> {
+        self.opened().ok()?.scripted().is_some().then_some(self)
+    }
+}
+
+impl PerTransaction {
+    fn inner(&mut self) -> Outcome<&mut dyn Scripted> {
+        let engine = self.dialect.engine;
+        self.opened()?.scripted().ok_or_else(|| failed(Class::Other, format!("{engine} runs no scripts")))
+    }
+}
+
+impl Scripted for PerTransaction {
+    /// Of the session that is open.
+    fn unconverted(&mut self) -> Outcome<()> {
+        self.statements.iter_mut().for_each(|text| text.prepared = None);
+        self.inner()?.unconverted()
+    }
+
+    /// On each that is opened.
+    fn begins_by(&mut self, statement: Option<&str>) {
+        self.begins_by = statement.map(str::to_string);
+        if let Some(scripted) = self.session.as_mut().and_then(|session| session.scripted()) {
+            scripted.begins_by(statement);
+        }
+    }
+
+    fn once(&mut self, sql: &str, row: NamedSink) -> Outcome<()> {
+        self.inner()?.once(sql, row)
     }
 }

@@ -38,6 +38,9 @@ pub enum Request<'a> {
 /// Where a query's rows go, one at a time.
 pub type Sink<'a> = &'a mut dyn FnMut(&[Value]);
 
+/// Where the rows of a statement that is run once go, each after the names of its columns.
+pub type NamedSink<'a> = &'a mut dyn FnMut(&[String], &[Value]);
+
 /// Where the rows of statements that travel together go, each with the number that its statement was joined under.
 pub type NumberedSink<'a> = &'a mut dyn FnMut(usize, &[Value]);
 
@@ -161,8 +164,9 @@ pub trait Scripted {
     /// From here on [`Request::Begin`] begins transactions by this statement; by none: as the session was opened.
     fn begins_by(&mut self, statement: Option<&str>);
 
-    /// Runs a statement inside the open transaction, prepared for this once.
-    fn once(&mut self, sql: &str, row: Sink) -> Outcome<()>;
+    /// Runs a statement without parameters inside the open transaction, prepared for this once. How many rows it changed is
+    /// not asked.
+    fn once(&mut self, sql: &str, row: NamedSink) -> Outcome<()>;
 }
 
 /// The text whose parts have a mark between any two, which `mark` says of the parameter's number, from 1 on. Where a part

@@ -1,6 +1,6 @@
 //! A workload as those see it who load, run and check it.
 
-use crate::{Acknowledged, AtWork, Class, LoadContext, Open, Outcome, Script, Session, SessionError};
+use crate::{Acknowledged, AtWork, Class, Lasts, LoadContext, Open, Outcome, Script, Session, SessionError};
 use protocol::{Condition, Maintained, Replayed, Survey, TerminalClass};
 
 /// A kind of transaction, as results name it.
@@ -54,6 +54,11 @@ pub trait Workload: Sync {
     /// Sessions beside the terminals' that work off what those queue.
     fn workers(&self, _terminals: u32) -> u32 {
         0
+    }
+
+    /// How long sessions last in a run that leaves it to the workload.
+    fn sessions_last(&self) -> Lasts {
+        Lasts::AsTold
     }
 
     /// What is there of each numbered transaction.

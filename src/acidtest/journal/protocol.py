@@ -429,7 +429,7 @@ class SleepersSeen(Message):
 
 
 class Connections(Message):
-    """Sessions that were opened for single transactions, and how many of those were asked for their settings."""
+    """Sessions that were opened during the run, and how many of those were asked for their settings."""
 
     opened: int
     inspected: int

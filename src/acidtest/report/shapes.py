@@ -166,8 +166,9 @@ def beside(line: Line) -> list[str]:
         )
     if made := [result.connections for result in results if result.connections]:
         opened, asked = sum(one.opened for one in made), sum(one.inspected for one in made)
-        what = "of the log" if line.replays else "for single transactions"
-        logins = "no latency includes a login" if line.replays else "latency includes the login"
+        single = line.row.first.workload.get("connect") == "per_transaction"
+        what = "of the log" if line.replays else "for single transactions" if single else "opened in mid-run"
+        logins = "latency includes the login" if single else "no latency includes a login"
         told.append(
             f"{line.label}: {counted(opened, 'session')} {what}, of which {asked:,} were asked for their settings; "
             f"{logins}."

@@ -11,10 +11,10 @@ from pydantic import Field, model_validator
 
 from acidtest.families import FIREBIRD
 from acidtest.journal.models import Warning
-from acidtest.journal.protocol import Message, WorkloadMessage
+from acidtest.journal.protocol import Message, RunPhase, WorkloadMessage
 from acidtest.keys import Fixed, Form, Kept, Unset
 from acidtest.workload import checkout
-from acidtest.workload.base import Question, Refused, Runner, WorkloadSpec
+from acidtest.workload.base import Needs, Question, Refused, Runner, WorkloadSpec
 
 EMPTY_BYTES = 80_000_000  # with its objects and its tables of settings, wares and partners
 DOCUMENT_BYTES = 20_000  # with the rows that it is spread over
@@ -62,6 +62,11 @@ class KitSetting(Message):
     added: bool
 
 
+class KitSession(Message):
+    script: KitScript
+    actions: int
+
+
 class OltpEmulWorkload(WorkloadMessage):
     name: Literal["oltp_emul"] = "oltp_emul"
     title: str
@@ -70,6 +75,7 @@ class OltpEmulWorkload(WorkloadMessage):
     fill: tuple[KitScript, ...]
     adjust: tuple[KitScript, ...]
     settings: tuple[KitSetting, ...]
+    as_kit: KitSession | None
     units: tuple[str, ...]
     init_docs: int
     expected_workers: int
@@ -88,7 +94,8 @@ class OltpEmul(WorkloadSpec):
     TRANSACTION: ClassVar[str] = "operations"
     LOAD_S: ClassVar[float] = 40.0
     # The settings that differ by how it is driven are written anew before each run.
-    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "settings", "warmup_ms", "measured_ms"})
+    NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"title", "settings", "as_kit", "warmup_ms", "measured_ms"})
+    NEEDS: ClassVar[Mapping[str, Needs]] = {"retries": Needs("sessions", ("prepared",))}
 
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "the_kit_has_not_halted": "the kit itself has found a critical error and halted its test",
@@ -115,6 +122,11 @@ class OltpEmul(WorkloadSpec):
     )
     init_docs: Annotated[int | None, Unset("as the configuration says")] = Field(
         default=None, ge=0, le=10_000_000, description="The database is filled with this many documents first."
+    )
+    sessions: Literal["as_kit", "prepared"] = Field(
+        default="as_kit",
+        description="A terminal runs every statement of the kit's own script for isql, each prepared anew, and "
+        "connects anew as often as the kit does; or it prepares once what an operation needs, and runs no more.",
     )
     # The kit tries nothing again: a session goes on with another operation.
     retries: int = Field(
@@ -226,6 +238,12 @@ class OltpEmul(WorkloadSpec):
             fill=scripts(*checkout.FILL),
             adjust=scripts(*checkout.ADJUST),
             settings=self._settings(),
+            as_kit=KitSession(
+                script=KitScript(path=kit.session.path, text=kit.session.text),
+                actions=int(config[checkout.ACTIONS]),
+            )
+            if self.sessions == "as_kit"
+            else None,
             units=kit.units,
             init_docs=self._documents(),
             expected_workers=int(config["expected_workers"]),
@@ -235,6 +253,10 @@ class OltpEmul(WorkloadSpec):
             warmup_ms=round(self.warmup_s * 1000),
             measured_ms=None if self.duration_s is None else round(self.duration_s * 1000),
         )
+
+    def run_phase(self) -> RunPhase:
+        phase = super().run_phase()
+        return phase.model_copy(update={"connect": "as_recorded"}) if self.sessions == "as_kit" else phase
 
     # ---------------------------------------------------------------------------------------- its database
 

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use statement::Prepared;
 use std::task::Poll;
 use transaction::{
-    as_many_as_parts, failed, joined, not_alone, Bulk, Class, Dialect, Maintenance, Outcome, Procedures, Request,
-    Scripted, Session, SessionError, Sink, Statement, Value,
+    as_many_as_parts, failed, joined, not_alone, Bulk, Class, Dialect, Maintenance, NamedSink, Outcome, Procedures,
+    Request, Scripted, Session, SessionError, Sink, Statement, Value,
 };
 
 type Client = NativeFbClient<DynLoad>;
@@ -433,8 +433,14 @@ impl Scripted for Firebird {
         self.begins_by = statement.map(str::to_string);
     }
 
-    fn once(&mut self, sql: &str, row: Sink) -> Outcome<()> {
-        self.run_once(sql, row).map(|_| ())
+    fn once(&mut self, sql: &str, row: NamedSink) -> Outcome<()> {
+        let Firebird { library, database, transaction, .. } = self;
+        let mut place = Place { library, database, transaction: open(transaction)? };
+        let mut prepared = Prepared::for_once(&mut place, sql)?;
+        let names: Vec<String> = prepared.columns().map(str::to_string).collect();
+        let ran = prepared.run(&mut place, &[], &mut |values| row(&names, values));
+        prepared.close(&self.library);
+        ran.map(|_| ())
     }
 }
 

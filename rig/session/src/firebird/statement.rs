@@ -17,6 +17,8 @@ const DSQL_DROP: u16 = 2;
 const ROOM: usize = 32;
 /// The status of a fetch behind the last row.
 const NO_MORE_ROWS: isize = 100;
+/// Most statements answer no more: those that do are described once more.
+const COLUMNS: u16 = 8;
 /// The number of the character set UTF8, in which all is sent.
 const UTF8: i16 = 4;
 
@@ -32,6 +34,8 @@ pub struct Prepared {
     kind: i64,
     /// It writes one row or fails: there is no need to ask how many, which takes a round trip more of its own.
     one_row: bool,
+    /// How many rows it changes is asked, which takes a round trip more of its own.
+    counted: bool,
     parameters: Descriptor,
     wanted: Vec<Parameter>,
     answered: Descriptor,
@@ -57,6 +61,36 @@ impl Prepared {
         // SAFETY: the attachment is open, and the answer has a place.
         library.call(|status| unsafe { (library.allocate)(status, place.database, &mut handle) })?;
         described(place, handle, sql).inspect_err(|_| drop_handle(library, handle))
+    }
+
+    /// The same for a statement without parameters that is run once, with no more round trips than isql makes: of what kind
+    /// it is its words tell, and how many rows it changes is not asked.
+    pub fn for_once(place: &mut Place, sql: &str) -> Outcome<Prepared> {
+        let library = place.library;
+        let mut handle: isc_stmt_handle = 0;
+        // SAFETY: the attachment is open, and the answer has a place.
+        library.call(|status| unsafe { (library.allocate)(status, place.database, &mut handle) })?;
+        let mut described = || {
+            let mut answered = answered(place, &mut handle, sql)?;
+            let columns = ask_for(&mut answered)?;
+            Ok(Prepared {
+                kind: kind_by_words(sql, columns.len()),
+                counted: false,
+                ..Prepared::of(sql, handle, (Descriptor::of(0), Vec::new()), (answered, columns))
+            })
+        };
+        described().inspect_err(|_| drop_handle(library, handle))
+    }
+
+    fn of(
+        sql: &str,
+        handle: isc_stmt_handle,
+        (parameters, wanted): (Descriptor, Vec<Parameter>),
+        (answered, columns): (Descriptor, Vec<Column>),
+    ) -> Prepared {
+        let row = vec![Value::Null; columns.len()];
+        let sql = sql.to_string();
+        Prepared { sql, handle, kind: 0, one_row: false, counted: true, parameters, wanted, answered, columns, row }
     }
 
     pub fn parameters(&self) -> usize {
@@ -85,7 +119,10 @@ impl Prepared {
         if self.one_row {
             return Ok(1);
         }
-        let changed = records(&info(library, &mut self.handle, ibase::isc_info_sql_records as u8)?)?;
+        let changed = match self.counted {
+            true => records(&info(library, &mut self.handle, ibase::isc_info_sql_records as u8)?)?,
+            false => 0,
+        };
         if at_once {
             self.hand_over(place, row)?;
         }
@@ -140,18 +177,7 @@ impl Prepared {
 
 fn described(place: &mut Place, mut handle: isc_stmt_handle, sql: &str) -> Outcome<Prepared> {
     let library = place.library;
-    let mut answered = Descriptor::of(1);
-    let (text, length) = terminated(sql)?;
-    // SAFETY: the handles are open, the text has so many bytes or ends with a zero, and the descriptor says how large it is.
-    library.call(|status| unsafe {
-        let text: *const c_char = text.as_ptr();
-        (library.prepare)(status, place.transaction, &mut handle, length, text, SQL_DIALECT, answered.pointer())
-    })?;
-    if answered.found() > 1 {
-        answered = Descriptor::of(answered.found() as u16);
-        // SAFETY: as above.
-        library.call(|status| unsafe { (library.describe)(status, &mut handle, 1, answered.pointer()) })?;
-    }
+    let mut answered = answered(place, &mut handle, sql)?;
     let mut parameters = Descriptor::of(1);
     // SAFETY: as above.
     library.call(|status| unsafe { (library.describe_bind)(status, &mut handle, 1, parameters.pointer()) })?;
@@ -179,9 +205,38 @@ fn described(place: &mut Place, mut handle: isc_stmt_handle, sql: &str) -> Outco
         }
     });
     let wanted = wanted.collect();
-    let row = vec![Value::Null; columns.len()];
     let one_row = inserts_one_row(sql);
-    Ok(Prepared { sql: sql.to_string(), handle, kind, one_row, parameters, wanted, answered, columns, row })
+    Ok(Prepared { kind, one_row, ..Prepared::of(sql, handle, (parameters, wanted), (answered, columns)) })
+}
+
+/// Prepares a statement; brings back what it answers.
+fn answered(place: &mut Place, handle: &mut isc_stmt_handle, sql: &str) -> Outcome<Descriptor> {
+    let library = place.library;
+    let mut answered = Descriptor::of(COLUMNS);
+    let (text, length) = terminated(sql)?;
+    // SAFETY: the handles are open, the text has so many bytes or ends with a zero, and the descriptor says how large it is.
+    library.call(|status| unsafe {
+        let text: *const c_char = text.as_ptr();
+        (library.prepare)(status, place.transaction, handle, length, text, SQL_DIALECT, answered.pointer())
+    })?;
+    if answered.found() > usize::from(COLUMNS) {
+        answered = Descriptor::of(answered.found() as u16);
+        // SAFETY: as above.
+        library.call(|status| unsafe { (library.describe)(status, handle, 1, answered.pointer()) })?;
+    }
+    Ok(answered)
+}
+
+/// Whether the rows of a statement that answers some are fetched, or come as one with its execution.
+fn kind_by_words(sql: &str, columns: usize) -> i64 {
+    let mut words = sql.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut next = || words.next().unwrap_or("").to_ascii_lowercase();
+    match next().as_str() {
+        _ if columns == 0 => 0,
+        "select" | "with" => SELECT,
+        "execute" if next() == "block" => SELECT,
+        _ => PROCEDURE,
+    }
 }
 
 /// A transaction begun by a statement of the engine's own: `set transaction snapshot no wait`.
@@ -337,6 +392,23 @@ mod tests {
             ("update t set a = ?", false),
         ] {
             assert_eq!(inserts_one_row(sql), one, "{sql}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_statement_tell_how_its_rows_come() {
+        for (sql, columns, kind) in [
+            ("select 1 from rdb$database", 1, SELECT),
+            ("(select 1 from rdb$database)", 1, SELECT),
+            ("WITH x as (select 1 n from rdb$database) select n from x", 1, SELECT),
+            ("execute block returns (n int) as begin suspend; end", 1, SELECT),
+            ("execute\n  block(n int = 1) returns (n int) as begin suspend; end", 1, SELECT),
+            ("execute block as begin end", 0, 0),
+            ("execute procedure p", 2, PROCEDURE),
+            ("insert into t values (1) returning n", 1, PROCEDURE),
+            ("delete from t", 0, 0),
+        ] {
+            assert_eq!(kind_by_words(sql, columns), kind, "{sql}");
         }
     }
 

@@ -50,10 +50,10 @@ end
 select msg from srv_aggregate_perf_data(1)
 
 -- name: worker
-execute block (worker smallint = ?) as
+execute block as
 begin
-  rdb$set_context('USER_SESSION', 'WORKER_SEQUENTIAL_NUMBER', worker);
-  rdb$set_context('USER_SESSION', 'WORKER_SEQ_NUMB_4RESTORE', worker);
+  rdb$set_context('USER_SESSION', 'WORKER_SEQUENTIAL_NUMBER', '{worker}');
+  rdb$set_context('USER_SESSION', 'WORKER_SEQ_NUMB_4RESTORE', '{worker}');
 end
 
 -- name: choose

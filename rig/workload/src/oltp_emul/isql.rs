@@ -174,6 +174,28 @@ fn command(text: &str) -> Command<'_> {
     }
 }
 
+/// The statements of the first transaction that a script begins, without what begins and commits it.
+pub fn first_transaction(path: &str, script: &str) -> Outcome<Vec<String>> {
+    let mut pieces = Pieces::of(script);
+    let (mut statements, mut within) = (Vec::new(), false);
+    while let Some(Piece { text, line }) = pieces.next() {
+        match command(text) {
+            Command::Terminator(terminator) => pieces.terminator = terminator.to_string(),
+            Command::Begin if !within => within = true,
+            Command::Commit if within && !statements.is_empty() => return Ok(statements),
+            Command::Statement if within => statements.push(text.to_string()),
+            Command::Nothing => {}
+            _ if !within => {}
+            _ => {
+                let first: String = text.lines().next().unwrap_or("").chars().take(80).collect();
+                let message = format!("{path}:{line}: acidtest does not know this within an operation: {first}");
+                return Err(failed(Class::Other, message));
+            }
+        }
+    }
+    Err(failed(Class::Other, format!("{path}: it has no transaction that it begins, works in and commits")))
+}
+
 /// Runs scripts on sessions of its own, as isql does.
 pub struct Isql<'a> {
     open: Open<'a>,
@@ -285,7 +307,7 @@ impl<'a> Isql<'a> {
     }
 
     fn once(&mut self, text: &str, printed: &mut String) -> Outcome<()> {
-        scripted(self.session()?)?.once(text, &mut |row| {
+        scripted(self.session()?)?.once(text, &mut |_, row| {
             for value in row {
                 *printed += value.clone().into_text().as_deref().unwrap_or("");
                 printed.push('\n');
@@ -344,6 +366,22 @@ mod tests {
         );
         for open in ["'", "\"", "q'", "q'{", "/*", "--", "q"] {
             assert_eq!(pieces(&format!("x {open}; y")).len(), if open == "q" { 2 } else { 1 }, "{open}");
+        }
+    }
+
+    #[test]
+    fn an_operation_is_what_lies_between_its_beginning_and_its_commit() {
+        let script = "set bail on;\ncommit;\nset transaction no wait;\nset heading off;\nset term ^;\nexecute block as begin x; \
+                      end^\nset term ;^\ndelete from t;\ncommit;\nset list off;\nselect 2 from t;";
+        assert_eq!(first_transaction("s", script).unwrap(), ["execute block as begin x; end", "delete from t"]);
+        for (script, said) in [
+            ("select 1 from t; commit;", "it has no transaction that it begins"),
+            ("set transaction; select 1 from t;", "it has no transaction that it begins"),
+            ("set transaction;\nselect 1 from t;\nrollback;", "s:3: acidtest does not know this within an operation: rollback"),
+            ("set transaction;\nshell sleep 1;", "s:2: acidtest does not know this within an operation: shell sleep 1"),
+        ] {
+            let message = first_transaction("s", script).unwrap_err().message;
+            assert!(message.contains(said), "{message}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! and have each session choose one operation after another. Source: `1run_oltp_emul.sh` and `oltp_isql_run_worker.sh` of
 //! github.com/FirebirdSQL/oltp-emul.
 
+mod as_kit;
 mod filling;
 mod isql;
 mod worker;
@@ -12,16 +13,17 @@ mod worker;
 use crate::registry::Kind;
 use crate::sql::{files, File, Files};
 use crate::{condition, number};
+use as_kit::AsKit;
 use filling::Filling;
-use isql::{scripted, Isql};
+use isql::{first_transaction, scripted, Isql};
 use protocol::{Condition, Maintained};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transaction::{
-    failed, wait, Acknowledged, Class, KindSpec, LoadContext, Open, Outcome, Request, Script, Seat, Session, Value,
+    failed, wait, Acknowledged, Class, KindSpec, Lasts, LoadContext, Open, Outcome, Request, Script, Seat, Session, Value,
     Workload, KINDS_MAX,
 };
-use worker::{Start, Worker};
+use worker::{Start, Watch, Worker};
 
 const SQL: Files = files!("": "firebird");
 
@@ -39,6 +41,9 @@ pub struct Parameters {
     /// Each prints the script that is then run: before each run.
     adjust: Vec<KitScript>,
     settings: Vec<KitSetting>,
+    /// Null where statements are ours and prepared once, but there.
+    #[serde(deserialize_with = "Option::deserialize")]
+    as_kit: Option<KitSession>,
     /// The business operations, which the table of them must agree with.
     units: Vec<String>,
     /// So many documents are there before the first run.
@@ -63,6 +68,16 @@ struct KitScript {
     text: String,
 }
 
+/// A session as the kit's own are.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KitSession {
+    /// For isql, as the kit makes it, with one operation.
+    script: KitScript,
+    /// After so many operations it connects anew.
+    actions: u32,
+}
+
 /// A row of the kit's table of settings.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,20 +94,30 @@ impl Kind for Parameters {
 
     fn flaw(&self) -> Option<String> {
         let many = self.units.len();
-        let wrong = many == 0 || many > KINDS_MAX;
-        wrong.then(|| format!("{}: {many} business operations are not 1 to {KINDS_MAX}", self.title))
+        if many == 0 || many > KINDS_MAX {
+            return Some(format!("{}: {many} business operations are not 1 to {KINDS_MAX}", self.title));
+        }
+        match &self.as_kit {
+            Some(KitSession { actions: 0, .. }) => Some(format!("{}: a session has no operations", self.title)),
+            Some(KitSession { script, .. }) => first_transaction(&script.path, &script.text).err().map(|error| error.message),
+            None => None,
+        }
     }
 
     fn samples() -> Vec<Parameters> {
         let script = |path: &str| KitScript { path: path.into(), text: "select 1 from rdb$database;".into() };
         let setting = |added| KitSetting { mode: "COMMON".into(), code: "USE_ES".into(), value: "0".into(), added };
-        let sample = |measured_ms| Parameters {
+        let sample = |measured_ms: Option<u32>| Parameters {
             title: "oltp-emul".into(),
             build: vec![script("oltp30_DDL.sql")],
             split: vec![script("oltp_split_heavy_tabs_1.sql")],
             fill: vec![script("oltp_data_filling.sql")],
             adjust: vec![script("oltp_adjust_DDL.sql")],
             settings: vec![setting(true), setting(false)],
+            as_kit: measured_ms.map(|_| KitSession {
+                script: KitScript { path: "oltp.sh".into(), text: "set transaction; select 1 from t; commit;".into() },
+                actions: 300,
+            }),
             units: vec!["sp_client_order".into()],
             init_docs: 10,
             expected_workers: 100,
@@ -243,7 +268,7 @@ fn begins(session: &mut dyn Session, no_auto_undo: bool) -> Outcome<String> {
     let question = asked(session, "isolation")?;
     let mut mode = 0;
     within(session, "set transaction read committed record_version", |session| {
-        scripted(session)?.once(&question, &mut |row| mode = row.first().and_then(Value::as_i64).unwrap_or(0))
+        scripted(session)?.once(&question, &mut |_, row| mode = row.first().and_then(Value::as_i64).unwrap_or(0))
     })?;
     let isolation = if mode == 4 { "read committed read consistency" } else { "snapshot" };
     Ok(format!("set transaction {isolation} no wait{}", if no_auto_undo { " no auto undo" } else { "" }))
@@ -303,19 +328,28 @@ impl Workload for Kit {
         let mut session = open()?;
         let sums = asked(session.as_ref(), "aggregate")?;
         within(session.as_mut(), "set transaction snapshot no wait", |session| {
-            scripted(session)?.once(&sums, &mut |_| {})
+            scripted(session)?.once(&sums, &mut |_, _| {})
         })?;
         Ok(None)
     }
 
+    fn sessions_last(&self) -> Lasts {
+        self.given.as_kit.as_ref().map_or(Lasts::AsTold, |own| Lasts::Transactions(own.actions))
+    }
+
     fn script(&self, session: &mut dyn Session, seat: Seat) -> Outcome<Box<dyn Script>> {
-        let worker = i64::try_from(seat.terminal).unwrap_or(0) + 1;
-        let set = session.prepare(&asked(session, "worker")?)?;
-        wait(session, Request::Alone(set, &[Value::Int(worker)]), &mut |_| {})?;
+        let worker = seat.terminal + 1;
+        // Said again to each session that follows where those of the kit do.
+        let said = file(session)?.one("worker", session.dialect(), &[("worker", &worker)])?;
+        session.batch(&said)?;
         let begin = begins(session, self.given.no_auto_undo)?;
         scripted(session)?.begins_by(Some(&begin));
+        let watch = Watch::prepare(session, Arc::clone(&self.start), self.given.warmup_ms)?;
+        if let Some(KitSession { script, .. }) = &self.given.as_kit {
+            let statements = first_transaction(&script.path, &script.text)?;
+            return Ok(Box::new(AsKit::new(statements, self.kinds, watch)));
+        }
         let conflicts = if self.given.separate_workers { self.given.update_conflict_percent } else { 0 };
-        let worker = Worker::prepare(session, conflicts, self.kinds, (Arc::clone(&self.start), self.given.warmup_ms))?;
-        Ok(Box::new(worker))
+        Ok(Box::new(Worker::prepare(session, conflicts, self.kinds, watch)?))
     }
 }

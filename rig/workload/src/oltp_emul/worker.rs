@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 use transaction::{
-    failed, Attempt, Class, Client, Drawn, Ended, KindSpec, Outcome, Refused, Rng, Script, Session, Statement, Value,
+    failed, Attempt, Class, Client, Drawn, Ended, KindSpec, Outcome, Refused, Rng, Script, Session, SessionError, Statement,
+    Value,
 };
 
 /// When the first of a run's terminals began: from there on the kit's measurement is as far away as ours.
@@ -38,6 +39,34 @@ impl Start {
     }
 }
 
+/// Has a session begin the kit's measurement with ours: once, before its first operation.
+pub struct Watch {
+    moved: Statement,
+    start: Arc<Start>,
+    warmup_ms: u32,
+    watching: bool,
+}
+
+impl Watch {
+    /// `start` is shared by all terminals of a run.
+    pub fn prepare(session: &mut dyn Session, start: Arc<Start>, warmup_ms: u32) -> Outcome<Watch> {
+        let moved = session.prepare(&asked(session, "move-watch")?)?;
+        // Without a warm-up the measurement begins before the sessions, of which none is at work yet.
+        Ok(Watch { moved, start, warmup_ms, watching: warmup_ms == 0 })
+    }
+
+    pub async fn keep(&mut self, client: &mut Client) -> Outcome<()> {
+        if !self.watching {
+            let since = self.start.since_ms();
+            let away = i64::from(self.warmup_ms) - since;
+            client.alone(self.moved, &[Value::Int(i64::from(since == 0)), Value::Int(away)], |_| {}).await?;
+            self.watching = true;
+        }
+        Ok(())
+    }
+}
+
+/// A session of ours: what it asks of the kit is prepared once, and it asks for nothing that would only be printed.
 pub struct Worker {
     choose: Statement,
     repeat: Statement,
@@ -45,25 +74,22 @@ pub struct Worker {
     work: Statement,
     estimate: Statement,
     forget: Statement,
-    watch: Statement,
+    watch: Watch,
     conflicts: [Value; 1],
     kinds: &'static [KindSpec],
     kind: Option<usize>,
     unit: String,
     /// The operation is to be chosen; else the last one is tried again.
     fresh: bool,
-    start: (Arc<Start>, u32),
-    watching: bool,
 }
 
 impl Worker {
-    /// `conflicts`: in so many of 100 operations it takes another session's documents. `start` is shared by all, with the
-    /// warm-up in milliseconds.
+    /// `conflicts`: in so many of 100 operations it takes another session's documents.
     pub fn prepare(
         session: &mut dyn Session,
         conflicts: u32,
         kinds: &'static [KindSpec],
-        start: (Arc<Start>, u32),
+        watch: Watch,
     ) -> Outcome<Worker> {
         let mut prepare = |name: &str| {
             let sql = asked(session, name)?;
@@ -76,15 +102,12 @@ impl Worker {
             work: prepare("do")?,
             estimate: prepare("estimate")?,
             forget: prepare("forget")?,
-            watch: prepare("move-watch")?,
+            watch,
             conflicts: [Value::Int(conflicts.into())],
             kinds,
             kind: None,
             unit: String::new(),
             fresh: true,
-            // Without a warm-up the measurement begins before the sessions, of which none is at work yet.
-            watching: start.1 == 0,
-            start,
         })
     }
 
@@ -99,21 +122,14 @@ impl Worker {
             })
             .await?;
         if !chosen {
-            // As a lost connection: nothing further on this database can succeed.
-            let message = "the kit has halted its test: its table perf_log says why, in the row sp_halt_on_error";
-            return Err(failed(Class::Connection, message.to_string()));
+            return Err(halted());
         }
         self.fresh = false;
         Ok(())
     }
 
     async fn once(&mut self, client: &mut Client) -> Result<Ended, Refused> {
-        if !self.watching {
-            let since = self.start.0.since_ms();
-            let away = i64::from(self.start.1) - since;
-            client.alone(self.watch, &[Value::Int(i64::from(since == 0)), Value::Int(away)], |_| {}).await?;
-            self.watching = true;
-        }
+        self.watch.keep(client).await?;
         client.begin().await?;
         if self.fresh {
             self.choose(client).await?;
@@ -122,8 +138,7 @@ impl Worker {
         }
         self.kind = self.kinds.iter().position(|kind| kind.name == self.unit);
         if self.kind.is_none() {
-            let message = format!("the kit chose the operation \"{}\", which is none of its own", self.unit);
-            return Err(failed(Class::Other, message).into());
+            return Err(unknown(&self.unit).into());
         }
         client.execute(self.clear, &[]).await?;
         let mut refused = None;
@@ -142,10 +157,10 @@ impl Worker {
 }
 
 /// An exception of the kit's own: isc_except. It had no document to work on, or may not do what was asked.
-const BY_THE_KIT: i64 = 335_544_517;
+pub const BY_THE_KIT: i64 = 335_544_517;
 
 /// Codes as the kit's reports sort them; see Firebird's iberror.h.
-fn class(code: i64) -> Class {
+pub fn class(code: i64) -> Class {
     match code {
         335_544_345 => Class::LockConflict,
         335_544_336 => Class::Deadlock,
@@ -155,6 +170,16 @@ fn class(code: i64) -> Class {
         }
         _ => Class::Other,
     }
+}
+
+/// As a lost connection: nothing further on this database can succeed.
+pub fn halted() -> SessionError {
+    let message = "the kit has halted its test: its table perf_log says why, in the row sp_halt_on_error";
+    failed(Class::Connection, message.to_string())
+}
+
+pub fn unknown(unit: &str) -> SessionError {
+    failed(Class::Other, format!("the kit chose the operation \"{unit}\", which is none of its own"))
 }
 
 impl Script for Worker {
