@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Loading, admission
+from acidtest.conductor import Exploring, Loading, admission
 from acidtest.conductor.base import Conductor, Ended, Steps
 from acidtest.conductor.conduct import at_work, leasing, no_room_told
 from acidtest.conductor.context import RunContext
@@ -102,6 +102,9 @@ class Watcher:
             self._tell("progress", cell=cell.id, progress=event.model_dump(mode="json"))
 
     def loading(self, cell: Cell, loading: Loading) -> None:
+        pass
+
+    def exploring(self, cell: Cell, far: Exploring) -> None:
         pass
 
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:

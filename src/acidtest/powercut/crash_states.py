@@ -6,9 +6,10 @@ all that a drive with a volatile cache promises.
 
 from __future__ import annotations
 
+import math
 import random
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,26 +46,35 @@ def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
     return [number for number in range(max(covered, start), to) if not records[number].is_flush]
 
 
-def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, seed: int) -> Iterator[State]:
-    """Legal states of the records ``[start, end)``, representative ones first, without an end in sight.
+DRAWN = "drawn by lot"
+Mark = Callable[[int, int | None], int]  # what a sector holds that has its bytes from a write; None: from before all
 
-    Each is another disk than those before it, or one of theirs at a later moment, when more had been acknowledged.
-    A state is worth looking at just before a flush takes effect, when the most is pending. Moments are taken from all
-    over the log: after a few hundred states each part has been looked at.
+
+def moments_of(records: Sequence[Record], start: int, end: int) -> list[int]:
+    """Where the most is pending: just before a flush takes effect, and at the end."""
+    return [number for number in range(start, end) if records[number].is_flush] + [end]
+
+
+def states(
+    records: Sequence[Record],
+    start: int,
+    end: int,
+    sector_bytes: int,
+    seed: int,
+    contents: Contents,
+    demanded: Callable[[int], int] = lambda to: to,
+) -> Iterator[tuple[State, int]]:
+    """Legal states of the records ``[start, end)`` and what the disk holds in each, representative ones first, without
+    an end in sight.
+
+    Each is another disk than those before it, or one of theirs at a later moment, when more was ``demanded`` of it: so
+    many commits had been acknowledged. Moments are taken from all over the log: after a few hundred states each part
+    has been looked at.
     """
-    moments = [number for number in range(start, end) if records[number].is_flush] + [end]
-    moments = spread(moments)
+    moments = spread(moments_of(records, start, end))
     volatile = {to: pending(records, start, to) for to in moments}
     lot = random.Random(f"{seed}:states")
-    contents = Contents(records, start, end, sector_bytes)
-    latest: dict[int, int] = {}  # content -> the last moment at which it was looked at
-
-    def new(state: State) -> bool:
-        content = contents.of(state)
-        if latest.get(content, -1) >= state.to:
-            return False
-        latest[content] = state.to
-        return True
+    most: dict[int, int] = {}  # content -> the most that was demanded of it
 
     def kinds() -> Iterator[State]:
         for to in moments:
@@ -92,25 +102,34 @@ def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, s
 
     in_vain = 0
     for state in kinds():
-        if new(state):
+        content, demand = contents.of(state), demanded(state.to)
+        if most.get(content, -1) < demand:
+            most[content] = demand
             in_vain = 0
-            yield state
+            yield state, content
         elif (in_vain := in_vain + 1) > 1000 + len(moments):
             return  # there are no other states
 
 
-class Contents:
-    """Tells apart what the disk holds, by the write that each sector has its bytes from."""
+def by_write(sector: int, write: int | None) -> int:
+    """A mark that tells writes apart, whatever their bytes are."""
+    return 0 if write is None else hash((sector, write))
 
-    def __init__(self, records: Sequence[Record], start: int, end: int, sector_bytes: int) -> None:
-        self._records, self._sector_bytes = records, sector_bytes
+
+class Contents:
+    """Tells apart what the disk holds, by a mark of what each sector holds: by default the write it is from."""
+
+    def __init__(
+        self, records: Sequence[Record], start: int, end: int, sector_bytes: int, mark: Mark = by_write
+    ) -> None:
+        self._records, self._sector_bytes, self._mark = records, sector_bytes, mark
         self._writes: dict[int, list[int]] = {}  # sector -> those to it, ascending
         self._whole = {start: 0}  # the content where all writes before this record are there
         content = 0
         for number in range(start, end):
             for sector in self._sectors(number):
                 to_it = self._writes.setdefault(sector, [])
-                content ^= _mark(sector, to_it[-1] if to_it else None) ^ _mark(sector, number)
+                content ^= mark(sector, to_it[-1] if to_it else None) ^ mark(sector, number)
                 to_it.append(number)
             self._whole[number + 1] = content
 
@@ -130,12 +149,28 @@ class Contents:
         for sector in set().union(*missing.values()):
             before = self._writes[sector][: bisect_left(self._writes[sector], state.to)]
             there = [number for number in before if sector not in missing.get(number, ())]
-            content ^= _mark(sector, before[-1]) ^ _mark(sector, there[-1] if there else None)
+            content ^= self._mark(sector, before[-1]) ^ self._mark(sector, there[-1] if there else None)
         return content
 
+    def legal_log10(self, start: int, end: int) -> float:
+        """Of how many images the moments of ``[start, end)`` have, the decimal logarithm: at most so many.
 
-def _mark(sector: int, write: int | None) -> int:
-    return 0 if write is None else hash((sector, write))
+        At a moment each sector holds what it held before, or any of the writes to it that are pending. Images that
+        two moments have in common are counted for both.
+        """
+        logs = []
+        for to in moments_of(self._records, start, end):
+            held: dict[int, set[int]] = {}
+            for number in pending(self._records, start, to):
+                for sector in self._sectors(number):
+                    if sector not in held:
+                        earlier = bisect_left(self._writes[sector], number)
+                        before = self._writes[sector][earlier - 1] if earlier else None
+                        held[sector] = {self._mark(sector, before)}
+                    held[sector].add(self._mark(sector, number))
+            logs.append(sum(math.log10(len(marks)) for marks in held.values()))
+        most = max(logs)
+        return most + math.log10(sum(10 ** (one - most) for one in logs))
 
 
 def _drawn(
@@ -150,7 +185,7 @@ def _drawn(
             sectors = tuple(sector for sector in range(many) if lot.random() < 0.5)
             if sectors and len(sectors) < many:
                 torn.append((number, sectors))
-    return State(start, to, tuple(without), tuple(torn), of="drawn by lot")
+    return State(start, to, tuple(without), tuple(torn), of=DRAWN)
 
 
 def spread(places: Sequence[int]) -> list[int]:
