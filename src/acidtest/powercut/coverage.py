@@ -57,7 +57,8 @@ class Exploration:
             load.records, load.start, load.end, load.sector_bytes, seed, images, demanded.__getitem__
         )
         self._demanded = demanded
-        self._legal_log10 = images.legal_log10(load.start, load.end)
+        moments = crash_states.moments_of(load.records, load.start, load.end)
+        self._legal_log10 = crash_states.added_log10([images.legal_log10(load.start, to) for to in moments])
         logged = load.records[load.start : load.end]
         self._flushes = sum(one.is_flush for one in logged)
         self._writes = len(logged) - self._flushes

@@ -47,6 +47,9 @@ def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
 
 
 DRAWN = "drawn by lot"
+DRAWN_LATER = "drawn by lot, at a moment that is not given up"
+SMALL = 4096  # images of a moment of which all are counted
+IN_VAIN = 1000  # draws in a row that bring nothing new: then a moment is given up
 Mark = Callable[[int, int | None], int]  # what a sector holds that has its bytes from a write; None: from before all
 
 
@@ -95,20 +98,37 @@ def states(
         for to in moments:
             for number in volatile[to]:
                 yield State(start, to, (number,), of="all but one")
-        while any(volatile.values()):
-            for to in moments:
-                if volatile[to]:
-                    yield _drawn(records, start, to, volatile[to], sector_bytes, lot)
+        yield from drawn()
 
-    in_vain = 0
+    # Of moments that have few images, those that have come up: whose images all have is done with.
+    few = {
+        to: round(10**legal)
+        for to in moments
+        if volatile[to] and (legal := contents.legal_log10(start, to)) <= math.log10(SMALL)
+    }
+    came_up: dict[int, set[int]] = {to: set() for to in few}
+    in_vain = dict.fromkeys(moments, 0)
+
+    def drawn() -> Iterator[State]:
+        """A draw at each moment in turn. Of those that are given up not all images are known to have come up."""
+        live, name = [to for to in moments if volatile[to]], DRAWN
+        while live:
+            for to in live:
+                yield _drawn(records, start, to, volatile[to], sector_bytes, lot, name)
+            if any(in_vain[to] >= IN_VAIN for to in live):
+                name = DRAWN_LATER
+            live = [to for to in live if len(came_up.get(to, ())) < few.get(to, 1) and in_vain[to] < IN_VAIN]
+
     for state in kinds():
         content, demand = contents.of(state), demanded(state.to)
+        if state.to in few:
+            came_up[state.to].add(content)
         if most.get(content, -1) < demand:
             most[content] = demand
-            in_vain = 0
+            in_vain[state.to] = 0
             yield state, content
-        elif (in_vain := in_vain + 1) > 1000 + len(moments):
-            return  # there are no other states
+        else:
+            in_vain[state.to] += 1
 
 
 def by_write(sector: int, write: int | None) -> int:
@@ -147,34 +167,43 @@ class Contents:
             missing[number] = set(sectors) - {sectors[sector] for sector in kept}
         content = self._whole[state.to]
         for sector in set().union(*missing.values()):
-            before = self._writes[sector][: bisect_left(self._writes[sector], state.to)]
-            there = [number for number in before if sector not in missing.get(number, ())]
-            content ^= self._mark(sector, before[-1]) ^ self._mark(sector, there[-1] if there else None)
+            to_it = self._writes[sector]
+            last = there = bisect_left(to_it, state.to) - 1
+            while there >= 0 and sector in missing.get(to_it[there], ()):
+                there -= 1
+            content ^= self._mark(sector, to_it[last]) ^ self._mark(sector, to_it[there] if there >= 0 else None)
         return content
 
-    def legal_log10(self, start: int, end: int) -> float:
-        """Of how many images the moments of ``[start, end)`` have, the decimal logarithm: at most so many.
+    def legal_log10(self, start: int, to: int) -> float:
+        """Of how many images a cut at the moment ``to`` could leave, the decimal logarithm.
 
-        At a moment each sector holds what it held before, or any of the writes to it that are pending. Images that
-        two moments have in common are counted for both.
+        Each sector holds what it held before, or any of the writes to it that are pending.
         """
-        logs = []
-        for to in moments_of(self._records, start, end):
-            held: dict[int, set[int]] = {}
-            for number in pending(self._records, start, to):
-                for sector in self._sectors(number):
-                    if sector not in held:
-                        earlier = bisect_left(self._writes[sector], number)
-                        before = self._writes[sector][earlier - 1] if earlier else None
-                        held[sector] = {self._mark(sector, before)}
-                    held[sector].add(self._mark(sector, number))
-            logs.append(sum(math.log10(len(marks)) for marks in held.values()))
-        most = max(logs)
-        return most + math.log10(sum(10 ** (one - most) for one in logs))
+        held: dict[int, set[int]] = {}
+        for number in pending(self._records, start, to):
+            for sector in self._sectors(number):
+                if sector not in held:
+                    earlier = bisect_left(self._writes[sector], number)
+                    before = self._writes[sector][earlier - 1] if earlier else None
+                    held[sector] = {self._mark(sector, before)}
+                held[sector].add(self._mark(sector, number))
+        return sum(math.log10(len(marks)) for marks in held.values())
+
+
+def added_log10(logs: Sequence[float]) -> float:
+    """The decimal logarithm of the sum of numbers, of each of which it is given."""
+    most = max(logs)
+    return most + math.log10(sum(10 ** (one - most) for one in logs))
 
 
 def _drawn(
-    records: Sequence[Record], start: int, to: int, volatile: Sequence[int], sector_bytes: int, lot: random.Random
+    records: Sequence[Record],
+    start: int,
+    to: int,
+    volatile: Sequence[int],
+    sector_bytes: int,
+    lot: random.Random,
+    of: str,
 ) -> State:
     without, torn = [], []
     for number in volatile:
@@ -185,7 +214,7 @@ def _drawn(
             sectors = tuple(sector for sector in range(many) if lot.random() < 0.5)
             if sectors and len(sectors) < many:
                 torn.append((number, sectors))
-    return State(start, to, tuple(without), tuple(torn), of=DRAWN)
+    return State(start, to, tuple(without), tuple(torn), of=of)
 
 
 def spread(places: Sequence[int]) -> list[int]:
