@@ -44,7 +44,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class Looked:
-    """Some of what a cell is to look at, of a cell that goes on; without this on the drive it would be looked at again."""
+    """What a cell that goes on has looked at by now: without this on the drive it would be looked at again."""
 
     cell: Cell
     explored: Explored

@@ -36,17 +36,19 @@ from acidtest.files import find_rig, fsync_path
 from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import Facts, answered
 from acidtest.fleet.cluster import Fleet, Host
+from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.messages import Assignment
-from acidtest.journal.models import HOST, SIZE, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.models import HOST, SIZE, Explored, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.conductor import cuts_of
+from acidtest.powercut.conductor import builds_states, cuts_of, earlier
 from acidtest.words import counted
 
 POLL_S = 1.0
 IDLE_POLL_S = 0.05
 BUSY_POLL_S = 5.0
+REST_S = 60.0  # without a request: then a host that waits is told that there will be one
 
 
 def run(
@@ -161,6 +163,8 @@ class _Worker:
     future: Any = None
     does: str = ""  # "begin", "step", "end", "" for nothing
     began: bool = False
+    explores: Mapping[str, Any] | None = None  # what of crash states it was asked for last
+    heard_at: float = 0.0
     gone_since: float | None = None
     not_before: float = 0.0
     failed: AcidtestError | None = None
@@ -202,12 +206,17 @@ class _Run:
         self._run = hashlib.sha256(f"{self._header.digest} {self._header.created_at}".encode()).hexdigest()[:16]
         self._cells = {cell.id: cell for cell in plan.cells}
         self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
+        explored = [cell for cell in self._missing.values() if cuts and builds_states(cell)]
+        self._explorations = Explorations(
+            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, watcher, self._keep
+        )
         self.ran = 0
         self._took: list[tuple[Cell, float]] = []
         self._estimate = Estimate(lambda cells: time_left(cells, self._took))
         self._heard: queue.SimpleQueue[Any] = queue.SimpleQueue()  # events, and futures that have ended
         self._looked = 0.0
-        pool: deque[list[Cell]] = deque(items(list(self._missing.values()), cuts=cuts))
+        in_items = [cell for cell in self._missing.values() if not (cuts and builds_states(cell))]
+        pool: deque[list[Cell]] = deque(items(in_items, cuts=cuts))
         self._workers = [_Worker(one, one.host, self._queue_of(one, pool)) for one in found]
         self._futures: dict[Any, _Worker] = {}
 
@@ -286,6 +295,7 @@ class _Run:
                 self._miss()
         finally:
             self._end()
+            self._explorations.close()
         problems = Problems()
         for worker in self._workers:
             if worker.failed is not None and self._missing:
@@ -298,18 +308,29 @@ class _Run:
             )
 
     def _is_over(self) -> bool:
-        waiting = [worker for worker in self._workers if worker.failed is None and not worker.is_done]
+        waiting = [worker for worker in self._workers if worker.failed is None and not self._is_done(worker)]
         return not self._futures and not waiting
+
+    def _is_done(self, worker: _Worker) -> bool:
+        return worker.is_done and not self._explorations.wants(worker.name)
 
     def _hand_out(self) -> None:
         now = time.monotonic()
         for worker in self._workers:
-            if worker.future is not None or worker.failed is not None or now < worker.not_before or worker.is_done:
+            if (
+                worker.future is not None
+                or worker.failed is not None
+                or now < worker.not_before
+                or self._is_done(worker)
+            ):
                 continue
             if worker.gone_since is not None and not self._is_back(worker):
                 continue
             if not worker.began:
                 self._ask(worker, "begin", {"do": "begin"})
+                continue
+            if worker.is_done:
+                self._explore(worker)
                 continue
             if not worker.left:
                 worker.left = [cell for cell in worker.queue.popleft() if cell.id in self._missing]
@@ -318,8 +339,35 @@ class _Run:
             cells = [cell.id for cell in worker.left]
             self._ask(worker, "step", {"do": "step", "cells": cells, "acknowledged": worker.unheard})
 
+    def _explore(self, worker: _Worker) -> None:
+        """Have it look at crash states, or wait for those who do."""
+        worker.explores = self._explorations.request(worker.name)
+        for recording in self._explorations.ended():
+            self._write(recording)
+        if worker.explores is not None:
+            self._ask(worker, "explore", {**worker.explores, "acknowledged": worker.unheard})
+        elif time.monotonic() > worker.heard_at + REST_S:
+            self._ask(worker, "rest", {"do": "rest"})
+
+    def _explored(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+        worker.unheard = []
+        request = worker.explores
+        assert request is not None
+        if "lacks" in answer:
+            content = self._explorations.content(request["cell"], self._fleet.client.scatter)
+            self._await(worker, "put", self._fleet.run(tasks.put, worker.host, answer["lacks"], content))
+            return
+        recordings, forgotten = self._explorations.answered(worker.name, request, answer)
+        for recording in recordings:
+            self._write(recording)
+        if forgotten:
+            worker.unheard.append(forgotten)
+
     def _ask(self, worker: _Worker, does: str, request: Mapping[str, Any]) -> None:
-        worker.does, worker.future = does, self._asked(worker, request)
+        self._await(worker, does, self._asked(worker, request))
+
+    def _await(self, worker: _Worker, does: str, future: Any) -> None:
+        worker.does, worker.future = does, future
         self._futures[worker.future] = worker
         worker.future.add_done_callback(self._heard.put)
 
@@ -370,6 +418,7 @@ class _Run:
             self._watcher.doubts([f"{worker.name}: is gone; what it had in hand is run again when it is back"])
         worker.began = False
         worker.give_back()
+        self._explorations.gone(worker.name)
         worker.unheard = []
 
     def _is_back(self, worker: _Worker) -> bool:
@@ -409,12 +458,19 @@ class _Run:
             worker.failed = error
             self._watcher.doubts([error.message])
             worker.give_back()
+            self._explorations.gone(worker.name)
             return
+        worker.heard_at = time.monotonic()
         if worker.does == "begin":
             self._began(worker, answer)
         elif worker.does == "step":
             worker.unheard = []
             self._stepped(worker, answer)
+        elif worker.does == "explore":
+            self._explored(worker, answer)
+        elif worker.does == "put":
+            assert worker.explores is not None
+            self._ask(worker, "explore", {**worker.explores, "acknowledged": []})
 
     def _began(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
         worker.began = True
@@ -444,6 +500,9 @@ class _Run:
             if recording in taken:
                 self._write(recording)
             worker.unheard.append(recording.cell)
+        for line in map(Explored.model_validate_json, answer["explored"]):
+            self._explorations.take(line)
+            worker.unheard.append(line.id)
 
     def _stepped(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
         for name, content in answer["files"].items():
@@ -457,6 +516,7 @@ class _Run:
 
     def _write(self, recording: Recording) -> None:
         self._writer.append(recording)
+        self._explorations.recorded(recording.cell)
         self.ran += recording.cell in self._missing
         self._missing.pop(recording.cell, None)
         if (cell := self._cells.get(recording.cell)) is not None:

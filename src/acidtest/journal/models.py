@@ -518,15 +518,15 @@ class Explored(Record):
     ended_at: str
     took_s: float
     elapsed_s: float = 0.0  # of the budget, when it came in
-    states: list[tuple[str, int, int]]  # image, 32 hexadecimal digits; commits demanded; index into ``outcomes``
+    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether drawn by lot.
+    states: list[tuple[str, int, int, bool]]
     outcomes: list[RecoveryOutcome]
-    drawn: int  # of the states, those drawn by lot
     worst: FailingState | None  # of these states
 
     @property
     def id(self) -> str:
         """Tells it from all other lines of a journal."""
-        image, demanded, _ = self.states[0]
+        image, demanded, *_ = self.states[0]
         return f"{self.load[:16]} {image} {demanded}"
 
 

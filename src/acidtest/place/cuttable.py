@@ -169,7 +169,8 @@ class CuttablePlace:
             self._is_cut = False
 
     def save(self, state: DiskState | None, file: Path) -> None:
-        """Write into ``file`` the whole disk in this state, or as it is kept; nothing has recovered on it. Raises CellFailed."""
+        """Write into ``file`` the whole disk in this state, which nothing has recovered on, or without one as it is
+        kept. Raises CellFailed."""
         self._drive.load(state)
         self._drive.save(file, whole=True)
 

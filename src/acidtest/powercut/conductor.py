@@ -83,9 +83,9 @@ def cut_power(
 
 
 def earlier(output: Output, cuts: Plan) -> dict[str, list[Explored]]:
-    """The crash states that ``output``'s journal says were looked at, of the cells that have not ended, by their ids."""
+    """The crash states that ``output``'s journal says were looked at, of cells that have not ended, by their ids."""
     held = output.held()
-    left = {cell.id for cell in output.remaining(cuts, held) if _builds_states(cell)}
+    left = {cell.id for cell in output.remaining(cuts, held) if builds_states(cell)}
     lines: dict[str, list[Explored]] = {}
     if held is not None and left:
         for line in explored(output.directory / output.journal):
@@ -94,7 +94,8 @@ def earlier(output: Output, cuts: Plan) -> dict[str, list[Explored]]:
     return lines
 
 
-def _builds_states(cell: Cell) -> bool:
+def builds_states(cell: Cell) -> bool:
+    """Whether no power fails: a load is recorded, and its crash states are looked at."""
     return FAILURES[cell.place.disk_failure].builds_states
 
 
@@ -145,7 +146,7 @@ class Cuts(Conductor):
     def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
         for _, group in groupby(cells, key=lambda cell: cell.combination):
             cuts = list(group)
-            if not _builds_states(cuts[0]):
+            if not builds_states(cuts[0]):
                 yield from self._cut(cuts, context)
                 continue
             for cell in cuts:
@@ -218,7 +219,7 @@ class Cuts(Conductor):
         return ended(context.out, self._experiment, cell, of, exploration, elapsed_s, reduced)
 
     def record(self, cell: Cell, context: RunContext, file: Path) -> Recording:
-        """The load of ``cell``, recorded into ``file``; a recording that has looked at no state, or why there is none."""
+        """The load of ``cell``, recorded into ``file``: a recording with no state looked at, or one that failed."""
         builder = RecordingBuilder(cell, context.engine(cell), context.machine)
         loads: list[RecordedLoad] = []
         with self._trial(cell, context) as (trial, log):
@@ -276,7 +277,7 @@ class Cuts(Conductor):
                 home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
                 held.callback(home.release)
                 size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
-                log = home.path / "log" if _builds_states(cell) else None
+                log = home.path / "log" if builds_states(cell) else None
                 drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
                 held.callback(drive.release)
                 made = Trial(cell, engine, template, home, drive, ledger, blank=blank)

@@ -7,7 +7,7 @@ whoever looks, however often the run was ended. States that are handed out and d
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidtest.analysis.verdicts import WORST_FIRST, merge
@@ -30,6 +30,10 @@ class Asked:
     state: State
     image: str
     demanded: int
+
+    @property
+    def by_lot(self) -> bool:
+        return self.state.of == DRAWN
 
 
 @dataclass(frozen=True)
@@ -113,22 +117,25 @@ class Exploration:
         if line.load != self.load_sha256:
             return
         self._elapsed_s = max(self._elapsed_s, line.elapsed_s)
-        for image, demanded, index in line.states:
+        for image, demanded, index, by_lot in line.states:
             outcome = line.outcomes[index]
             self._known[image] = max(demanded, self._known.get(image, -1))
             self._outcomes.setdefault((outcome.verdict, outcome.unannounced, outcome.found), outcome)
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
+            self._lot += by_lot
         self.looked_at += len(line.states)
-        self._lot += line.drawn
         if line.worst is not None:
             found = line.worst, line.outcomes[line.worst.outcome]
             if self.worst is None or rank(*found) < rank(*self.worst):
                 self.worst = found
 
-    def knows(self, line: Explored) -> bool:
-        """Whether any of its states is on the list."""
-        return any(self._known.get(image, -1) >= demanded for image, demanded, _ in line.states)
+    def new(self, line: Explored) -> Explored | None:
+        """``line`` with those of its states that are not on the list; None where there are none, or of another load."""
+        if line.load != self.load_sha256:
+            return None
+        states = [one for one in line.states if self._known.get(one[0], -1) < one[1]]
+        return line.model_copy(update={"states": states}) if states else None
 
     def is_over(self, elapsed_s: float) -> bool:
         """Whether nothing more is to be handed out, and nothing is out."""
@@ -209,8 +216,3 @@ def as_state(failing: FailingState) -> State:
     """The same in the words of crash states."""
     torn = tuple((write, tuple(sectors)) for write, sectors in failing.torn)
     return State(failing.start, failing.to, tuple(failing.without), torn, failing.of)
-
-
-def drawn_by_lot(asked: Iterable[Asked]) -> int:
-    """How many of them the lot has drawn."""
-    return sum(one.state.of == DRAWN for one in asked)

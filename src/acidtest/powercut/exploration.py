@@ -20,7 +20,7 @@ from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement
-from acidtest.powercut.coverage import Asked, Exploration, drawn_by_lot, rank
+from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
@@ -101,7 +101,7 @@ class Explorer:
         began = time.monotonic()
         indexes: dict[tuple[Verdict, bool, bool, str], int] = {}
         outcomes: list[RecoveryOutcome] = []
-        states: list[tuple[str, int, int]] = []
+        states: list[tuple[str, int, int, bool]] = []
         worst: FailingState | None = None
         for one in asked:
             seen = self._inspect(one.state)
@@ -110,7 +110,7 @@ class Explorer:
             if key not in indexes:
                 indexes[key] = len(outcomes)
                 outcomes.append(outcome)
-            states.append((one.image, one.demanded, indexes[key]))
+            states.append((one.image, one.demanded, indexes[key], one.by_lot))
             if seen.verdict != "survived":
                 failing = _failing(seen, indexes[key])
                 if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
@@ -124,7 +124,6 @@ class Explorer:
             took_s=time.monotonic() - began,
             states=states,
             outcomes=outcomes,
-            drawn=drawn_by_lot(asked),
             worst=worst,
         )
 

@@ -76,7 +76,7 @@ def _unused(out: Path, cell: Cell) -> Path:
 
 
 def load_file(out: Path, cell: Cell) -> Path:
-    """Where the load whose crash states are looked at is kept, as long as that is not done. The folder is there then."""
+    """Where the load is kept whose crash states are looked at, as long as that goes on. The folder is there then."""
     directory = out / STATES
     directory.mkdir(exist_ok=True)
     return directory / f"{_file_name(cell.id)}.load"
