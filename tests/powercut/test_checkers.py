@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import FailingState, Fate, Integrity, RecoveryOutcome, Verdict
 from acidtest.journal.protocol import Checked, Condition
-from acidtest.powercut.checkers import CHECKERS, Answer, Checker, Judgement, compose, given, judge
+from acidtest.powercut.checkers import CHECKERS, Answer, Checker, compose, given, judge
 from acidtest.powercut.coverage import rank
 from acidtest.powercut.evidence import CutEvidence
 

@@ -247,7 +247,8 @@ def _outcome_text(recording: Recording) -> str:
         if cut.states is not None:
             states = cut.states
             seen = f", {counted(states.outcomes, 'outcome')}" if states.outcomes is not None else ""
-            tally = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost{seen}, {states.per_s:,.1f} a second"
+            lost = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost"
+            tally = f"{lost}{seen}, {states.per_s:,.1f} a second"
             return f"{verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
         lost = f", {cut.fate.lost:,} of {counted(cut.fate.acknowledged, 'commit')} lost" if cut.fate else ""
         return f"{verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"
