@@ -11,12 +11,11 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from acidtest.analysis.verdicts import merge
-from acidtest.journal.models import Fate, Integrity, Verdict
+from acidtest.journal.models import FailingState, Fate, Integrity, RecoveryOutcome, Verdict
 from acidtest.journal.protocol import Checked, Condition
-from acidtest.powercut.checkers import CHECKERS, Answer, Checker, Judgement, compose, given, judge
-from acidtest.powercut.crash_states import State
+from acidtest.powercut.checkers import CHECKERS, Answer, Checker, compose, given, judge
+from acidtest.powercut.coverage import rank
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.exploration import InspectedState
 
 HOLDS = Integrity(holds="holds", check="PRAGMA integrity_check", said="ok")
 CHECKED = Checked(conditions=[Condition(name="counters_match", holds=True, detail="0 differ")], seconds=0.1)
@@ -287,12 +286,13 @@ def test_what_shows_more_than_missing_commits_is_damage(changes: dict[str, objec
 
 @drawn(st.integers(0, 4), st.integers(0, 4), st.booleans(), st.booleans())
 def test_of_crash_states_a_loss_that_nobody_announced_is_worst(few: int, many: int, one: bool, other: bool) -> None:
-    def state(departures: int, unannounced: bool) -> InspectedState:
-        without = tuple(range(departures))
-        return InspectedState(State(0, 9, without=without), NOTHING, Judgement("lost", ["x"], {}), unannounced)
+    def state(departures: int, unannounced: bool) -> tuple[FailingState, RecoveryOutcome]:
+        without = list(range(departures))
+        failing = FailingState(start=0, to=9, without=without, torn=[], of="", outcome=0, reasons=["x"])
+        return failing, RecoveryOutcome(verdict="lost", unannounced=unannounced, damaged=False, found="", checks={})
 
-    first, second = sorted([state(few, one), state(many, other)], key=InspectedState.rank)
-    assert (first.unannounced, -first.state.departures) >= (second.unannounced, -second.state.departures)
+    first, second = sorted([state(few, one), state(many, other)], key=lambda found: rank(*found))
+    assert (first[1].unannounced, -len(first[0].without)) >= (second[1].unannounced, -len(second[0].without))
 
 
 def test_a_workload_that_has_no_condition_has_not_survived() -> None:

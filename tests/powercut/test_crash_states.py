@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acidtest.analysis.disk_log import MAGIC, RECORD, Record, read
-from acidtest.powercut.crash_states import State, pending, smaller, spread, states
+from acidtest.powercut import crash_states
+from acidtest.powercut.crash_states import Contents, State, pending, smaller, spread
 
 SECTOR = 512
 
@@ -42,6 +44,11 @@ def disk_of(records: list[Record], state: State) -> frozenset[tuple[int, int]]:
     return frozenset(disk.items())
 
 
+def states(records: list[Record], seed: int) -> Iterator[State]:
+    contents = Contents(records, 0, len(records), SECTOR)
+    return (state for state, _ in crash_states.states(records, 0, len(records), SECTOR, seed, contents))
+
+
 scripts = st.text("wWofg", min_size=1, max_size=30).filter(lambda script: script[0] not in "fg")
 
 
@@ -49,7 +56,7 @@ scripts = st.text("wWofg", min_size=1, max_size=30).filter(lambda script: script
 @given(scripts, st.integers(0, 3))
 def test_no_state_leaves_out_or_tears_what_a_flush_has_covered(script: str, seed: int) -> None:
     records = log_of(script)
-    listed = list(islice(states(records, 0, len(records), SECTOR, seed), 300))
+    listed = list(islice(states(records, seed), 300))
     for state in listed:
         covered = max((records[n].at for n in range(state.to) if records[n].is_flush), default=0)
         for number in (*state.without, *(number for number, _ in state.torn)):
@@ -69,7 +76,7 @@ def test_no_state_leaves_out_or_tears_what_a_flush_has_covered(script: str, seed
 @given(st.text("wof", min_size=1, max_size=9).filter(lambda script: script[0] != "f"))
 def test_of_a_short_log_every_state_at_a_flush_is_told(script: str) -> None:
     records = log_of(script)
-    listed = [(disk_of(records, s), s.to) for s in islice(states(records, 0, len(records), SECTOR, 1), 20_000)]
+    listed = [(disk_of(records, s), s.to) for s in islice(states(records, 1), 20_000)]
     latest = {disk: max(to for other, to in listed if other == disk) for disk, _ in listed}
     for to in [n for n in range(len(records)) if records[n].is_flush] + [len(records)]:
         open_ = pending(records, 0, to)
@@ -80,7 +87,7 @@ def test_of_a_short_log_every_state_at_a_flush_is_told(script: str) -> None:
 
 def test_the_first_states_are_what_plain_cuts_leave_all_over_the_log() -> None:
     records = log_of("wwf" * 8)
-    first = list(islice(states(records, 0, len(records), SECTOR, 1), 9))
+    first = list(islice(states(records, 1), 9))
     assert {state.of for state in first} == {"nothing that was not flushed"}
     assert sorted(state.to for state in first) == [2, 5, 8, 11, 14, 17, 20, 23, 24]
     assert [state.to for state in first[:3]] == [2, 14, 8] or first[1].to > 11

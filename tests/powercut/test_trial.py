@@ -11,7 +11,7 @@ import pytest
 import factory
 from acidtest.errors import CellFailed
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.trial import Trial, _unkept
+from acidtest.powercut.trial import Trial, unkept
 from acidtest.report.survival_table import reasons_of
 
 GONE = "the engine was removed or changed while the run went on: firebird-5.0 is not installed: install it"
@@ -51,8 +51,8 @@ def test_a_loss_whose_state_cannot_be_kept_is_a_loss_and_says_why(
     judgement: Any = Mock(verdict="lost", reasons=["a commit is missing"])
     cell: Any = None
     assert trial(None)._kept(cell, evidence, judgement, Mock(side_effect=error)) is None
-    (warning,) = _unkept(evidence.unkept)
+    (warning,) = unkept(evidence.unkept)
     assert warning.text == f"What was lost could not be kept in a state file: {why}; the seed makes the cut again."
     recording = factory.recording(cut=factory.cut("lost", lost=1), warnings=[warning])
     assert reasons_of(recording)[1] == warning.text
-    assert _unkept("") == []
+    assert unkept("") == []

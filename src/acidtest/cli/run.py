@@ -147,8 +147,14 @@ class Lines:
             self._shown_s = 0.0 if loading.ended else loading.elapsed_s
             self._console.print(f"{cell.combination}: {_load_text(loading)}", soft_wrap=True, markup=False)
 
+    def exploring(self, cell: plan.Cell, far: conductor.Exploring) -> None:
+        if far.elapsed_s - self._shown_s >= LOAD_SHOWN_EVERY_S or far.elapsed_s < self._shown_s:
+            self._shown_s = far.elapsed_s
+            self._console.print(f"{cell.combination}: {_exploring_text(far)}", soft_wrap=True, markup=False)
+
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         self._done += 1
+        self._shown_s = 0.0
         self._console.print(
             f"[{self._so_far('/')}] {cell.id}: {self._outcome(recording)}; {span(left_s)} left",
             soft_wrap=True,
@@ -193,8 +199,8 @@ class Bars(Lines):
     def progress(self, cell: plan.Cell, event: protocol.Progress) -> None:
         assert self._cell is not None
         what = {"load": "loading", "check": "checking", "warmup": "warm-up", "run": "measuring"}[event.phase]
-        unit = {"load": "rows", "check": "crash states"}.get(event.phase, cell.workload.UNIT)
-        rate = f", {number(event.rate_per_s)} {unit}/s" if event.rate_per_s or event.phase != "check" else ""
+        unit = {"load": "rows"}.get(event.phase, cell.workload.UNIT)
+        rate = f", {number(event.rate_per_s)} {unit}/s" if event.phase != "check" else ""
         at = f", at {event.at}" if event.at else ""
         self.bars.update(self._cell, completed=event.fraction or 0, status=f"{what}{rate}{at}")
 
@@ -204,6 +210,10 @@ class Bars(Lines):
         assert self._cell is not None
         done = min(1.0, loading.bytes / loading.of_bytes)
         self.bars.update(self._cell, completed=done, status=_load_text(loading))
+
+    def exploring(self, cell: plan.Cell, far: conductor.Exploring) -> None:
+        assert self._cell is not None
+        self.bars.update(self._cell, description=cell.id, completed=far.fraction, status=_exploring_text(far))
 
     def cell_ended(self, cell: plan.Cell, recording: Recording, left_s: float) -> None:
         super().cell_ended(cell, recording, left_s)
@@ -220,6 +230,15 @@ def _load_text(loading: conductor.Loading) -> str:
     return f"loading {number(loading.bytes / 1e6)} of {number(loading.of_bytes / 1e6)} MB, {speed}{left}"
 
 
+def _exploring_text(far: conductor.Exploring) -> str:
+    left = f", {span(far.left_s)} left" if far.left_s is not None else ""
+    lost = f", {far.lost:,} lost" if far.lost else ""
+    outcomes = counted(far.outcomes, "outcome")
+    return (
+        f"{counted(far.states, 'state')}, {counted(far.images, 'image')}, {outcomes}{lost}, {number(far.per_s)}/s{left}"
+    )
+
+
 def _outcome_text(recording: Recording) -> str:
     if recording.status == "done" and (cut := recording.cut) is not None:
         from acidtest.analysis.announced import is_unannounced
@@ -227,7 +246,9 @@ def _outcome_text(recording: Recording) -> str:
         verdict = "lost, as announced" if cut.verdict == "lost" and not is_unannounced(recording) else cut.verdict
         if cut.states is not None:
             states = cut.states
-            tally = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost, {states.per_s:,.1f} a second"
+            seen = f", {counted(states.outcomes, 'outcome')}" if states.outcomes is not None else ""
+            lost = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost"
+            tally = f"{lost}{seen}, {states.per_s:,.1f} a second"
             return f"{verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
         lost = f", {cut.fate.lost:,} of {counted(cut.fate.acknowledged, 'commit')} lost" if cut.fate else ""
         return f"{verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"

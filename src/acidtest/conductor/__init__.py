@@ -12,12 +12,13 @@ from acidtest.conductor.rig import rig_version
 from acidtest.conductor.run import run
 from acidtest.conductor.search import Decider, Wanted, search
 from acidtest.conductor.verify import planned, verify
-from acidtest.conductor.watcher import Loading, Watcher
+from acidtest.conductor.watcher import Exploring, Loading, Watcher
 from acidtest.files import find_rig
 
 __all__ = [
     "Decider",
     "Devices",
+    "Exploring",
     "Loading",
     "RunOutcome",
     "Wanted",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from acidtest.conductor.context import RunContext
 from acidtest.engine import Engine
-from acidtest.journal.models import Recording
+from acidtest.journal.models import Explored, Recording
 from acidtest.plan import Cell
 
 
@@ -42,7 +42,15 @@ class Probed:
     recording: Recording
 
 
-Steps = Generator[Begun | Probed | Ended]
+@dataclass(frozen=True)
+class Looked:
+    """What a cell that goes on has looked at by now: without this on the drive it would be looked at again."""
+
+    cell: Cell
+    explored: Explored
+
+
+Steps = Generator[Begun | Probed | Looked | Ended]
 
 
 class Conductor(ABC):

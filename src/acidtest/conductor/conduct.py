@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acidtest.conductor import admission
 from acidtest.conductor.admission import Devices
-from acidtest.conductor.base import Begun, Conductor, Probed, Steps
+from acidtest.conductor.base import Begun, Conductor, Looked, Probed, Steps
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.describing import described
 from acidtest.conductor.output import Output, make_directory
@@ -157,6 +157,9 @@ def _run(
             if isinstance(step, Probed):
                 writer.append(step.recording)
                 watcher.cell_ended(step.cell, step.recording, estimate.seconds(left.values()))
+                continue
+            if isinstance(step, Looked):
+                writer.append_explored(step.explored)
                 continue
             for recording in step.recordings:
                 writer.append(recording)

@@ -30,6 +30,20 @@ class Loading:
         return max(0, self.of_bytes - self.bytes) / speed if speed > 0 else None
 
 
+@dataclass(frozen=True)
+class Exploring:
+    """How far the crash states of one load have been looked at."""
+
+    states: int
+    images: int  # different contents of the disk among them
+    outcomes: int  # different ends that recovery came to
+    lost: int
+    per_s: float
+    fraction: float  # of the budget
+    left_s: float | None  # None while nothing is known
+    elapsed_s: float
+
+
 class Watcher(Protocol):
     """Who is told how a run goes."""
 
@@ -41,4 +55,5 @@ class Watcher(Protocol):
     def cell_begins(self, cell: Cell, left_s: float) -> None: ...
     def progress(self, cell: Cell, event: Progress) -> None: ...
     def loading(self, cell: Cell, loading: Loading) -> None: ...
+    def exploring(self, cell: Cell, far: Exploring) -> None: ...
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None: ...

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from acidtest.experiment.model import Model
-from acidtest.keys import BYTES, KIB, MIB, Form, Unset
+from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Unset
 
 
 class PlaceSpec(Model):
@@ -56,7 +56,12 @@ class PlaceSpec(Model):
         default="cut",
         description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut.",
     )
-    disk_states: int = Field(default=200, ge=1, le=1_000_000, description="This many crash states are inspected.")
+    disk_states: Annotated[int | None, Unset("200, or with disk_states_s as many as it takes")] = Field(
+        default=None, ge=1, le=1_000_000_000, description="At most this many crash states of a load are inspected."
+    )
+    disk_states_s: Annotated[float | None, SECONDS, Unset("until disk_states are inspected")] = Field(
+        default=None, gt=0, le=31_536_000, description="Crash states of a load are inspected for this long."
+    )
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
         default="none", description="A power cut leaves this of the simulated disk's write cache."
     )
@@ -143,7 +148,7 @@ _DISKS = frozenset({"disk", "disk_parameters", "disk_cache_mb", "disk_sector", "
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
 OF_MEMORY = frozenset({"memory_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
-OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_keeps"})
+OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_keeps"})
 
 # What each kind of place takes. A key that is not here is without effect there.
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
@@ -187,6 +192,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "sparse": (Need("device", None),),
     "disk_parameters": (Need("disk", "none", differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
+    "disk_states_s": (Need("disk_failure", "crash-states"),),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
 } | {
     key: (

@@ -36,17 +36,19 @@ from acidtest.files import find_rig, fsync_path
 from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import Facts, answered
 from acidtest.fleet.cluster import Fleet, Host
+from acidtest.fleet.exploration import Explorations
 from acidtest.fleet.messages import Assignment
-from acidtest.journal.models import HOST, SIZE, Header, HostRecord, Machine, PlaceFacts, Recording
+from acidtest.journal.models import HOST, SIZE, Explored, Header, HostRecord, Machine, PlaceFacts, Recording
 from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
-from acidtest.powercut.conductor import cuts_of
+from acidtest.powercut.conductor import builds_states, cuts_of, earlier
 from acidtest.words import counted
 
 POLL_S = 1.0
 IDLE_POLL_S = 0.05
 BUSY_POLL_S = 5.0
+REST_S = 60.0  # without a request: then a host that waits is told that there will be one
 
 
 def run(
@@ -184,6 +186,8 @@ class _Worker:
     does: str = ""  # "admit", "begin", "step", "" for nothing
     admitted: bool = True  # by the lab that is there now
     began: bool = False
+    explores: Mapping[str, Any] | None = None  # what of crash states it was asked for last
+    heard_at: float = 0.0
     gone_since: float | None = None
     not_before: float = 0.0
     failed: AcidtestError | None = None
@@ -226,12 +230,17 @@ class _Run:
         self._run = _id(self._header)
         self._cells = {cell.id: cell for cell in plan.cells}
         self._missing = {cell.id: cell for cell in output.remaining(plan, journal)}
+        explored = [cell for cell in self._missing.values() if cuts and builds_states(cell)]
+        self._explorations = Explorations(
+            explored, earlier(output, plan) if explored else {}, plan.experiment, writer, watcher, self._keep
+        )
         self.ran = 0
         self._took: list[tuple[Cell, float]] = []
         self._estimate = Estimate(lambda cells: time_left(cells, self._took))
         self._heard: queue.SimpleQueue[Any] = queue.SimpleQueue()  # events, and futures that have ended
         self._looked = 0.0
-        pool: deque[list[Cell]] = deque(items(list(self._missing.values()), cuts=cuts))
+        in_items = [cell for cell in self._missing.values() if not (cuts and builds_states(cell))]
+        pool: deque[list[Cell]] = deque(items(in_items, cuts=cuts))
         self._workers = [_Worker(one, one.host, self._queue_of(one, pool)) for one in found]
         self._futures: dict[Any, _Worker] = {}
 
@@ -308,16 +317,17 @@ class _Run:
         """All cells that are left. In the end every host that is there has released what was made for the run."""
         done = len(self._plan.cells) - len(self._missing)
         self._watcher.begins(done, len(self._plan.cells), _named([worker.host for worker in self._workers]))
-        try:
-            while not self._is_over():
-                self._hand_out()
-                self._hear()
-                self._miss()
-        except BaseException:
-            self._stop()
-            self._end(0.0)
-            raise
-        self._end(END_S)
+        with contextlib.closing(self._explorations):
+            try:
+                while not self._is_over():
+                    self._hand_out()
+                    self._hear()
+                    self._miss()
+            except BaseException:
+                self._stop()
+                self._end(0.0)
+                raise
+            self._end(END_S)
         problems = Problems()
         for worker in self._workers:
             if worker.failed is not None and self._missing:
@@ -330,13 +340,21 @@ class _Run:
             )
 
     def _is_over(self) -> bool:
-        waiting = [worker for worker in self._workers if worker.failed is None and not worker.is_done]
+        waiting = [worker for worker in self._workers if worker.failed is None and not self._is_done(worker)]
         return not self._futures and not waiting
+
+    def _is_done(self, worker: _Worker) -> bool:
+        return worker.is_done and not self._explorations.wants(worker.name)
 
     def _hand_out(self) -> None:
         now = time.monotonic()
         for worker in self._workers:
-            if worker.future is not None or worker.failed is not None or now < worker.not_before or worker.is_done:
+            if (
+                worker.future is not None
+                or worker.failed is not None
+                or now < worker.not_before
+                or self._is_done(worker)
+            ):
                 continue
             if worker.gone_since is not None and not self._is_back(worker):
                 continue
@@ -346,6 +364,9 @@ class _Run:
             if not worker.began:
                 self._ask(worker, "begin", {"do": "begin"})
                 continue
+            if worker.is_done:
+                self._explore(worker)
+                continue
             if not worker.left:
                 worker.left = [cell for cell in worker.queue.popleft() if cell.id in self._missing]
                 if not worker.left:
@@ -353,8 +374,35 @@ class _Run:
             cells = [cell.id for cell in worker.left]
             self._ask(worker, "step", {"do": "step", "cells": cells, "acknowledged": worker.unheard})
 
+    def _explore(self, worker: _Worker) -> None:
+        """Have it look at crash states, or wait for those who do."""
+        worker.explores = self._explorations.request(worker.name)
+        for recording in self._explorations.ended():
+            self._write(recording)
+        if worker.explores is not None:
+            self._ask(worker, "explore", {**worker.explores, "acknowledged": worker.unheard})
+        elif time.monotonic() > worker.heard_at + REST_S:
+            self._ask(worker, "rest", {"do": "rest"})
+
+    def _explored(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+        worker.unheard = []
+        request = worker.explores
+        assert request is not None
+        if "lacks" in answer:
+            content = self._explorations.content(request["cell"], self._fleet.client.scatter)
+            self._await(worker, "put", self._fleet.run(tasks.put, worker.host, answer["lacks"], content))
+            return
+        recordings, forgotten = self._explorations.answered(worker.name, request, answer)
+        for recording in recordings:
+            self._write(recording)
+        if forgotten:
+            worker.unheard.append(forgotten)
+
     def _ask(self, worker: _Worker, does: str, request: Mapping[str, Any]) -> None:
-        worker.does, worker.future = does, self._asked(worker, request)
+        self._await(worker, does, self._asked(worker, request))
+
+    def _await(self, worker: _Worker, does: str, future: Any) -> None:
+        worker.does, worker.future = does, future
         self._futures[worker.future] = worker
         worker.future.add_done_callback(self._heard.put)
 
@@ -409,6 +457,7 @@ class _Run:
                 ]
             )
         worker.give_back()
+        self._explorations.gone(worker.name)
 
     def _is_back(self, worker: _Worker) -> bool:
         assert worker.gone_since is not None
@@ -437,6 +486,7 @@ class _Run:
             if worker.admitted:
                 self._watcher.doubts([_has_another_run(worker, told)])
             worker.give_back()
+            self._explorations.gone(worker.name)
             worker.not_before = time.monotonic() + BUSY_POLL_S
             return
         try:
@@ -445,7 +495,9 @@ class _Run:
             worker.failed = error
             self._watcher.doubts([error.message])
             worker.give_back()
+            self._explorations.gone(worker.name)
             return
+        worker.heard_at = time.monotonic()
         if worker.does == "admit":
             worker.admitted, worker.gone_since = True, None
         elif worker.does == "begin":
@@ -453,6 +505,11 @@ class _Run:
         elif worker.does == "step":
             worker.unheard = []
             self._stepped(worker, answer)
+        elif worker.does == "explore":
+            self._explored(worker, answer)
+        elif worker.does == "put":
+            assert worker.explores is not None
+            self._ask(worker, "explore", {**worker.explores, "acknowledged": []})
 
     def _began(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
         worker.began = True
@@ -482,6 +539,9 @@ class _Run:
             if recording in taken:
                 self._write(recording)
             worker.unheard.append(recording.cell)
+        for line in map(Explored.model_validate_json, answer["explored"]):
+            self._explorations.take(line)
+            worker.unheard.append(line.id)
 
     def _stepped(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
         for name, content in answer["files"].items():
@@ -495,6 +555,7 @@ class _Run:
 
     def _write(self, recording: Recording) -> None:
         self._writer.append(recording)
+        self._explorations.recorded(recording.cell)
         self.ran += recording.cell in self._missing
         self._missing.pop(recording.cell, None)
         if (cell := self._cells.get(recording.cell)) is not None:

@@ -30,7 +30,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from acidtest.conductor import Loading, admission
+from acidtest.conductor import Exploring, Loading, admission
 from acidtest.conductor.base import Conductor, Ended, Steps
 from acidtest.conductor.conduct import at_work, leasing, no_room_told
 from acidtest.conductor.context import RunContext
@@ -41,10 +41,10 @@ from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
 from acidtest.files import find_rig, fsync_path, state_directory
 from acidtest.fleet.generating import Abandoned, Together, generate
-from acidtest.fleet.messages import Assignment, refusal
+from acidtest.fleet.messages import Assignment, packed, refusal, unpacked
 from acidtest.journal.models import Recording
 from acidtest.journal.protocol import Duration, ProbeStep, Progress
-from acidtest.journal.reader import CUTS, NAME, read
+from acidtest.journal.reader import CUTS, NAME, explored, read
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import leftovers, release_leftovers
 from acidtest.place.device_safety import look, refuse
@@ -52,7 +52,8 @@ from acidtest.place.lease import leased
 from acidtest.plan import Cell
 from acidtest.plan.probe import ProbePlan
 from acidtest.powercut.conductor import Cuts
-from acidtest.powercut.state_file import STATES
+from acidtest.powercut.exploration import Explorer
+from acidtest.powercut.state_file import STATES, load_file
 from acidtest.words import counted
 
 IDLE_S = 180.0  # without a request for so long, it ends: its client is gone
@@ -108,6 +109,9 @@ class Watcher:
     def loading(self, cell: Cell, loading: Loading) -> None:
         pass
 
+    def exploring(self, cell: Cell, far: Exploring) -> None:
+        pass
+
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
         pass
 
@@ -125,6 +129,9 @@ class Lab:
         self._steps: Steps | None = None
         self._cells: dict[str, Cell] = {}
         self._left: list[str] = []  # ids of the cells of the item at work
+        self._explorer: Explorer | None = None  # of crash states of the cell and load in ``_explored``
+        self._explored: tuple[str, str] | None = None
+        self._explorer_held = ExitStack()
         self._watcher = Watcher("")
         self.requests: queue.SimpleQueue[str] = queue.SimpleQueue()  # a load from several machines hears more of them
 
@@ -218,6 +225,7 @@ class Lab:
         self._context = self._held.enter_context(at_work(place, needed, out, self._engines, self._watcher))
         return {
             "recordings": [_as_line(recording) for recording in kept],
+            "explored": [one.model_dump_json() for one in explored(self._writer.path) if one.id not in known],
             "machine": self._context.machine.model_dump(mode="json"),
             "place": self._context.place_facts.model_dump(mode="json"),
             **calibration,
@@ -274,6 +282,7 @@ class Lab:
         out = self._writer.path.parent
         self._acknowledge(out, request["acknowledged"])
         wanted: list[str] = request["cells"]
+        self._end_exploring()
         if self._steps is None or self._left != wanted:
             self._end_item()
             self._left = list(wanted)
@@ -327,6 +336,84 @@ class Lab:
         assert self._assignment is not None
         return self._assignment.host
 
+    def record(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Record the load whose crash states hosts will look at: its recording, and the load in a file."""
+        out, cell, conductor, context = self._exploring(request)
+        file = load_file(out, cell)
+        self._watcher.cell_begins(cell, 0.0)
+        with self._alone():
+            recording = conductor.record(cell, context, file).model_copy(update={"host": self._host})
+        answer: dict[str, Any] = {"recording": _as_line(recording), "files": {}}
+        if recording.status == "done":
+            content = file.read_bytes()
+            file.rename(_by_content(out, hashlib.sha256(content).hexdigest()))
+            answer["files"] = {str(file.relative_to(out)): base64.b64encode(content).decode()}
+        return answer
+
+    def look(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Look at crash states of a load, or tell where its file is to be put if it is not here.
+
+        Nothing is measured: others that do not measure may be at work beside it.
+        """
+        out, cell, conductor, context = self._exploring(request)
+        if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
+            return {"lacks": str(_by_content(out, request["load"]))}
+        with self._shared():
+            line = made.look(unpacked(request["asked"]), self._host)
+        assert self._writer is not None
+        self._writer.append_explored(line)
+        return {"explored": line.model_dump_json()}
+
+    def reduce(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Find the failing state that departs least; otherwise as ``look``."""
+        out, cell, conductor, context = self._exploring(request)
+        if (made := self._explorer_of(out, cell, conductor, context, request["load"])) is None:
+            return {"lacks": str(_by_content(out, request["load"]))}
+        with self._shared():
+            return {"reduced": packed(made.reduce(unpacked(request["state"])))}
+
+    def rest(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing is to be done; there will be more."""
+        return {}
+
+    def _exploring(self, request: Mapping[str, Any]) -> tuple[Path, Cell, Cuts, RunContext]:
+        assert self._writer is not None
+        assert self._context is not None
+        assert isinstance(self._conductor, Cuts)
+        out, cell = self._writer.path.parent, self._cells[request["cell"]]
+        self._acknowledge(out, request["acknowledged"])
+        self._end_item()
+        if self._explored != (cell.id, request.get("load")):
+            self._end_exploring()
+        return out, cell, self._conductor, self._context
+
+    def _explorer_of(self, out: Path, cell: Cell, conductor: Cuts, context: RunContext, load: str) -> Explorer | None:
+        file = _by_content(out, load)
+        if self._explorer is None:
+            if not file.exists():
+                return None
+            with self._shared():
+                made = self._explorer_held.enter_context(conductor.exploring(cell, context, file))
+            if isinstance(made, str):
+                self._end_exploring()
+                raise CellFailed(made)
+            self._explorer, of = made
+            if of.sha256 != load:
+                file.unlink()
+                self._end_exploring()
+                raise CellFailed(f"{file}: did not arrive as it was sent")
+            self._explored = cell.id, load
+        return self._explorer
+
+    def _end_exploring(self) -> None:
+        self._explorer, self._explored = None, None
+        self._explorer_held.close()
+        self._explorer_held = ExitStack()
+
+    def _shared(self) -> Any:
+        who = f"a run of a fleet (process {os.getpid()})"
+        return leased(alone=False, who=who, tell=lambda line: self._watcher.doubts([line]))
+
     def _acknowledge(self, out: Path, cells: Sequence[str]) -> None:
         if cells:
             with (out / ACKNOWLEDGED).open("a", encoding="utf-8") as file:
@@ -358,6 +445,7 @@ class Lab:
         if self._steps is not None:
             self._steps.close()
             self._steps = None
+        self._end_exploring()
         self._context = self._writer = None
         self._held.close()
         self._held = ExitStack()
@@ -389,6 +477,13 @@ def _looked_at(left: Sequence[Cell], one: Assignment) -> dict[str, dict[str, Any
             looked_at[name] = {"model": found.model, "size_bytes": found.size_bytes}
     problems.check()
     return looked_at
+
+
+def _by_content(out: Path, load: str) -> Path:
+    """Where the file of a recorded load with this SHA-256 lies."""
+    directory = out / STATES
+    directory.mkdir(exist_ok=True)
+    return directory / f"{load}.load"
 
 
 def _as_line(recording: Recording) -> str:
@@ -464,7 +559,10 @@ def main() -> None:
     lab = Lab()
     requests = lab.requests = _requests(os.getpid())
     handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        name: getattr(lab, name) for name in ("facts", "clean", "admit", "begin", "step", "lead", "generate", "end")
+        name: getattr(lab, name)
+        for name in (
+            "facts", "clean", "admit", "begin", "step", "lead", "generate", "record", "look", "reduce", "rest", "end",
+        )  # fmt: skip
     }
     with closing(lab):
         try:

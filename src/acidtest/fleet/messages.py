@@ -35,13 +35,22 @@ class Assignment:
     devices: Devices
 
     def packed(self) -> str:
-        return base64.b64encode(pickle.dumps(self)).decode()
+        return packed(self)
 
     @staticmethod
     def unpacked(text: str) -> Assignment:
-        """Only of what Dask has brought, which runs code of the client's anyway."""
-        made: Assignment = pickle.loads(base64.b64decode(text))
+        made: Assignment = unpacked(text)
         return made
+
+
+def packed(value: Any) -> str:
+    """As a part of a line of JSON."""
+    return base64.b64encode(pickle.dumps(value)).decode()
+
+
+def unpacked(text: str) -> Any:
+    """Only of what Dask has brought, which runs code of the client's anyway."""
+    return pickle.loads(base64.b64decode(text))
 
 
 def refusal(error: AcidtestError) -> dict[str, Any]:

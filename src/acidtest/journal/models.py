@@ -470,6 +470,12 @@ class States(Record):
     writes: int  # in the log, from the start of the load
     flushes: int
     shortest: str | None  # file of the failing state that departs least from the disk as it was; --replay runs it again
+    # None in older journals, which do not tell these.
+    images: int | None = None  # different contents of the disk among them
+    outcomes: int | None = None  # different ends that recovery came to
+    drawn: int | None = None  # of those looked at, the ones drawn by lot
+    # The decimal logarithm of how many images a cut during this load could have left, counted for each moment: at most.
+    legal_log10: float | None = None
 
 
 class Cut(Record):
@@ -503,6 +509,54 @@ class Cut(Record):
     checks: dict[str, Verdict] = {}
     # Of lost: what shows more than that the last commits are missing. None in journals of older versions.
     damage: list[str] | None = None
+
+
+class RecoveryOutcome(Record):
+    """One end that recovery came to."""
+
+    verdict: Verdict
+    unannounced: bool  # it lost what neither level nor drive announces
+    damaged: bool  # as ``Cut.damage`` tells
+    found: str  # in words: of the file system, the database and the commits
+    checks: dict[str, Verdict]
+
+
+class FailingState(Record):
+    """A crash state that did not survive: the records ``[start, to)`` of the load's log, but for some writes."""
+
+    start: int
+    to: int
+    without: list[int]
+    torn: list[tuple[int, list[int]]]  # write, and its sectors that are there
+    of: str  # what kind of state it is
+    outcome: int  # index into ``Explored.outcomes``
+    reasons: list[str]
+
+
+class Explored(Record):
+    """Crash states of one load that one host has looked at: part of the one list of what was looked at.
+
+    A state is an image, and the number of acknowledged commits that must be in it. Lines of a load that is not the last
+    one recorded for the cell do not count.
+    """
+
+    kind: Literal["explored"] = "explored"
+    cell: str
+    load: str  # SHA-256 of the file of the recorded load
+    host: str | None = None
+    ended_at: str
+    took_s: float
+    elapsed_s: float = 0.0  # of the budget, when it came in
+    # Of each its image (32 hexadecimal digits), the commits demanded, an index into ``outcomes``, whether drawn by lot.
+    states: list[tuple[str, int, int, bool]]
+    outcomes: list[RecoveryOutcome]
+    worst: FailingState | None  # of these states
+
+    @property
+    def id(self) -> str:
+        """Tells it from all other lines of a journal."""
+        image, demanded, *_ = self.states[0]
+        return f"{self.load[:16]} {image} {demanded}"
 
 
 class HostRecord(Record):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.journal.models import FORMAT, DamagedLine, Header, HostRecord, Journal, Recording
+from acidtest.journal.models import FORMAT, DamagedLine, Explored, Header, HostRecord, Journal, Recording
 
 NAME = "journal.jsonl"
 CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
 OF_HOST = b'{"kind":"host"'
+OF_EXPLORED = b'{"kind":"explored"'
 TORN = "cut off while it was written"
 CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
 SEARCH = "search.jsonl"  # of searches for the highest rate, likewise
@@ -42,6 +45,8 @@ def read(path: Path) -> Journal:
     damaged: list[DamagedLine] = []
     hosts: dict[str, HostRecord] = {}
     for number, line in enumerate(lines[1:], start=2):
+        if line.startswith(OF_EXPLORED):
+            continue  # many, and only who goes on with them needs them
         try:
             if line.startswith(OF_HOST):
                 host = HostRecord.model_validate_json(line)
@@ -66,6 +71,18 @@ def read(path: Path) -> Journal:
         torn_bytes=torn,
         damaged=[one for one in damaged if one.cell not in recordings],
     )
+
+
+def explored(path: Path) -> Iterator[Explored]:
+    """The crash states that the journal file ``path`` says were looked at, in its order; none where there is no file.
+
+    Damaged lines are left out: their states may be looked at again.
+    """
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as lines:
+        for line in lines:
+            if line.startswith(OF_EXPLORED):
+                with contextlib.suppress(ValidationError):
+                    yield Explored.model_validate_json(line)
 
 
 def _damaged(path: Path, number: int, line: bytes, error: ValidationError) -> DamagedLine:

@@ -94,6 +94,11 @@ class CuttablePlace:
         self._detach()
         self._drive.snapshot()
 
+    def keep_state(self, state: DiskState) -> None:
+        """As ``keep``, of a disk that is in this state, of nothing but the writes in a log. Raises CellFailed."""
+        self._drive.load(state)
+        self._drive.snapshot()
+
     def begin(self, state: DiskState | None = None) -> None:
         """The kept state, with ``state``'s writes on it where they are given; without them it is mounted.
 
@@ -163,8 +168,9 @@ class CuttablePlace:
             self._drive.revive()
             self._is_cut = False
 
-    def save(self, state: DiskState, file: Path) -> None:
-        """Write into ``file`` the whole disk in this state, which nothing has recovered on. Raises CellFailed."""
+    def save(self, state: DiskState | None, file: Path) -> None:
+        """Write into ``file`` the whole disk in this state, which nothing has recovered on, or without one as it is
+        kept. Raises CellFailed."""
         self._drive.load(state)
         self._drive.save(file, whole=True)
 

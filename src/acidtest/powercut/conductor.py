@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
-from acidtest.conductor.base import Begun, Conductor, Ended, Steps
+from acidtest.conductor.base import Begun, Conductor, Ended, Looked, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.failing import refuse_to_go_on, why_failed
@@ -22,19 +23,23 @@ from acidtest.conductor.search import refuse_search
 from acidtest.conductor.template import Template, template_bytes
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput, MachineLacks, Problems, not_among
+from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, not_among, told
 from acidtest.experiment import Experiment
-from acidtest.journal.protocol import Progress
-from acidtest.journal.reader import CUTS
+from acidtest.journal.models import Explored, Recording
+from acidtest.journal.reader import CUTS, explored
 from acidtest.place import DirectoryPlace
 from acidtest.place.making import image_mb
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
+from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
-from acidtest.powercut.exploration import explore
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.exploration import Explorer, Reduced, completed, explorer
 from acidtest.powercut.failures import FAILURES
-from acidtest.powercut.state_file import keep_state, keep_survivors
-from acidtest.powercut.trial import CutAction, KeepSurvivors, Trial
+from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
+from acidtest.powercut.state_file import keep_state, keep_survivors, load_file
+from acidtest.powercut.trial import KeepSurvivors, Trial
 
 
 def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> list[Cell]:
@@ -74,7 +79,24 @@ def cut_power(
     """
     refuse_search(plan, where)
     cuts, output = cuts_of(plan, out, only=only, seed=seed, command=command)
-    return conduct(cuts, Cuts(plan.experiment, drives), output, where, watcher)
+    return conduct(cuts, Cuts(plan.experiment, drives, earlier(output, cuts)), output, where, watcher)
+
+
+def earlier(output: Output, cuts: Plan) -> dict[str, list[Explored]]:
+    """The crash states that ``output``'s journal says were looked at, of cells that have not ended, by their ids."""
+    held = output.held()
+    left = {cell.id for cell in output.remaining(cuts, held) if builds_states(cell)}
+    lines: dict[str, list[Explored]] = {}
+    if held is not None and left:
+        for line in explored(output.directory / output.journal):
+            if line.cell in left:
+                lines.setdefault(line.cell, []).append(line)
+    return lines
+
+
+def builds_states(cell: Cell) -> bool:
+    """Whether no power fails: a load is recorded, and its crash states are looked at."""
+    return FAILURES[cell.place.disk_failure].builds_states
 
 
 def cuts_of(
@@ -95,8 +117,14 @@ def cuts_of(
 class Cuts(Conductor):
     """Cells that are cuts: those of a combination one after another, on one disk with one engine."""
 
-    def __init__(self, experiment: Experiment, drives: Drives = simulated) -> None:
-        self._experiment, self._drives = experiment, drives
+    def __init__(
+        self,
+        experiment: Experiment,
+        drives: Drives = simulated,
+        earlier: Mapping[str, Sequence[Explored]] = MappingProxyType({}),
+    ) -> None:
+        """``earlier`` has the crash states that were looked at in runs that were ended, by the ids of cells."""
+        self._experiment, self._drives, self._earlier = experiment, drives, earlier
         self._took: list[tuple[Cell, float]] = []  # seconds of each that has ended
 
     def admit(self, cells: Sequence[Cell], engines: Mapping[str, Engine], where: Path) -> None:
@@ -117,7 +145,12 @@ class Cuts(Conductor):
 
     def run(self, cells: Sequence[Cell], context: RunContext) -> Steps:
         for _, group in groupby(cells, key=lambda cell: cell.combination):
-            yield from self._cut(list(group), context)
+            cuts = list(group)
+            if not builds_states(cuts[0]):
+                yield from self._cut(cuts, context)
+                continue
+            for cell in cuts:
+                yield from self._explore(cell, context)
 
     def left_s(self, cells: Sequence[Cell]) -> float:
         return time_left(cells, self._took)
@@ -127,14 +160,14 @@ class Cuts(Conductor):
         first = cuts[0]
         yield Begun(first)
         keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
-        with self._trial(first, context) as (trial, log):
+        with self._trial(first, context) as (trial, _):
             for cell in cuts:
                 if cell is not first:
                     yield Begun(cell)
                 began = time.monotonic()
                 builder = RecordingBuilder(cell, context.engine(cell), context.machine)
                 if isinstance(trial, Trial):
-                    recording = trial.run(cell, builder, self._action(cell, trial, log, context), keep)
+                    recording = trial.run(cell, builder, keep=keep)
                 else:
                     recording = builder.build(CellOutcome(), "failed", trial)
                 if recording.status == "failed":
@@ -144,16 +177,96 @@ class Cuts(Conductor):
                 self._took.append((cell, time.monotonic() - began))
                 yield Ended(cell, [recording])
 
-    def _action(self, cell: Cell, trial: Trial, log: Path | None, context: RunContext) -> CutAction | None:
-        """What is done where no power fails."""
-        if log is None:
-            return None
-        keep = partial(keep_state, context.out, self._experiment, trial.kept_records)
-        return partial(explore, trial, log, keep, partial(_report_states, context.watcher, cell))
+    def _explore(self, cell: Cell, context: RunContext) -> Steps:
+        """Record a load, unless that of an earlier run is there, and look at its crash states."""
+        yield Begun(cell)
+        began = time.monotonic()
+        file = load_file(context.out, cell)
+        recording = None if file.exists() and cell.id in self._earlier else self.record(cell, context, file)
+        if recording is None or recording.status == "done":
+            with self.exploring(cell, context, file) as made:
+                if isinstance(made, str):
+                    recording = self._failed(cell, context, made)
+                else:
+                    recording = yield from self._look(cell, context, *made)
+        if recording.status == "failed":
+            refuse_to_go_on(context)
+        self._took.append((cell, time.monotonic() - began))
+        yield Ended(cell, [recording])
+        if recording.status != "failed":
+            file.unlink(missing_ok=True)
+
+    def _look(
+        self, cell: Cell, context: RunContext, explorer: Explorer, of: LoadFile
+    ) -> Generator[Looked, None, Recording]:
+        exploration = Exploration(of.load, of.sha256, cell.seed, Budget.of(cell))
+        for line in self._earlier.get(cell.id, []):
+            exploration.take(line)
+        began, before_s, size = time.monotonic(), exploration.elapsed_s, 1
+        try:
+            while asked := exploration.batch(size, before_s + time.monotonic() - began):
+                line = explorer.look(asked)
+                line = line.model_copy(update={"elapsed_s": before_s + time.monotonic() - began})
+                yield Looked(cell, line)
+                exploration.came_back(asked)
+                exploration.take(line)
+                context.watcher.exploring(cell, exploration.far(line.elapsed_s))
+                size = batch_size(len(asked), line.took_s)
+            elapsed_s = exploration.elapsed_s
+            reduced = explorer.reduce(as_state(exploration.worst[0])) if exploration.worst else None
+        except (CellFailed, OSError) as error:
+            return self._failed(cell, context, why_failed(error, context.engine(cell)))
+        return ended(context.out, self._experiment, cell, of, exploration, elapsed_s, reduced)
+
+    def record(self, cell: Cell, context: RunContext, file: Path) -> Recording:
+        """The load of ``cell``, recorded into ``file``: a recording with no state looked at, or one that failed."""
+        builder = RecordingBuilder(cell, context.engine(cell), context.machine)
+        loads: list[RecordedLoad] = []
+        with self._trial(cell, context) as (trial, log):
+            if isinstance(trial, str):
+                return builder.build(CellOutcome(), "failed", trial)
+            assert log is not None
+
+            def action(cell: Cell, evidence: CutEvidence) -> Judgement:
+                loads.append(record(trial, log, cell, evidence))
+                return Judgement("unknown", ["no crash state was looked at"], {})
+
+            recording = trial.run(cell, builder, action)
+            if recording.status == "done":
+                try:
+                    write(file, trial, loads[0], recording)
+                except (CellFailed, OSError) as error:
+                    return builder.build(CellOutcome(), "failed", why_failed(error, context.engine(cell)))
+            return recording
 
     @contextmanager
-    def _trial(self, cell: Cell, context: RunContext) -> Iterator[tuple[Trial | str, Path | None]]:
-        """The combination, ready to be cut, or why it cannot be; and the log that its disk writes."""
+    def exploring(self, cell: Cell, context: RunContext, file: Path) -> Iterator[tuple[Explorer, LoadFile] | str]:
+        """Who looks at the crash states of the load in ``file``, and that load; or why nobody can."""
+        with self._trial(cell, context, blank=True) as (trial, log), ExitStack() as held:
+            if isinstance(trial, str):
+                yield trial
+                return
+            assert log is not None
+            try:
+                of = read(file, log)
+                made = held.enter_context(explorer(trial, cell, of))
+            except (CellFailed, OSError) as error:
+                refuse_to_go_on(context)
+                yield why_failed(error, context.engine(cell))
+                return
+            yield made, of
+
+    def _failed(self, cell: Cell, context: RunContext, why: str) -> Recording:
+        return RecordingBuilder(cell, context.engine(cell), context.machine).build(CellOutcome(), "failed", why)
+
+    @contextmanager
+    def _trial(
+        self, cell: Cell, context: RunContext, *, blank: bool = False
+    ) -> Iterator[tuple[Trial | str, Path | None]]:
+        """The combination, ready to be cut, or why it cannot be; and the log that its disk writes.
+
+        With ``blank`` the disk is empty and writes none: there is to be the log of another one.
+        """
         engine, ledger = context.engine(cell), context.ledger
         with ExitStack() as held:
             made: Trial | str
@@ -164,10 +277,10 @@ class Cuts(Conductor):
                 home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
                 held.callback(home.release)
                 size_mb = image_mb(cell.place, template_bytes(cell.workload, engine))
-                log = home.path / "log" if FAILURES[cell.place.disk_failure].builds_states else None
-                drive = self._drives(cell, home, ledger, size_mb, log)
+                log = home.path / "log" if builds_states(cell) else None
+                drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
                 held.callback(drive.release)
-                made = Trial(cell, engine, template, home, drive, ledger)
+                made = Trial(cell, engine, template, home, drive, ledger, blank=blank)
                 held.callback(made.release)
             except MachineLacks:
                 raise
@@ -180,8 +293,21 @@ class Cuts(Conductor):
             yield made, log
 
 
-def _report_states(watcher: Watcher, cell: Cell, inspected: int, of: int, per_s: float) -> None:
-    fraction, elapsed_s = inspected / of, inspected / per_s
-    watcher.progress(
-        cell, Progress(phase="check", fraction=fraction, elapsed_s=elapsed_s, done=inspected, rate_per_s=per_s)
-    )
+def ended(
+    out: Path,
+    experiment: Experiment,
+    cell: Cell,
+    of: LoadFile,
+    exploration: Exploration,
+    elapsed_s: float,
+    reduced: Reduced | None,
+) -> Recording:
+    """The recording of a cell whose states were looked at. If any lost, the one in ``reduced`` is kept in ``out``."""
+    kept: str | None = None
+    why = ""
+    if reduced is not None and reduced.judgement.verdict == "lost":
+        try:
+            kept = keep_state(out, experiment, cell, of.load, reduced.state, reduced.judgement.reasons)
+        except (CellFailed, OSError) as error:  # the verdict stands without it
+            why = told(error)
+    return completed(of.recording, exploration, elapsed_s, reduced, kept, why)

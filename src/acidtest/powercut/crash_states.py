@@ -6,9 +6,10 @@ all that a drive with a volatile cache promises.
 
 from __future__ import annotations
 
+import math
 import random
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,26 +46,38 @@ def pending(records: Sequence[Record], start: int, to: int) -> list[int]:
     return [number for number in range(max(covered, start), to) if not records[number].is_flush]
 
 
-def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, seed: int) -> Iterator[State]:
-    """Legal states of the records ``[start, end)``, representative ones first, without an end in sight.
+DRAWN = "drawn by lot"
+DRAWN_LATER = "drawn by lot, at a moment that is not given up"
+SMALL = 4096  # images of a moment of which all are counted
+IN_VAIN = 1000  # draws in a row that bring nothing new: then a moment is given up
+Mark = Callable[[int, int | None], int]  # what a sector holds that has its bytes from a write; None: from before all
 
-    Each is another disk than those before it, or one of theirs at a later moment, when more had been acknowledged.
-    A state is worth looking at just before a flush takes effect, when the most is pending. Moments are taken from all
-    over the log: after a few hundred states each part has been looked at.
+
+def moments_of(records: Sequence[Record], start: int, end: int) -> list[int]:
+    """Where the most is pending: just before a flush takes effect, and at the end."""
+    return [number for number in range(start, end) if records[number].is_flush] + [end]
+
+
+def states(
+    records: Sequence[Record],
+    start: int,
+    end: int,
+    sector_bytes: int,
+    seed: int,
+    contents: Contents,
+    demanded: Callable[[int], int] = lambda to: to,
+) -> Iterator[tuple[State, int]]:
+    """Legal states of the records ``[start, end)`` and what the disk holds in each, representative ones first, without
+    an end in sight.
+
+    Each is another disk than those before it, or one of theirs at a later moment, when more was ``demanded`` of it: so
+    many commits had been acknowledged. Moments are taken from all over the log: after a few hundred states each part
+    has been looked at.
     """
-    moments = [number for number in range(start, end) if records[number].is_flush] + [end]
-    moments = spread(moments)
+    moments = spread(moments_of(records, start, end))
     volatile = {to: pending(records, start, to) for to in moments}
     lot = random.Random(f"{seed}:states")
-    contents = Contents(records, start, end, sector_bytes)
-    latest: dict[int, int] = {}  # content -> the last moment at which it was looked at
-
-    def new(state: State) -> bool:
-        content = contents.of(state)
-        if latest.get(content, -1) >= state.to:
-            return False
-        latest[content] = state.to
-        return True
+    most: dict[int, int] = {}  # content -> the most that was demanded of it
 
     def kinds() -> Iterator[State]:
         for to in moments:
@@ -85,32 +98,58 @@ def states(records: Sequence[Record], start: int, end: int, sector_bytes: int, s
         for to in moments:
             for number in volatile[to]:
                 yield State(start, to, (number,), of="all but one")
-        while any(volatile.values()):
-            for to in moments:
-                if volatile[to]:
-                    yield _drawn(records, start, to, volatile[to], sector_bytes, lot)
+        yield from drawn()
 
-    in_vain = 0
+    # Of moments that have few images, those that have come up: whose images all have is done with.
+    few = {
+        to: round(10**legal)
+        for to in moments
+        if volatile[to] and (legal := contents.legal_log10(start, to)) <= math.log10(SMALL)
+    }
+    came_up: dict[int, set[int]] = {to: set() for to in few}
+    in_vain = dict.fromkeys(moments, 0)
+
+    def drawn() -> Iterator[State]:
+        """A draw at each moment in turn. Of those that are given up not all images are known to have come up."""
+        live, name = [to for to in moments if volatile[to]], DRAWN
+        while live:
+            for to in live:
+                yield _drawn(records, start, to, volatile[to], sector_bytes, lot, name)
+            if any(in_vain[to] >= IN_VAIN for to in live):
+                name = DRAWN_LATER
+            live = [to for to in live if len(came_up.get(to, ())) < few.get(to, 1) and in_vain[to] < IN_VAIN]
+
     for state in kinds():
-        if new(state):
-            in_vain = 0
-            yield state
-        elif (in_vain := in_vain + 1) > 1000 + len(moments):
-            return  # there are no other states
+        content, demand = contents.of(state), demanded(state.to)
+        if state.to in few:
+            came_up[state.to].add(content)
+        if most.get(content, -1) < demand:
+            most[content] = demand
+            in_vain[state.to] = 0
+            yield state, content
+        else:
+            in_vain[state.to] += 1
+
+
+def by_write(sector: int, write: int | None) -> int:
+    """A mark that tells writes apart, whatever their bytes are."""
+    return 0 if write is None else hash((sector, write))
 
 
 class Contents:
-    """Tells apart what the disk holds, by the write that each sector has its bytes from."""
+    """Tells apart what the disk holds, by a mark of what each sector holds: by default the write it is from."""
 
-    def __init__(self, records: Sequence[Record], start: int, end: int, sector_bytes: int) -> None:
-        self._records, self._sector_bytes = records, sector_bytes
+    def __init__(
+        self, records: Sequence[Record], start: int, end: int, sector_bytes: int, mark: Mark = by_write
+    ) -> None:
+        self._records, self._sector_bytes, self._mark = records, sector_bytes, mark
         self._writes: dict[int, list[int]] = {}  # sector -> those to it, ascending
         self._whole = {start: 0}  # the content where all writes before this record are there
         content = 0
         for number in range(start, end):
             for sector in self._sectors(number):
                 to_it = self._writes.setdefault(sector, [])
-                content ^= _mark(sector, to_it[-1] if to_it else None) ^ _mark(sector, number)
+                content ^= mark(sector, to_it[-1] if to_it else None) ^ mark(sector, number)
                 to_it.append(number)
             self._whole[number + 1] = content
 
@@ -128,18 +167,43 @@ class Contents:
             missing[number] = set(sectors) - {sectors[sector] for sector in kept}
         content = self._whole[state.to]
         for sector in set().union(*missing.values()):
-            before = self._writes[sector][: bisect_left(self._writes[sector], state.to)]
-            there = [number for number in before if sector not in missing.get(number, ())]
-            content ^= _mark(sector, before[-1]) ^ _mark(sector, there[-1] if there else None)
+            to_it = self._writes[sector]
+            last = there = bisect_left(to_it, state.to) - 1
+            while there >= 0 and sector in missing.get(to_it[there], ()):
+                there -= 1
+            content ^= self._mark(sector, to_it[last]) ^ self._mark(sector, to_it[there] if there >= 0 else None)
         return content
 
+    def legal_log10(self, start: int, to: int) -> float:
+        """Of how many images a cut at the moment ``to`` could leave, the decimal logarithm.
 
-def _mark(sector: int, write: int | None) -> int:
-    return 0 if write is None else hash((sector, write))
+        Each sector holds what it held before, or any of the writes to it that are pending.
+        """
+        held: dict[int, set[int]] = {}
+        for number in pending(self._records, start, to):
+            for sector in self._sectors(number):
+                if sector not in held:
+                    earlier = bisect_left(self._writes[sector], number)
+                    before = self._writes[sector][earlier - 1] if earlier else None
+                    held[sector] = {self._mark(sector, before)}
+                held[sector].add(self._mark(sector, number))
+        return sum(math.log10(len(marks)) for marks in held.values())
+
+
+def added_log10(logs: Sequence[float]) -> float:
+    """The decimal logarithm of the sum of numbers, of each of which it is given."""
+    most = max(logs)
+    return most + math.log10(sum(10 ** (one - most) for one in logs))
 
 
 def _drawn(
-    records: Sequence[Record], start: int, to: int, volatile: Sequence[int], sector_bytes: int, lot: random.Random
+    records: Sequence[Record],
+    start: int,
+    to: int,
+    volatile: Sequence[int],
+    sector_bytes: int,
+    lot: random.Random,
+    of: str,
 ) -> State:
     without, torn = [], []
     for number in volatile:
@@ -150,7 +214,7 @@ def _drawn(
             sectors = tuple(sector for sector in range(many) if lot.random() < 0.5)
             if sectors and len(sectors) < many:
                 torn.append((number, sectors))
-    return State(start, to, tuple(without), tuple(torn), of="drawn by lot")
+    return State(start, to, tuple(without), tuple(torn), of=of)
 
 
 def spread(places: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acidtest.journal.models import Fate, Integrity, PlaceFacts, SettingInForce, States
+from acidtest.journal.models import Fate, Integrity, PlaceFacts, SettingInForce
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 
@@ -46,5 +46,4 @@ class CutEvidence:
     after_failed_flush: Literal["stopped", "went on", "hung"] | None = None
     failed_flush_error: str = ""
     acknowledged_after_failed_flush: int | None = None
-    states: States | None = None
     unkept: str = ""  # why the file of a state that lost could not be written

@@ -1,57 +1,33 @@
-"""Crash states: one load recorded at the disk, then the states that a power cut could have left, built and inspected.
+"""Crash states of a recorded load, built and inspected on one machine.
 
-Nothing is run again for them: each is the kept disk with a part of the log on it.
+Nothing is run again for them: each is the disk as it was before the load with a part of the load's log on it.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from datetime import UTC, datetime
 
-from acidtest.analysis import disk_log
-from acidtest.analysis.disk_log import Record
-from acidtest.analysis.verdicts import WORST_FIRST
 from acidtest.conductor.rig import Standing
-from acidtest.errors import CellFailed, told
-from acidtest.journal.models import States, Verdict
-from acidtest.journal.protocol import DiskCut
+from acidtest.errors import CellFailed
+from acidtest.journal.models import Explored, FailingState, Fate, Integrity, Recording, RecoveryOutcome, Verdict
+from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
-from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.moment import Moment
-from acidtest.powercut.trial import Trial
+from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
+from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
 
-COMMITS = 50  # of the load, where no count is given
 SHRINKS_MAX = 40
-
-
-@dataclass(frozen=True)
-class RecordedLoad:
-    """A load, as the disk's log and the acknowledgement log have it."""
-
-    log: Path
-    records: list[Record]
-    start: int  # the records of the load are [start, end)
-    end: int
-    sector_bytes: int
-    origin_ns: int  # CLOCK_MONOTONIC where the log's clock began, or a little earlier
-    acknowledged: list[Acknowledgement]
-
-    def acknowledged_before(self, record: int) -> list[Acknowledgement]:
-        """What had been acknowledged before this record came: the flush that made it safe is among those before."""
-        if record >= len(self.records):
-            return self.acknowledged
-        limit_ns = self.origin_ns + min(later.time_ns for later in self.records[record:])
-        return [line for line in self.acknowledged if line.acknowledged_ns < limit_ns]
 
 
 @dataclass(frozen=True)
@@ -67,103 +43,183 @@ class InspectedState:
     def verdict(self) -> Verdict:
         return self.judgement.verdict
 
-    def rank(self) -> tuple[int, bool, int, int]:
-        """Orders states: the worst verdict first, of losses those that were not announced, and of these that which
-        departs least from the disk as it was."""
-        return WORST_FIRST.index(self.verdict), not self.unannounced, self.state.departures, self.state.to
+    @property
+    def outcome(self) -> RecoveryOutcome:
+        """What recovery came to; states that differ in nothing that it tells have it in common."""
+        return RecoveryOutcome(
+            verdict=self.verdict,
+            unannounced=self.unannounced,
+            damaged=bool(self.judgement.damage),
+            found=found(self.evidence, self.judgement),
+            checks=self.judgement.checks,
+        )
 
 
-KeepState = Callable[[Cell, RecordedLoad, State, list[str]], str]  # a failing state, with its reasons; answers its file
-ReportStates = Callable[[int, int, float], None]  # states inspected, of so many, and how many a second
+def found(evidence: CutEvidence, judgement: Judgement) -> str:
+    """What came back, in words: of the file system, of the engine, and of the commits."""
+    if evidence.mount_error is not None:
+        return "file system not mounted"
+    words = ["file system repaired"] if evidence.filesystem_repaired else []
+    for error, what in (
+        (evidence.start_error, "engine not started"),
+        (evidence.read_error, "database not read"),
+        (evidence.inspection_error, "not inspected"),
+    ):
+        if error is not None:
+            words.append(what)
+    if (fate := evidence.fate) is not None:
+        words.append(f"{counted(fate.lost, 'acknowledged commit')} missing")
+        words.append(f"{counted(fate.unacknowledged, 'other')} there")
+        words += [f"{counted(fate.torn, 'part')} of transactions"] if fate.torn else []
+        words += ["loaded rows missing"] if fate.loaded_lost else []
+        words += ["order broken"] if fate.order_broken else []
+    words += [name for name, answer in judgement.checks.items() if answer != "survived"]
+    return ", ".join(words) or "as it was"
 
 
-def explore(
-    trial: Trial, log: Path, keep: KeepState, report: ReportStates, cell: Cell, evidence: CutEvidence
-) -> Judgement:
-    """Record a load and inspect ``cell.place.disk_states`` states; ``evidence`` and verdict are those of the worst."""
-    load = record(trial, log, cell, evidence)
-    with trial.inspector.staying() as standing:
-        return _explore(trial, load, standing, keep, report, cell, evidence)
+@dataclass(frozen=True)
+class Reduced:
+    """The failing state that departs least, inspected once more: what the recording of its cell tells."""
+
+    state: State
+    judgement: Judgement
+    fate: Fate | None
+    checked: Checked | None
+    integrity: Integrity | None
 
 
-def _explore(
-    trial: Trial,
-    load: RecordedLoad,
-    standing: Standing,
-    keep: KeepState,
-    report: ReportStates,
-    cell: Cell,
-    evidence: CutEvidence,
-) -> Judgement:
-    began = time.monotonic()
-    verdicts: Counter[Verdict] = Counter()
-    damaged = 0
-    by = announcement_of(cell, trial.engine, evidence)
-    worst: InspectedState | None = None
-    last: InspectedState | None = None
+class Explorer:
+    """Looks at states of ``of``'s load on ``trial``, which begins from the disk as it was before that load."""
 
-    def inspect_once(state: State) -> InspectedState:
-        shown = trial.evidence()
-        inspect_state(trial, load, state, shown)
-        judgement = trial.judged(shown)
-        return InspectedState(state, shown, judgement, is_unannounced(judgement, by))
+    def __init__(self, trial: Trial, cell: Cell, of: LoadFile, standing: Standing) -> None:
+        self._trial, self._cell, self._of, self._standing = trial, cell, of, standing
+        asked = replace(trial.evidence(), settings=of.recording.settings, place=of.recording.place)
+        self._announced = announcement_of(cell, trial.engine, asked)
 
-    def inspect(state: State) -> InspectedState:
+    def look(self, asked: Sequence[Asked], host: str | None = None) -> Explored:
+        """Inspect at least one state. Raises CellFailed and OSError where the disk or the engine is gone."""
+        began = time.monotonic()
+        indexes: dict[tuple[Verdict, bool, bool, str], int] = {}
+        outcomes: list[RecoveryOutcome] = []
+        states: list[tuple[str, int, int, bool]] = []
+        worst: FailingState | None = None
+        for one in asked:
+            seen = self._inspect(one.state)
+            outcome = seen.outcome
+            key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
+            if key not in indexes:
+                indexes[key] = len(outcomes)
+                outcomes.append(outcome)
+            states.append((one.image, one.demanded, indexes[key], one.by_lot))
+            if seen.verdict != "survived":
+                failing = _failing(seen, indexes[key])
+                if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
+                    worst = failing
+        self._trial.drive.stats()  # what was seen on a disk that has ended meanwhile is no witness
+        return Explored(
+            cell=self._cell.id,
+            load=self._of.sha256,
+            host=host,
+            ended_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            took_s=time.monotonic() - began,
+            states=states,
+            outcomes=outcomes,
+            worst=worst,
+        )
+
+    def reduce(self, state: State) -> Reduced:
+        """Look at a failing state once more, and find the same loss with fewer departures from the disk as it was."""
+        seen = self._inspect(state)
+        if seen.verdict == "lost":
+            seen = shrunk(seen, self._inspect)
+        self._trial.drive.stats()
+        evidence = seen.evidence
+        return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity)
+
+    def _inspect(self, state: State) -> InspectedState:
         """Only processes that have seen no other state are a witness against the engine."""
-        is_fresh = standing.is_fresh
-        first = inspect_once(state)
+        is_fresh = self._standing.is_fresh
+        first = self._inspect_once(state)
         if first.verdict == "survived":
             return first
-        trial.inspector.renew()
+        self._trial.inspector.renew()
         if is_fresh:
             return first
-        second = inspect_once(state)
-        trial.inspector.renew()
+        second = self._inspect_once(state)
+        self._trial.inspector.renew()
         if second.verdict != first.verdict:
             return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
         return second
 
-    limit = cell.place.disk_states
-    drawn = crash_states.states(load.records, load.start, load.end, load.sector_bytes, cell.seed)
-    for state in itertools.islice(drawn, limit):
-        last = inspect(state)
-        verdicts[last.verdict] += 1
-        damaged += bool(last.judgement.damage)
-        if last.verdict != "survived" and (worst is None or last.rank() < worst.rank()):
-            worst = last
-        inspected = verdicts.total()
-        report(inspected, limit, inspected / (time.monotonic() - began))
-    inspected = verdicts.total()
-    per_s = inspected / max(time.monotonic() - began, 1e-9)
-    if worst is not None and worst.verdict == "lost":
-        worst = shrunk(worst, inspect)
-    shortest: str | None = None
-    if worst and worst.verdict == "lost":
+    def _inspect_once(self, state: State) -> InspectedState:
+        shown = self._trial.evidence()
+        inspect_state(self._trial, self._of.load, state, shown)
+        judgement = self._trial.judged(shown)
+        return InspectedState(state, shown, judgement, is_unannounced(judgement, self._announced))
+
+
+@contextmanager
+def explorer(trial: Trial, cell: Cell, of: LoadFile) -> Iterator[Explorer]:
+    """An explorer, whose inspecting processes end in the end. Raises CellFailed where the disk cannot be made."""
+    load = of.load
+    trial.keep_state(State(0, load.start), load.log, of.broken_without_cut)
+    with trial.inspector.staying() as standing:
         try:
-            shortest = keep(cell, load, worst.state, worst.judgement.reasons)
-        except (CellFailed, OSError) as error:  # the verdict stands without it
-            evidence.unkept = told(error)
-    logged = load.records[load.start : load.end]
-    flushes = sum(one.is_flush for one in logged)
-    evidence.states = States(
-        looked_at=inspected,
-        survived=verdicts["survived"],
-        lost=verdicts["lost"],
-        unknown=verdicts["unknown"],
-        damaged=damaged,
-        per_s=per_s,
-        writes=len(logged) - flushes,
-        flushes=flushes,
-        shortest=shortest,
+            yield Explorer(trial, cell, of, standing)
+        finally:
+            trial.instance.lose_power()
+            trial.place.abandon()
+
+
+def completed(
+    recording: Recording,
+    exploration: Exploration,
+    elapsed_s: float,
+    reduced: Reduced | None,
+    kept: str | None,
+    why: str,
+) -> Recording:
+    """The recording of a cell whose states were looked at. ``reduced`` is the worst that did not survive, ``kept`` the
+    file of it, ``why`` the reason why there is none."""
+    assert recording.cut is not None
+    update: dict[str, object] = {"states": exploration.summary(elapsed_s, kept)}
+    after: dict[str, object] = {}
+    if reduced is not None and exploration.worst is not None:
+        _, outcome = exploration.worst
+        judgement = reduced.judgement
+        if judgement.verdict != outcome.verdict:
+            judgement = _contradicted(Judgement(outcome.verdict, [], outcome.checks), judgement)
+        many = exploration.count(outcome.verdict)
+        at = f"{counted(many, 'state')}, the shortest up to record {reduced.state.to} ({reduced.state.of})"
+        update |= {
+            "verdict": judgement.verdict,
+            "reasons": [at, *judgement.reasons],
+            "checks": judgement.checks,
+            "damage": judgement.damage,
+            "fate": reduced.fate,
+            "integrity": reduced.integrity,
+        }
+        after["checks_after"] = reduced.checked
+    elif exploration.looked_at:
+        update |= {"verdict": "survived", "reasons": [], "checks": exploration.checks(), "damage": []}
+    update["cycle_s"] = elapsed_s
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    cut = recording.cut.model_copy(update=update)
+    warnings = [*recording.warnings, *unkept(why)]
+    return recording.model_copy(update={"cut": cut, "ended_at": now, "warnings": warnings, **after})
+
+
+def _failing(seen: InspectedState, outcome: int) -> FailingState:
+    state = seen.state
+    return FailingState(
+        start=state.start,
+        to=state.to,
+        without=list(state.without),
+        torn=[(write, list(sectors)) for write, sectors in state.torn],
+        of=state.of,
+        outcome=outcome,
+        reasons=seen.judgement.reasons,
     )
-    if worst is None:
-        return last.judgement if last else Judgement("unknown", ["the log has no state to look at"], {})
-    evidence.fate, evidence.checked = worst.evidence.fate, worst.evidence.checked
-    evidence.integrity = worst.evidence.integrity
-    where = (
-        f"{counted(verdicts[worst.verdict], 'state')}, the shortest up to record {worst.state.to} ({worst.state.of})"
-    )
-    return replace(worst.judgement, reasons=[where, *worst.judgement.reasons])
 
 
 def _contradicted(first: Judgement, second: Judgement) -> Judgement:
@@ -174,27 +230,6 @@ def _contradicted(first: Judgement, second: Judgement) -> Judgement:
         for name, answer in first.checks.items()
     }
     return Judgement("unknown", [reason], checks)
-
-
-def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
-    """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
-    start = trial.drive.stats().log_records
-    trial.begin(evidence)
-    before_ns, _ = trial.place.flush()
-    calibrated = trial.drive.stats().log_records
-    with trial.loaded(cell) as load:
-        load.until(Moment(cell.workload.count or COMMITS, None, 0.0))
-        evidence.at_s = load.elapsed_s()
-        load.acknowledged.drain()
-        end = trial.drive.stats().log_records
-        evidence.cut = trial.place.cut("none", cell.seed)
-        acknowledged = trial.killed(load, evidence)
-    trial.place.abandon()
-    sector_bytes, records = disk_log.read(log)
-    flushes = [one for one in records[start:calibrated] if one.is_flush]
-    if not flushes or len(records) < end:
-        raise CellFailed("the disk's log lacks records of the load that it was to hold")
-    return RecordedLoad(log, records, start, end, sector_bytes, before_ns - flushes[-1].time_ns, acknowledged)
 
 
 def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> None:

@@ -17,7 +17,8 @@ from acidtest.powercut import state_file
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.drives import Drives, simulated
-from acidtest.powercut.exploration import RecordedLoad, inspect_state
+from acidtest.powercut.exploration import inspect_state
+from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.trial import Trial
 
 

@@ -23,7 +23,7 @@ from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.crash_states import State
-from acidtest.powercut.exploration import RecordedLoad
+from acidtest.powercut.recorded_load import RecordedLoad
 from acidtest.powercut.trial import Trial
 
 FORMAT = 1
@@ -46,11 +46,11 @@ class KeptState:
 
 
 def keep_state(
-    out: Path, experiment: Experiment, kept: int, cell: Cell, load: RecordedLoad, state: State, reasons: list[str]
+    out: Path, experiment: Experiment, cell: Cell, load: RecordedLoad, state: State, reasons: list[str]
 ) -> str:
-    """Write a crash state into ``out`` and return the name of its description."""
+    """Write a crash state of a load that was read from a file into ``out``; returns the name of its description."""
     description = _unused(out, cell)
-    alone = crash_states.compact(load.log, load.records, kept, state, description.with_suffix(".log"))
+    alone = crash_states.compact(load.log, load.records, load.start, state, description.with_suffix(".log"))
     return _describe(description, experiment, cell, alone, load.acknowledged_before(state.to), reasons)
 
 
@@ -73,6 +73,13 @@ def _unused(out: Path, cell: Cell) -> Path:
             break
     description.with_suffix(".log").unlink(missing_ok=True)
     return description
+
+
+def load_file(out: Path, cell: Cell) -> Path:
+    """Where the load is kept whose crash states are looked at, as long as that goes on. The folder is there then."""
+    directory = out / STATES
+    directory.mkdir(exist_ok=True)
+    return directory / f"{_file_name(cell.id)}.load"
 
 
 def _file_name(cell_id: str) -> str:

@@ -109,6 +109,16 @@ class Trial:
         judgement = self.judged(evidence)
         self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
+    def keep_state(self, state: State, log: Path, broken_without_cut: list[str] | None) -> None:
+        """Every cut begins from this state of a log, of whose trial it is known what was broken without a cut."""
+        self.place.keep_state(state.on(log))
+        self._broken_without_cut = broken_without_cut
+
+    @property
+    def broken_without_cut(self) -> list[str] | None:
+        """What does not hold although nothing was cut; None where it was not tried."""
+        return self._broken_without_cut
+
     @property
     def engine(self) -> Engine:
         return self._engine
@@ -168,7 +178,7 @@ class Trial:
             database_bytes=evidence.database_bytes,
             checks_after=evidence.checked,
             cut=cut,
-            warnings=_unkept(evidence.unkept),
+            warnings=unkept(evidence.unkept),
             engine_log=self.instance.log(),
         )
         return builder.build(outcome, status, reason)
@@ -279,7 +289,8 @@ class Trial:
             self.place.release()
 
 
-def _unkept(why: str) -> list[Warning]:
+def unkept(why: str) -> list[Warning]:
+    """What is told where a state file could not be written; nothing without a reason."""
     text = f"What was lost could not be kept in a state file: {why}; the seed makes the cut again."
     return [Warning(code="state-not-kept", about="verdict", text=text)] if why else []
 
@@ -311,5 +322,4 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         engine_recovery_s=evidence.engine_recovery_s,
         cycle_s=cycle_s,
         state=state,
-        states=evidence.states,
     )

@@ -183,5 +183,8 @@ class _Until:
     def loading(self, cell: Cell, loading: conductor.Loading) -> None:
         self._watcher.loading(cell, loading)
 
+    def exploring(self, cell: Cell, far: conductor.Exploring) -> None:
+        self._watcher.exploring(cell, far)
+
     def cell_ended(self, cell: Cell, recording: Recording, left_s: float) -> None:
         self._watcher.cell_ended(cell, recording, left_s)

@@ -1,0 +1,198 @@
+"""A recorded load: the disk as it was before, the log of what was written since, and what was acknowledged when.
+
+It is one file, so that other machines can look at the same states, and so that a run that was ended goes on with the
+load that it began with. Its SHA-256 is its name for everybody.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import gzip
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acidtest.analysis import disk_log
+from acidtest.analysis.disk_log import FLUSH, RECORD, WRITE, Record
+from acidtest.errors import CellFailed
+from acidtest.files import fsync_path
+from acidtest.journal.models import Recording
+from acidtest.plan import Cell
+from acidtest.powercut.acknowledgement_log import Acknowledgement
+from acidtest.powercut.crash_states import Contents
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.moment import Moment
+from acidtest.powercut.trial import Trial
+
+FORMAT = 1
+COMMITS = 50  # of the load, where no count is given
+COMPRESSION = 1  # of zlib; most of an image is empty or repeats
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class RecordedLoad:
+    """A load, as the disk's log and the acknowledgement log have it."""
+
+    log: Path
+    records: list[Record]
+    start: int  # the records of the load are [start, end)
+    end: int
+    sector_bytes: int
+    origin_ns: int  # CLOCK_MONOTONIC where the log's clock began, or a little earlier
+    acknowledged: list[Acknowledgement]
+
+    def acknowledged_before(self, record: int) -> list[Acknowledgement]:
+        """What had been acknowledged before this record came: the flush that made it safe is among those before."""
+        if record >= len(self.records):
+            return self.acknowledged
+        limit_ns = self.origin_ns + min(later.time_ns for later in self.records[record:])
+        return [line for line in self.acknowledged if line.acknowledged_ns < limit_ns]
+
+    def demanded(self) -> list[int]:
+        """For each record, and after the last, of how many commits ``acknowledged_before`` tells."""
+        times = sorted(line.acknowledged_ns for line in self.acknowledged)
+        counts, earliest_ns = [len(times)], None
+        for record in reversed(self.records):
+            earliest_ns = record.time_ns if earliest_ns is None else min(earliest_ns, record.time_ns)
+            counts.append(bisect.bisect_left(times, self.origin_ns + earliest_ns))
+        return counts[::-1]
+
+
+@dataclass(frozen=True)
+class LoadFile:
+    """A load as it is read from a file, whose records before ``load.start`` are the disk as it was before."""
+
+    load: RecordedLoad
+    sha256: str
+    recording: Recording  # of the cell, with no state looked at yet
+    broken_without_cut: list[str] | None
+    size_bytes: int  # of the disk
+
+
+def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> RecordedLoad:
+    """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
+    start = trial.drive.stats().log_records
+    trial.begin(evidence)
+    before_ns, _ = trial.place.flush()
+    calibrated = trial.drive.stats().log_records
+    with trial.loaded(cell) as load:
+        load.until(Moment(cell.workload.count or COMMITS, None, 0.0))
+        evidence.at_s = load.elapsed_s()
+        load.acknowledged.drain()
+        end = trial.drive.stats().log_records
+        evidence.cut = trial.place.cut("none", cell.seed)
+        acknowledged = trial.killed(load, evidence)
+    trial.place.abandon()
+    sector_bytes, records = disk_log.read(log)
+    flushes = [one for one in records[start:calibrated] if one.is_flush]
+    if not flushes or len(records) < end:
+        raise CellFailed("the disk's log lacks records of the load that it was to hold")
+    return RecordedLoad(log, records, start, end, sector_bytes, before_ns - flushes[-1].time_ns, acknowledged)
+
+
+def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) -> None:
+    """Write ``load`` into ``file``, with the disk that ``trial`` keeps. Raises CellFailed and OSError."""
+    image = load.log.with_suffix(".image")
+    image.unlink(missing_ok=True)
+    try:
+        trial.place.save(None, image)
+        _, before = disk_log.read(image)
+        described = {
+            "format": FORMAT,
+            "kept": len(before),
+            "origin_ns": load.origin_ns,
+            "acknowledged": [dataclasses.astuple(line) for line in load.acknowledged],
+            "broken_without_cut": trial.broken_without_cut,
+            "size_bytes": disk_log.size_bytes(image),
+            "recording": recording.model_dump(mode="json", by_alias=True),
+        }
+        written = file.with_suffix(".writing")
+        with written.open("wb") as raw, gzip.GzipFile("", "wb", COMPRESSION, raw, mtime=0) as target:
+            target.write(json.dumps(described).encode() + b"\n")
+            with image.open("rb") as source:
+                shutil.copyfileobj(source, target)
+            with load.log.open("rb") as source:
+                for number, one in enumerate(load.records[load.start :], start=len(before)):
+                    # A flush covers records by their number, which is another one in this file.
+                    at = len(before) + max(0, one.at - load.start) if one.is_flush else one.at
+                    kind = FLUSH if one.is_flush else WRITE
+                    source.seek(one.ends - one.length)
+                    target.write(RECORD.pack(kind, one.length, at, one.time_ns, number) + source.read(one.length))
+        fsync_path(written)
+        written.replace(file)
+        fsync_path(file.parent)
+    finally:
+        image.unlink(missing_ok=True)
+
+
+def read(file: Path, log: Path) -> LoadFile:
+    """The load in ``file``; its log is written into ``log``. Raises CellFailed for what is no such file."""
+    try:
+        with gzip.open(file) as source:
+            described: dict[str, Any] = json.loads(source.readline())
+            if described["format"] != FORMAT:
+                raise ValueError(f"format {described['format']}")
+            with log.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        sector_bytes, records = disk_log.read(log)
+        acknowledged = [Acknowledgement(*line) for line in described["acknowledged"]]
+        kept = described["kept"]
+        load = RecordedLoad(log, records, kept, len(records), sector_bytes, described["origin_ns"], acknowledged)
+        return LoadFile(
+            load,
+            digest(file),
+            Recording.model_validate(described["recording"]),
+            described["broken_without_cut"],
+            described["size_bytes"],
+        )
+    except (EOFError, KeyError, TypeError, ValueError, gzip.BadGzipFile) as error:
+        raise CellFailed(f"{file}: is no load that acidtest recorded: {error}", "remove it") from None
+
+
+def digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def contents(load: RecordedLoad) -> Contents:
+    """Tells images apart by the bytes of their sectors: 128 bits of BLAKE2b over what differs from the disk before."""
+    marks = _marks(load)
+
+    def mark(sector: int, write: int | None) -> int:
+        return 0 if write is None else marks[sector, write]
+
+    return Contents(load.records, load.start, load.end, load.sector_bytes, mark)
+
+
+def _marks(load: RecordedLoad) -> dict[tuple[int, int], int]:
+    """By sector and write; 0 where the sector then holds what it held before the load."""
+    size = load.sector_bytes
+    writes = [(number, one) for number, one in enumerate(load.records) if not one.is_flush]
+    loaded = [(number, one) for number, one in writes if number >= load.start]
+    touched = {sector for _, one in loaded for sector in range(one.at // size, -(-(one.at + one.length) // size))}
+    before = dict.fromkeys(touched, bytes(size))
+    marks: dict[tuple[int, int], int] = {}
+    with load.log.open("rb") as log:
+        for number, one in writes:
+            log.seek(one.ends - one.length)
+            content = log.read(one.length)
+            first = one.at // size * size
+            for at in range(first, one.at + one.length, size):
+                sector = at // size
+                if sector not in touched:
+                    continue
+                held = content[max(at - one.at, 0) : at - one.at + size]
+                if number < load.start:
+                    before[sector] = held
+                elif held == before[sector]:
+                    marks[sector, number] = 0
+                else:  # of a part of a sector the rest may be anything: such writes are told apart by their number
+                    told = held if len(held) == size else number.to_bytes(8, "little")
+                    digest = hashlib.blake2b(sector.to_bytes(8, "little") + told, digest_size=DIGEST_BYTES)
+                    marks[sector, number] = int.from_bytes(digest.digest(), "little")
+    return marks
