@@ -561,8 +561,19 @@ def main() -> None:
     handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
         name: getattr(lab, name)
         for name in (
-            "facts", "clean", "admit", "begin", "step", "lead", "generate", "record", "look", "reduce", "rest", "end",
-        )  # fmt: skip
+            "facts",
+            "clean",
+            "admit",
+            "begin",
+            "step",
+            "lead",
+            "generate",
+            "record",
+            "look",
+            "reduce",
+            "rest",
+            "end",
+        )
     }
     with closing(lab):
         try:
