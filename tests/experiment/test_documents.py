@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[page for page, _ in BLOCKS])
-def test_an_experiment_in_the_documents_is_accepted(page: str, block: str) -> None:
+def test_an_experiment_in_the_documents_is_accepted(page: str, block: str, tmp_path: Path) -> None:
     written = tomllib.loads(block)
     if "load" in written:  # what a folder says of itself
         problems = Problems()
@@ -38,6 +40,13 @@ def test_an_experiment_in_the_documents_is_accepted(page: str, block: str) -> No
     workload = "" if "workload" in written else "\n[workload.commits]\ncount = 5\n"
     if page == "OLTP-EMUL.md":
         block = block.replace('"oltp-emul"', f'"{workloads.KIT}"', 1)  # the kit is the reader's
+    if "database_file" in block:  # so are a script and the database that it runs over
+        block = block.replace('"move.sql"', f'"{tmp_path}/move.sql"').replace(
+            '"accounts.db"', f'"{tmp_path}/accounts.db"'
+        )
+        (tmp_path / "move.sql").write_text("select 1;")
+        with closing(sqlite3.connect(tmp_path / "accounts.db")) as made:
+            made.execute("create table account (id integer)")
     asked = experiment.parse("\n".join([*lines, block]) + workload, page, base=DOCS)
     if not asked.engines:  # builds at paths must be there to be planned
         verify(plan_of(asked), Path(page))

@@ -30,4 +30,4 @@ def test_a_fault_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("acidtest.workload.folder.declared", broken)
     with pytest.raises(harness.Fault, match="KeyError"):
-        folders.check(next(folders.folders(1)) | {"workload.toml": b""}, tmp_path)
+        folders.check({"schema.sql": b"create table t (a integer);", "workload.toml": b""}, tmp_path)

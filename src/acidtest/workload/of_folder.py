@@ -19,7 +19,7 @@ from acidtest.words import harmless
 from acidtest.workload import database_file as files_of_databases
 from acidtest.workload import folder as folders
 from acidtest.workload.base import ROW_OVERHEAD_BYTES, OfTheUser, Refused, Runner, WorkloadSpec
-from acidtest.workload.declared import Value
+from acidtest.workload.declared import Value, cut
 
 ASSUMED_ROWS_PER_S = 20_000
 ASSUMED_SPREAD = 2  # a loaded row with its indexes, against its values
@@ -142,9 +142,11 @@ class OfFolder(WorkloadSpec):
         if not self.prepared:
             raise ValueError("restore: brings a prepared database back: add prepared = true, or leave restore out")
         try:
-            words = shlex.split(self.restore)
+            words = shlex.split(self.restore) if self.restore.isprintable() else None
         except ValueError as error:
-            raise ValueError(f"restore: {error} in {self.restore}") from None
+            raise ValueError(f"restore: {error} in {cut(self.restore)}") from None
+        if words is None:
+            raise ValueError("restore: a command is one line of printable characters; put more of it into a script")
         if not words:
             raise ValueError("restore: names no program")
         return self

@@ -123,21 +123,17 @@ class Replay(OfFolder):
 
     @model_validator(mode="before")
     @classmethod
-    def _leaves_to_the_log(cls, given: Any) -> Any:
-        """Of a table of the user's, which has no facts of the log; a recorded one has them, and all of these keys."""
+    def _is_whole(cls, given: Any) -> Any:
+        """Of a table of the user's, which has no facts of the log; a recorded one has them, and all keys."""
         decided = [key for key in FROM_LOG if isinstance(given, dict) and key in given]
         if decided and given.get("log") is None:
             raise ValueError(f"{', '.join(decided)}: the log says that; leave it out")
-        return given
-
-    @model_validator(mode="after")
-    def _has_a_database(self) -> Self:
-        if self.database is None and not self.prepared and self.database_file is None:
+        if isinstance(given, dict) and given.get("log") is None and not any(map(given.get, ("database", *OF_THE_USER))):
             raise ValueError(
                 "database: is missing, the folder whose schema and load make what the log began with; of a database of "
                 "yours write prepared = true (on a server by URL), or database_file"
             )
-        return self
+        return given
 
     @field_validator("path", mode="before")
     @classmethod
