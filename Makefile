@@ -47,7 +47,7 @@ fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or 
 ifeq ($(WHAT),scripts)
 	cargo run --locked --profile fuzz -p language --example fuzz -- $(or $(MINUTES),10) $(SEED)
 else
-	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits)
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits) $(if $(SEED),--seed $(SEED))
 endif
 
 clean: ## release what killed runs left behind, remove .venv and target

@@ -4,8 +4,8 @@ script files of pgbench's, ``sysbench``, ``go-tpc``), a load by the rig, row by 
 (``probe``), what watching system calls costs (``observer``), how long a power cut takes to its verdict, and crash
 states a second (``cuts``), how long ``acidtest plan`` takes for so many cells (``plan``), what the auditor finds in
 benchmarks of other people, and what it should (``audit``), or what it takes for directories that were made to break it
-(``hostile``), the client of a fleet over simulated hosts (``fleet``), and OLTP-EMUL by the rig and by its own
-sessions (``oltp-emul``)."""
+(``hostile``), the client of a fleet over simulated hosts (``fleet``), crash states a second by workers (``explore``),
+and OLTP-EMUL by the rig and by its own sessions (``oltp-emul``)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bench import (
     clients,
     cuts,
     disk,
+    explore,
     fleet,
     generator,
     hostile,
@@ -48,6 +49,7 @@ def main() -> int:
         "hostile",
         "oltp-emul",
         "fleet",
+        "explore",
         "scripts",
         *clients.NAMES,
     ]
@@ -98,6 +100,8 @@ def main() -> int:
             audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
         elif asked.what == "fleet":
             fleet.main()
+        elif asked.what == "explore":
+            explore.main(asked.rounds, asked.seconds)
         elif asked.what == "hostile":
             return hostile.main(asked.only, asked.directory, details=asked.details)
         elif asked.what == "oltp-emul":

@@ -313,6 +313,19 @@ def test_crash_states_are_not_drawn_by_lot_alone() -> None:
     assert not any("torn" in what or what == "other moments" for what in told)
 
 
+@pytest.mark.parametrize(("legal_log10", "most"), [(3.0, "1,000"), (41.2, "10^42")])
+def test_how_many_of_the_crash_states_were_looked_at_and_what_of_others_is_known(legal_log10: float, most: str) -> None:
+    states = States(
+        looked_at=200, survived=200, lost=0, unknown=0, per_s=9.0, writes=5, flushes=5, shortest=None,
+        images=180, outcomes=4, drawn=59, legal_log10=legal_log10,
+    )  # fmt: skip
+    told = {one.what: one.why for one in of_cuts.unchecked(was_cut("survived", failure="crash-states", states=states))}
+    assert told["other states of the disk"] == (
+        f"200 crash states without a loss, 180 of at most {most} that cuts during the load could leave; "
+        "of such as are drawn by lot up to 5 % may still lose something, at 95 %"
+    )
+
+
 def test_a_workload_that_does_not_number_its_commits_is_named() -> None:
     told = {one.what: one.why for one in of_cuts.unchecked(was_cut("survived", workload="tpcb"))}
     assert told["which single commits were lost"].startswith("tpcb does not number its commits as numbered does")

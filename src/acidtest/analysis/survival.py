@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import log10
 from statistics import median
 
 from acidtest.analysis import power
 from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
-from acidtest.journal.models import Cut, Recording, Verdict
+from acidtest.journal.models import Cut, Recording, States, Verdict
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Survival:
     cycle_s: float | None
     states: int  # crash states that were built and looked at
     states_per_s: float | None
+    images: int | None  # different contents of the disk among the states; None in older journals, as the next three
+    outcomes: int | None  # different ends that recovery came to, of the load that had the most
+    states_drawn: int | None  # of the states, those drawn by lot
+    legal_log10: float | None  # of how many images cuts could have left, the decimal logarithm: at most
     after_failed_flush: dict[str, int]  # "stopped", "went on", "hung" -> cuts; empty where no flush was made to fail
     speeds: tuple[tuple[Verdict, float], ...]  # of each cut that has one: its verdict, commits a second before it
     # The worst cut that is not survived: one whose loss was not announced first, then one that was kept.
@@ -96,6 +101,10 @@ def _survival(group: list[Recording]) -> Survival:
         cycle_s=_median(cuts, "cycle_s"),
         states=sum(one.looked_at for one in states),
         states_per_s=median(one.per_s for one in states) if states else None,
+        images=_sum(one.images for one in states),
+        outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
+        states_drawn=_sum(one.drawn for one in states),
+        legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         speeds=tuple((cut.verdict, per_s) for cut in cuts if (per_s := speed(cut)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
@@ -124,3 +133,17 @@ def _badness(recording: Recording) -> tuple[bool, bool, int]:
 def _median(cuts: list[Cut], name: str) -> float | None:
     values = [value for cut in cuts if (value := getattr(cut, name)) is not None]
     return median(values) if values else None
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """None where one of them is not known, or there are none."""
+    known = list(values)
+    return None if not known or None in known else sum(value for value in known if value is not None)
+
+
+def _legal_log10(states: list[States]) -> float | None:
+    """Of all loads together."""
+    logs = [one.legal_log10 for one in states if one.legal_log10 is not None]
+    if not logs or len(logs) < len(states):
+        return None
+    return max(logs) + log10(sum(10 ** (one - max(logs)) for one in logs))

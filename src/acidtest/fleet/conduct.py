@@ -43,6 +43,7 @@ from acidtest.journal.protocol import Progress
 from acidtest.journal.writer import JournalWriter
 from acidtest.plan import Cell, Plan, time_left
 from acidtest.powercut.conductor import builds_states, cuts_of, earlier
+from acidtest.powercut.state_file import STATES
 from acidtest.words import counted
 
 POLL_S = 1.0
@@ -548,10 +549,18 @@ class _Run:
             self._keep(name, base64.b64decode(content))
         recordings = [Recording.model_validate_json(line) for line in answer["recordings"]]
         for recording in recordings:
-            self._write(recording)
+            self._write(self._here(recording))
             worker.unheard.append(recording.cell)
         worker.left = [cell for cell in worker.left if cell.id != answer["cell"]]
         self._missing.pop(answer["cell"], None)
+
+    def _here(self, recording: Recording) -> Recording:
+        """The same, its state file named as it lies here: the host named it by a directory of its own."""
+        cut = recording.cut
+        if cut is None or cut.state is None:
+            return recording
+        state = str(self._output.directory / STATES / Path(cut.state).name)
+        return recording.model_copy(update={"cut": cut.model_copy(update={"state": state})})
 
     def _write(self, recording: Recording) -> None:
         self._writer.append(recording)

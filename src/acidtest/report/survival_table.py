@@ -26,7 +26,14 @@ from acidtest.workload import BY_KIND
 
 STYLES = {"survived": "green", "lost": "bold red", "lost, as announced": "red", "unknown": "yellow"}
 REASONS_MAX = 2
-SOMETIMES = ("unannounced", "after failed flush", "states", "torn", "repaired")  # columns that few pages have use for
+SOMETIMES = (
+    "unannounced",
+    "after failed flush",
+    "states",
+    "outcomes",
+    "torn",
+    "repaired",
+)  # columns that few pages have use for
 WITNESSES_MAX = 6
 PAGE_COLUMNS = ("cuts", "survived", "lost", "unknown", "worst loss", "commits", "commits/s", "mount ms", "recovery ms")
 
@@ -60,6 +67,7 @@ COLUMNS = (
     Column("unknown", lambda row: f"{row.unknown:,}", always=False),
     Column("after failed flush", flush_text, always=False),
     Column("states", lambda row: f"{row.states:,}", always=False),
+    Column("outcomes", lambda row: f"{row.outcomes:,}" if row.outcomes else "–", always=False),
     Column("a second", lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else "–", always=False),
     Column("worst loss", worst_text),
     Column("commits/s", lambda row: number(row.commits_per_s), always=False),
@@ -290,6 +298,10 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "cycle_s": row.cycle_s,
                 "crash_states": row.states,
                 "crash_states_per_s": row.states_per_s,
+                "crash_state_images": row.images,
+                "crash_state_outcomes": row.outcomes,
+                "crash_states_drawn": row.states_drawn,
+                "crash_states_legal_log10": row.legal_log10,
             }
             for row in rows
         ],

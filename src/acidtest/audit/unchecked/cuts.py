@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 from acidtest import workload
 from acidtest.analysis.survival import Survival, survivals
@@ -12,6 +13,7 @@ from acidtest.words import counted
 
 CONFIDENCE = 0.95
 STATES = "crash-states"
+TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
 FAILURES = {  # place.disk_failure; one of each is enough
     "a second cut during recovery": {"cut-in-recovery"},
     "flushes that fail": {"failed-flush", "dropped-flush"},
@@ -41,12 +43,28 @@ def may_still_lose(cuts: int) -> float:
 def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     """Of the combinations that survived, that with the fewest looks. Crash states are not drawn by lot alone."""
     survived = [row for row in rows if row.verdict == "survived"]
-    if states := [row.states for row in survived if row.states]:
-        yield Unchecked("other states of the disk", f"{counted(min(states), 'crash state')} without a loss")
+    if explored := [row for row in survived if row.states]:
+        yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
     if cuts := [row.cuts for row in survived if not row.states]:
         share = 100 * may_still_lose(min(cuts))
         after = f"after {counted(min(cuts), 'cut')} without a loss"
         yield Unchecked("other moments", f"{after} up to {share:.2g} % of them may still lose some, at 95 %")
+
+
+def _states(row: Survival) -> str:
+    """How many of the states were looked at, and what of the others is known.
+
+    The lot draws at each moment in turn, so that no loss in so many draws bounds the mean of the moments' shares as it
+    bounds one share: the product of 1 - p is at most (1 - mean p) to the power of their number.
+    """
+    told = f"{counted(row.states, 'crash state')} without a loss"
+    if row.images is not None and row.legal_log10 is not None:
+        most = f"{round(10**row.legal_log10):,}" if row.legal_log10 < TOLD_LOG10 else f"10^{ceil(row.legal_log10)}"
+        told += f", {row.images:,} of at most {most} that cuts during the load could leave"
+    if row.states_drawn:
+        share = 100 * may_still_lose(row.states_drawn)
+        told += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
+    return told
 
 
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
