@@ -32,7 +32,7 @@ ADJUST = ("oltp_adjust_DDL.sql", "oltp_replication_DDL.sql", "oltp_adjust_eds_ca
 UNITS_OF = "oltp_main_filling.sql"
 SHELL = "1run_oltp_emul.sh"
 FUNCTION = "gen_working_sql"
-FUNCTION_S = 60.0
+FUNCTION_S = 300.0  # of so many operations as a session of the kit has
 _FUNCTION = re.compile(rf"^{FUNCTION}\(\) \{{$.*?^\}} # end of {FUNCTION}\(\)$", re.MULTILINE | re.DOTALL)
 
 # Of a configuration: what takes one value only, with the reason.
