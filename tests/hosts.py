@@ -127,6 +127,8 @@ def _host(directory: Path, number: int, key: Path) -> Iterator[SshHost]:
         run("ip", "link", "add", host.interface, "type", "veth", "peer", "name", "eth0", "netns", name)
         run("ip", "addr", "add", f"{host.ours}/30", "dev", host.interface)
         run("ip", "link", "set", host.interface, "up")
+        # Hosts reach each other through ours; no other interface forwards anything for that.
+        Path(f"/proc/sys/net/ipv4/conf/{host.interface}/forwarding").write_text("1")
         for device, address in (("lo", None), ("eth0", host.address)):
             if address:
                 run("ip", "-n", name, "addr", "add", f"{address}/30", "dev", device)

@@ -85,7 +85,9 @@ def test_one_machine_is_what_there_is_without_the_table() -> None:
 
 
 def test_power_cuts_are_no_load_of_several_machines() -> None:
-    written = text("sqlite", workload="[workload.numbered]\nterminals = 4\ncount = 20\n", more='[place]\nkind = "disk"\n')
+    written = text(
+        "sqlite", workload="[workload.numbered]\nterminals = 4\ncount = 20\n", more='[place]\nkind = "disk"\n'
+    )
     with pytest.raises(BadInput) as error:
         verify(plan.make(experiment.parse(written, "e.toml"), cuts=True), WHERE)
     assert "load.machines: the load of a power cut comes from one machine" in str(error.value.problems)

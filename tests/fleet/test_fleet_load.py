@@ -209,7 +209,7 @@ def passed_on(address: str, to: tuple[str, int]) -> Iterator[int]:
         listening.close()
 
 
-OPEN = "[workload.tpcb]\nterminals = 6\nwarmup_s = 1\nduration_s = 6\nrate_per_s = 60\n"
+OPEN = "[workload.tpcb]\nterminals = 6\nwarmup_s = 1\nduration_s = 6\nrate_per_s = 20\n"
 
 
 def drive(
@@ -314,12 +314,11 @@ def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reac
     recording = drive(tmp_path, hosts, reached, stop_for_two_news)
     assert news >= 2
     assert recording.status == "done", recording.reason
-    first, second = recording.generators
-    assert (second.lateness_ms_max or 0) > 900
+    _, second = recording.generators
+    assert second.stood_still_ms_max > 900
     rendered = render(tmp_path / "out", waivers={})
     late = [one for one in rendered.results.findings if one.rule.name == "generator-late"]
-    assert [second.host in one.advice for one in late] == [True]
-    assert first.host not in late[0].advice
+    assert any(f"{second.host} stood still" in one.advice for one in late)
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"the slowest of the machines was {second.host}" in page
 
