@@ -58,12 +58,12 @@ COLUMNS = (
     Cell("terminals", lambda one: f"{one.host.terminals:,}", drop=3),
     Cell("commits/s", lambda one: number(one.host.commits_per_s)),
     Cell("busy", _percent(lambda host: host.busy)),
-    Cell("own share", _percent(lambda host: host.own_share), drop=4),
+    Cell("own share", _percent(lambda host: host.own_share), drop=5),
     Cell("late p99 ms", _ms(lambda host: host.lateness_ms_p99)),
-    Cell("late max ms", _ms(lambda host: host.lateness_ms_max), drop=1),
-    Cell("still max ms", _ms(lambda host: host.stood_still_ms_max), drop=2),
-    Cell("begun late ms", _ms(lambda host: host.began_late_ms), drop=2),
-    Cell("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=5),
+    Cell("late max ms", _ms(lambda host: host.lateness_ms_max), drop=2),
+    Cell("still max ms", _ms(lambda host: host.stood_still_ms_max), drop=1),
+    Cell("begun late ms", _ms(lambda host: host.began_late_ms), drop=4),
+    Cell("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=6),
 )
 
 
