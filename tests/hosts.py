@@ -160,6 +160,8 @@ def joined(directory: Path, number: int) -> Iterator[SshHost]:
         run("ip", "link", "add", host.interface, "type", "veth", "peer", "name", "eth0", "netns", name)
         run("ip", "addr", "add", f"{host.ours}/30", "dev", host.interface)
         run("ip", "link", "set", host.interface, "up")
+        # Hosts reach each other through ours; no other interface forwards anything for that.
+        Path(f"/proc/sys/net/ipv4/conf/{host.interface}/forwarding").write_text("1")
         for device, at in (("lo", None), ("eth0", host.address)):
             if at:
                 run("ip", "-n", name, "addr", "add", f"{at}/30", "dev", device)

@@ -21,7 +21,9 @@ def part(values: list[int], **changes: object) -> Part:
     latency = factory.histogram(values)
     counts = factory.counts(committed=len(values))
     fields = {"latency": latency, "service": latency, "counts": counts, "series": []} | changes
-    return Part(factory.result(seconds=2, **fields), Shared(began_late_ns=0, told=NOTHING, seconds=[]))
+    return Part(
+        factory.result(seconds=2, **fields), Shared(began_late_ns=0, stood_still_ns_max=0, told=NOTHING, seconds=[])
+    )
 
 
 @given(PARTS, st.integers(0, 1000))
@@ -57,7 +59,7 @@ def shared(happened: list[tuple[int, int, str]]) -> Shared:
                 latency_ns_max=max(values, default=0),
             )
         )
-    return Shared(began_late_ns=0, told=NOTHING, seconds=seconds)
+    return Shared(began_late_ns=0, stood_still_ns_max=0, told=NOTHING, seconds=seconds)
 
 
 @given(st.lists(st.lists(SECONDS, max_size=30), min_size=1, max_size=4), st.floats(0.1, 6.0))
@@ -101,7 +103,7 @@ def test_counts_kinds_and_arrivals_are_added() -> None:
 def test_the_measurement_lasts_until_the_last_part_has_ended() -> None:
     slow = factory.result(seconds=2, series=[])
     longer = slow.model_copy(update={"measured_s": 2.5})
-    none = Shared(began_late_ns=0, told=NOTHING, seconds=[])
+    none = Shared(began_late_ns=0, stood_still_ns_max=0, told=NOTHING, seconds=[])
     whole: RunResult = together([Part(slow, none), Part(longer, none)])
     assert whole.measured_s == 2.5
     assert whole.goodput_per_s == pytest.approx(2 * slow.counts.committed / 2.5)
@@ -112,7 +114,7 @@ def test_what_was_acknowledged_is_added_and_units_are_known_of_all_or_of_none() 
     without = one.model_copy(update={"units": None})
 
     def of(*parts: Told) -> Told:
-        return told([Shared(began_late_ns=0, told=part, seconds=[]) for part in parts])
+        return told([Shared(began_late_ns=0, stood_still_ns_max=0, told=part, seconds=[]) for part in parts])
 
     assert of(one, one) == Told(committed=6, unknown=2, kinds=[4, 2], units=(60, 10))
     assert of(one, without).units is None

@@ -29,7 +29,7 @@ def refusal(written: str) -> str:
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        (text("sqlite", more=""), ("engine sqlite works inside the rig", "[servers.NAME]")),
+        (text("sqlite", more=""), ("engine sqlite is embedded in the rig", "[servers.NAME]")),
         (text("postgresql-15", more=""), ("sessions of other machines need TCP", 'connection = "tcp"')),
         (
             text("postgresql-15", more='[settings.postgresql]\nconnection = "tcp"\ntls = true\n'),

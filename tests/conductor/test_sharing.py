@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,16 @@ def test_parts_have_the_arrivals_of_one_rig_and_the_check_knows_all_commits(
 def test_one_part_that_is_all_comes_together_as_the_rig_told_it(tmp_path: Path, ledger: Ledger) -> None:
     with loaded(tmp_path / "one", ledger) as instance:
         (alone,) = driven(instance, ledger, 1)
-    assert together([Part(alone.result, alone.shared)]) == alone.result
+    assert rounded(together([Part(alone.result, alone.shared)]).model_dump()) == rounded(alone.result.model_dump())
+
+
+def rounded(value: Any) -> Any:
+    """The same with twelve figures: a mean of means is rounded once more than the mean itself."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
 def test_a_rig_that_is_told_late_measures_the_same_time_and_says_how_late(tmp_path: Path, ledger: Ledger) -> None:

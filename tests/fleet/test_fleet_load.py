@@ -147,7 +147,10 @@ terminals = 4
     result = recording.result
     assert result is not None
     assert [(one.name, one.terminals) for one in result.classes] == [("few", 1), ("many", 4)]
-    assert sum(one.tally.counts.committed for one in result.classes) == result.counts.committed
+    # Deliveries are worked off by workers, who belong to no class.
+    (deliveries,) = [kind.committed for kind in result.kinds if kind.name == "delivery"]
+    of_classes = sum(one.tally.counts.committed for one in result.classes)
+    assert of_classes + deliveries == result.counts.committed
     assert sum(kind.committed for kind in result.kinds) == result.counts.committed
     assert recording.checks_after is not None
     assert all(one.holds for one in recording.checks_after.conditions)
@@ -209,7 +212,7 @@ def passed_on(address: str, to: tuple[str, int]) -> Iterator[int]:
         listening.close()
 
 
-OPEN = "[workload.tpcb]\nterminals = 6\nwarmup_s = 1\nduration_s = 6\nrate_per_s = 60\n"
+OPEN = "[workload.tpcb]\nterminals = 6\nwarmup_s = 1\nduration_s = 6\nrate_per_s = 20\n"
 
 
 def drive(
@@ -269,19 +272,33 @@ def test_the_host_of_the_server_leads_and_is_watched(tmp_path: Path, hosts: SshH
     assert all(abs(one.clock_offset_s) <= one.clock_error_s + 0.001 for one in recording.generators)
 
 
-@pytest.mark.parametrize(("engine", "family"), [("postgresql-15", "postgresql"), ("mariadb-10.11", "mysql")])
+SHIPPED = Path(__file__).parents[2] / "experiments" / "load-from-many.toml"
+MARIADB = """name = "apart"
+repetitions = 1
+engine = "mariadb-10.11"
+durability = "drive"
+[load]
+machines = 2
+[workload.tpcb]
+terminals = 4
+warmup_s = 0.5
+duration_s = 3
+[settings.mysql]
+connection = "tcp"
+"""
+
+
+@pytest.mark.parametrize("shipped", [True, False], ids=["postgresql-15", "mariadb-10.11"])
 def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
-    tmp_path: Path, hosts: SshHosts, engines_installed: None, engine: str, family: str
+    tmp_path: Path, hosts: SshHosts, engines_installed: None, shipped: bool
 ) -> None:
     server = hosts.hosts[0]
     file = hosts.fleet(tmp_path / "fleet.toml", f'server = "{server.address}"')
-    where = tmp_path / "e.toml"
-    where.write_text(
-        f'name = "apart"\nrepetitions = 1\nengine = "{engine}"\ndurability = "drive"\n[load]\nmachines = 2\n'
-        f"[workload.tpcb]\nterminals = 4\nwarmup_s = 0.5\nduration_s = 3\n"
-        f'[settings.{family}]\nconnection = "tcp"\n'
-    )
-    ran = run(tmp_path, where, file)
+    where, more = SHIPPED, ["--quick"]
+    if not shipped:
+        where, more = tmp_path / "e.toml", []
+        where.write_text(MARIADB)
+    ran = run(tmp_path, where, file, *more)
     assert ran.returncode == 0, (ran.stdout, ran.stderr)
     (recording,) = recordings(tmp_path)
     assert recording.status == "done", recording.reason
@@ -314,12 +331,11 @@ def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reac
     recording = drive(tmp_path, hosts, reached, stop_for_two_news)
     assert news >= 2
     assert recording.status == "done", recording.reason
-    first, second = recording.generators
-    assert (second.lateness_ms_max or 0) > 900
+    _, second = recording.generators
+    assert second.stood_still_ms_max > 900
     rendered = render(tmp_path / "out", waivers={})
     late = [one for one in rendered.results.findings if one.rule.name == "generator-late"]
-    assert [second.host in one.advice for one in late] == [True]
-    assert first.host not in late[0].advice
+    assert any(f"{second.host} stood still" in one.advice for one in late)
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"the slowest of the machines was {second.host}" in page
 

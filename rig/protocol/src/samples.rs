@@ -108,7 +108,7 @@ fn shared() -> Shared {
         latencies: vec![(1_007_615, 1), (2_015_231, 1)],
         latency_ns_max: 2_000_000,
     };
-    Shared { began_late_ns: 70_000, told: told(), seconds: vec![second] }
+    Shared { began_late_ns: 70_000, stood_still_ns_max: 90_000, told: told(), seconds: vec![second] }
 }
 
 /// Each workload and each target is in one of them.

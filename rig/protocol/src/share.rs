@@ -28,6 +28,8 @@ pub struct Go {
 pub struct Shared {
     /// How long after the moment of [`Go`] the load could begin, in nanoseconds.
     pub began_late_ns: u64,
+    /// The longest time in the measurement in which this process did not come to what it does ten times a second.
+    pub stood_still_ns_max: u64,
     /// Warm-up included.
     pub told: Told,
     /// The seconds in which something ended, ascending.

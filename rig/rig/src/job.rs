@@ -331,9 +331,8 @@ fn run(
     if let Some(unheard) = unheard {
         return Err(unheard);
     }
-    let Ended { mut result, acknowledged, sessions, seconds } = ended.map_err(|stopped| Halted::Failed {
-        doing: "running transactions".to_string(),
-        message: stopped.to_string(),
+    let Ended { mut result, acknowledged, sessions, seconds, stood_still_ns_max } = ended.map_err(|stopped| {
+        Halted::Failed { doing: "running transactions".to_string(), message: stopped.to_string() }
     })?;
     let counted = counter.map(|counter| counter.finish(acknowledged.committed));
     drop(sessions);
@@ -343,7 +342,7 @@ fn run(
     result.sleepers = sleepers.as_mut().map(Sleeping::finish);
     events.write(&Event::Result(Box::new(result)))?;
     if plan.share.is_some() {
-        let shared = Shared { began_late_ns, told: acknowledged.told(), seconds };
+        let shared = Shared { began_late_ns, stood_still_ns_max, told: acknowledged.told(), seconds };
         events.write(&Event::Shared(Box::new(shared)))?;
     }
     if let Some(replayed) = workload.replayed() {

@@ -82,6 +82,8 @@ pub struct Ended {
     pub sessions: Vec<Box<dyn Session>>,
     /// The seconds of a part of a load; empty of a whole one.
     pub seconds: Vec<SharedSecond>,
+    /// The longest time in the measurement in which it was too late for what is done beside the terminals; of a part alone.
+    pub stood_still_ns_max: u64,
 }
 
 /// Why a run could not go on.
@@ -192,7 +194,7 @@ pub fn run(
         })
     });
     let (records, sessions): (Vec<_>, Vec<_>) = ended.into_iter().unzip();
-    let RunMonitor { series, cpu_before, .. } = monitor;
+    let RunMonitor { series, cpu_before, stood_still_ns_max, .. } = monitor;
     let seconds = plan.share.map_or_else(Vec::new, |_| series.shared());
     let cpu_after = process_s();
     if let Some(stopped) = shared.stopped.into_inner().expect("no panic under this lock") {
@@ -202,7 +204,7 @@ pub fn run(
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);
-    Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect(), seconds })
+    Ok(Ended { result, acknowledged, sessions: sessions.into_iter().flatten().collect(), seconds, stood_still_ns_max })
 }
 
 /// What a terminal leaves.

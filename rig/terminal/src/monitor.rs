@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// How often a part of a load looks whether it still runs.
+const BEAT_NS: u64 = 100_000_000;
 const NEWS_EVERY_NS: u64 = 1_000_000_000;
 /// News sooner than this after the last do not make the rate of a moment.
 const NEWS_NS_MIN: u64 = 100_000_000;
@@ -26,6 +28,9 @@ pub struct RunMonitor<'a> {
     pub cpu_before: (f64, f64),
     told_ns: u64,
     told: u64,
+    /// When the next beat is due; never where nobody asks.
+    beat_ns: u64,
+    pub stood_still_ns_max: u64,
 }
 
 impl<'a> RunMonitor<'a> {
@@ -46,6 +51,8 @@ impl<'a> RunMonitor<'a> {
             cpu_before,
             told_ns: 0,
             told: 0,
+            beat_ns: if shared.plan.share.is_some() { shared.warmup_ns + BEAT_NS } else { u64::MAX },
+            stood_still_ns_max: 0,
         }
     }
 
@@ -69,6 +76,12 @@ impl<'a> RunMonitor<'a> {
         }
         let shared = self.shared;
         let now_ns = shared.now_ns();
+        if now_ns >= self.beat_ns {
+            // What it is late after the end is not the measurement's.
+            self.stood_still_ns_max =
+                self.stood_still_ns_max.max(now_ns.min(shared.end_ns).saturating_sub(self.beat_ns));
+            self.beat_ns = now_ns + BEAT_NS;
+        }
         let at_mark = now_ns >= self.mark_ns();
         if at_mark {
             if self.passed == 0 {
@@ -98,7 +111,7 @@ impl<'a> RunMonitor<'a> {
 
     /// Marks are set on time, not at the next news.
     fn due_ns(&self) -> u64 {
-        self.mark_ns().min(self.told_ns + NEWS_EVERY_NS)
+        self.mark_ns().min(self.told_ns + NEWS_EVERY_NS).min(self.beat_ns)
     }
 }
 

@@ -10,6 +10,7 @@ from acidtest.analysis.samples import Row
 from acidtest.journal.models import Generator
 from acidtest.journal.protocol import Cpu
 
+STILL_MAX = 0.02  # of a measurement; what stands still for so long is late with as many of its transactions
 LATE_MS = 1.0  # what is late by less is told as it is, and nobody is named for it
 
 
@@ -27,7 +28,8 @@ class HostOfLoad:
     machine_busy: float  # of all processors of its host, by the generator's process
     lateness_ms_p99: float | None  # None where no arrival was waited for
     lateness_ms_max: float | None
-    stood_still: float | None  # part of the measurement in which, at one time, it began nothing that was due
+    stood_still_ms_max: float
+    stood_still: float  # the longest time in which it did, as a part of the measurement
     began_late_ms: float
     clock_error_ms: float
 
@@ -66,9 +68,8 @@ def _host(host: str, of: Sequence[Generator]) -> HostOfLoad:
         machine_busy=median([one.busy * one.threads / one.cpu_count for one in of]),
         lateness_ms_p99=_worst([one.lateness_ms_p99 for one in of]),
         lateness_ms_max=_worst([one.lateness_ms_max for one in of]),
-        stood_still=_worst(
-            [None if (late := one.lateness_ms_max) is None else late / 1e3 / one.measured_s for one in of]
-        ),
+        stood_still_ms_max=max(one.stood_still_ms_max for one in of),
+        stood_still=max(one.stood_still_ms_max / 1e3 / one.measured_s for one in of),
         began_late_ms=max(one.began_late_ms for one in of),
         clock_error_ms=max(one.clock_error_s for one in of) * 1e3,
     )
@@ -99,10 +100,13 @@ def own_share(one: Generator) -> float | None:
 
 
 def slowest(hosts: Sequence[HostOfLoad]) -> HostOfLoad | None:
-    """The one that was latest with an arrival; where all were in time, that with the fewest commits a second of each
-    terminal. None where there are not several."""
+    """The one that stood still; else the one that was latest with an arrival; where all were in time, that with the
+    fewest commits a second of each terminal. None where there are not several."""
     if len(hosts) < 2:
         return None
+    still = max(hosts, key=lambda one: one.stood_still)
+    if still.stood_still > STILL_MAX:
+        return still
     late = max(hosts, key=lambda one: one.lateness_ms_max or 0.0)
     if (late.lateness_ms_max or 0.0) >= LATE_MS:
         return late

@@ -49,6 +49,9 @@ class Machines:
         from acidtest.fleet import conduct, load
 
         run = conduct.run if plan.experiment.machines == 1 else load.run
+        if plan.experiment.machines == 1 and self.fleet.spec.server is not None:
+            server = f"server = {self.fleet.spec.server} in the fleet's file"
+            watcher.doubts([f"{server} is for loads from several machines, and here each comes from one"])
         return run(self.fleet, self.hosts, plan, where, out, watcher, retry_failed=retry_failed)
 
     def cut_power(

@@ -6,6 +6,7 @@ import errno
 
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.foreign import RestoreFailed
+from acidtest.conductor.generators import GeneratorFailed
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, told
 from acidtest.files import find_rig
@@ -19,6 +20,8 @@ def why_failed(error: AcidtestError | OSError, engine: Engine) -> str:
     """
     if isinstance(error, OSError) and error.errno == errno.EBUSY:
         raise error
+    if isinstance(error, GeneratorFailed):
+        return engine.gone() or told(error)
     if not engine.private and not isinstance(error, RestoreFailed):
         return f"{engine.last_facts().source}: {told(error)}; see whether the server still runs and lets acidtest in"
     return engine.gone() or told(error)

@@ -8,7 +8,12 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from acidtest.errors import CellFailed
 from acidtest.journal.protocol import Inspection, RunResult, Settings, Share, Shared
+
+
+class GeneratorFailed(CellFailed):
+    """Another machine of a load could not go on, which its message names."""
 
 
 class Brought(BaseModel):
@@ -54,8 +59,8 @@ class Own:
 
 
 class Generators(Protocol):
-    """How the machine that runs a cell speaks with the others. Each of them raises CellFailed when one of the others
-    cannot go on."""
+    """How the machine that runs a cell speaks with the others. Each of them raises GeneratorFailed when one of the
+    others cannot go on."""
 
     own: Own
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from acidtest.engine import Engine
 from acidtest.errors import BadInput, Problems
 from acidtest.plan import Cell, Plan
+from acidtest.words import counted
 
 REACHABLE = ("postgresql", "mysql")  # families whose servers other machines reach, also those that acidtest starts
 
@@ -42,7 +43,7 @@ def _of_private(cell: Cell, engine: Engine) -> Iterator[tuple[str, str]]:
     by_url = "name a server by URL: a table [servers.NAME] with url"
     if engine.mode(cell.settings) == "embedded":
         yield (
-            f"load.machines: engine {cell.engine} works inside the rig, on one machine",
+            f"load.machines: engine {cell.engine} is embedded in the rig, on one machine",
             f"choose a server, or {by_url}",
         )
     elif engine.family not in REACHABLE:
@@ -71,8 +72,8 @@ def _of_cell(cell: Cell, machines: int, engines: Mapping[str, Engine]) -> Iterat
         yield f"{name}.count: transactions that several machines submit are not counted out", "give duration_s instead"
     if work.terminals < machines:
         yield (
-            f"{name}.terminals = {work.terminals}: each of the {machines} machines needs one at least",
-            f"give at least {machines} terminals, or fewer machines",
+            f"{name}.terminals = {work.terminals}: each of {counted(machines, 'machine')} needs one at least",
+            f"give at least {counted(machines, 'terminal')}, or fewer machines",
         )
     if work.observe:
         yield f"{name}.observe: calls are watched on the machine of the rig", "leave observe out, or leave [load] out"

@@ -284,6 +284,7 @@ def _generator(one: Brought) -> Generator:
         service_mean_ns=result.service.mean_ns,
         lateness_ms_p99=percentile_ns(late, 0.99) / 1e6 if late else None,
         lateness_ms_max=late.max_ns / 1e6 if late else None,
+        stood_still_ms_max=one.shared.stood_still_ns_max / 1e6,
         began_late_ms=one.shared.began_late_ns / 1e6,
         clock_offset_s=one.clock_offset_s,
         clock_error_s=one.clock_error_s,

@@ -15,7 +15,7 @@ from typing import Any
 
 from acidtest.conductor import foreign, sharing
 from acidtest.conductor.context import RunContext
-from acidtest.conductor.generators import Brought, Moment, Own, Served
+from acidtest.conductor.generators import Brought, GeneratorFailed, Moment, Own, Served
 from acidtest.conductor.rig import SILENCE_S
 from acidtest.engine.foreign import ForeignServer
 from acidtest.errors import AcidtestError, CellFailed
@@ -85,7 +85,7 @@ class Together:
             if said["do"] == "abandon":
                 raise Abandoned(said["why"])
             if said["do"] == "fail":
-                raise CellFailed(said["why"])
+                raise GeneratorFailed(said["why"])
             return said
 
 

@@ -601,6 +601,9 @@ class Generator(Record):
     # How late it began the arrivals that a free terminal of its had waited for. None under a closed loop, and of none.
     lateness_ms_p99: float | None
     lateness_ms_max: float | None
+    stood_still_ms_max: (
+        float  # its process did not come to what it does ten times a second: it was stopped, or overloaded
+    )
     began_late_ms: float  # after the moment at which all were to begin, by its own clock
     clock_offset_s: float  # its clock less that of the client, right before the load began
     clock_error_s: float  # the offset may be wrong by this much, and so may the moment at which it began

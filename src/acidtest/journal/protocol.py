@@ -487,6 +487,7 @@ class Shared(Message):
 
     event: Literal["shared"] = "shared"
     began_late_ns: int  # after the moment of Go
+    stood_still_ns_max: int  # in which the process did not come to what it does ten times a second
     told: Told
     seconds: list[SharedSecond]
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from acidtest.analysis import generators
-from acidtest.analysis.generators import LATE_MS, HostOfLoad
+from acidtest.analysis.generators import LATE_MS, STILL_MAX, HostOfLoad
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import number
 from acidtest.report.shapes import Cell
@@ -23,8 +23,9 @@ UNKNOWN = "–"
 EXPLAINED = (
     "Busy is the processor time of the generator's process over what its threads could have had; its own share is the "
     "part of a transaction's time that the generator itself takes. Late is how long after its time an arrival began "
-    "that a free terminal had waited for. All machines were to begin at one moment: begun late is by their own clocks, "
-    "which may be wrong by the clock's error. Figures are medians of the repetitions; lateness and errors the worst."
+    "that a free terminal had waited for; still is how long the process did not come to what it does ten times a "
+    "second. All machines were to begin at one moment: begun late is by their own clocks, which may be wrong by the "
+    "clock's error. Figures are medians of the repetitions; lateness, stillness and errors the worst."
 )
 
 
@@ -57,11 +58,12 @@ COLUMNS = (
     Cell("terminals", lambda one: f"{one.host.terminals:,}", drop=3),
     Cell("commits/s", lambda one: number(one.host.commits_per_s)),
     Cell("busy", _percent(lambda host: host.busy)),
-    Cell("own share", _percent(lambda host: host.own_share), drop=4),
+    Cell("own share", _percent(lambda host: host.own_share), drop=5),
     Cell("late p99 ms", _ms(lambda host: host.lateness_ms_p99)),
-    Cell("late max ms", _ms(lambda host: host.lateness_ms_max), drop=1),
-    Cell("begun late ms", _ms(lambda host: host.began_late_ms), drop=2),
-    Cell("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=5),
+    Cell("late max ms", _ms(lambda host: host.lateness_ms_max), drop=2),
+    Cell("still max ms", _ms(lambda host: host.stood_still_ms_max), drop=1),
+    Cell("begun late ms", _ms(lambda host: host.began_late_ms), drop=4),
+    Cell("clock ± ms", _ms(lambda host: host.clock_error_ms), drop=6),
 )
 
 
@@ -72,7 +74,9 @@ def sentences(line: Line) -> list[str]:
     if (slow := generators.slowest(hosts)) is not None:
         late = slow.lateness_ms_max
         what = (
-            f"which began arrivals up to {number(late)} ms late (p99 {number(slow.lateness_ms_p99)} ms)"
+            f"which stood still for up to {number(slow.stood_still_ms_max)} ms"
+            if slow.stood_still > STILL_MAX
+            else f"which began arrivals up to {number(late)} ms late (p99 {number(slow.lateness_ms_p99)} ms)"
             if late is not None and late >= LATE_MS
             else f"with {number(slow.commits_per_s / slow.terminals)} commits a second of each terminal"
         )

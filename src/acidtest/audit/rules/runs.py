@@ -21,7 +21,6 @@ SPREAD_MAX = 0.30
 BUSY_MAX = 0.90
 LATE_MAX = 0.01
 LATENESS_SHARE_MAX = 0.5  # of the latency shown
-STILL_MAX = 0.01  # of the measurement
 BEGUN_LATE_MS = 50.0  # what is less is in the order of what clocks are known to
 FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capacitor-backed cache takes about as long
 
@@ -152,9 +151,12 @@ def generator_late(row: Row) -> Iterator[Found]:
     warmup_ms = max((result.warmup_s for result in results), default=0.0) * 1e3
     for host in hosts:
         least_ms = max(generators.LATE_MS, LATENESS_SHARE_MAX * (shown_ms or 0.0))
-        # What stands still for one part in a hundred is late with as many of its arrivals.
-        still = (host.stood_still or 0.0) > STILL_MAX and (host.lateness_ms_max or 0.0) > least_ms
-        if still or (host.lateness_ms_p99 or 0.0) > least_ms:
+        if host.stood_still > generators.STILL_MAX:
+            yield Found(
+                f"The load generator on {host.host} stood still for up to {host.stood_still_ms_max:,.0f} ms: its part "
+                "of the load is late or missing."
+            )
+        elif (host.lateness_ms_p99 or 0.0) > least_ms:
             yield Found(
                 f"{host.host} began arrivals up to {host.lateness_ms_max:,.1f} ms late (p99 "
                 f"{host.lateness_ms_p99:,.1f} ms): the latencies shown are in part its own."
