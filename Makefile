@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run test test-fast test-long check check-python check-rust docs bench fuzz clean system test-system
+.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ test: setup test-system ## set up and pass every test
 test-fast: setup ## the tests that ask nothing of the machine, and one engine
 	@tests/run.sh fast
 
+finding: setup ## one of findings/ again: make finding NAME=firebird-rollback
+	@$(BIN)/python findings/$(NAME)/reproduce.py $(ARGS)
+
 test-long: setup test-system ## every test, and every repetition of those that kill at random moments
 	@tests/run.sh long
 
@@ -28,8 +31,8 @@ check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
 
 check-python:
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench findings
+	$(BIN)/ruff format --check src tests bench findings
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

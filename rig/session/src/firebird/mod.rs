@@ -491,7 +491,7 @@ fn classify(code: i32, message: &str) -> Class {
         Class::LockTimeout
     } else if says("update conflicts with concurrent update") || says("concurrent transaction number is") {
         Class::UpdateConflict
-    } else if says("no current record for fetch operation") {
+    } else if says("no current record for fetch operation") || says("row_missed") {
         Class::RowMissed
     } else if says("deadlock") {
         Class::Deadlock
@@ -586,6 +586,7 @@ mod tests {
             (-902, "I/O error during \"write\" operation -No space left on device", Class::DiskFull),
             (-902, "Error writing data to the connection.", Class::Connection),
             (-508, "no current record for fetch operation", Class::RowMissed),
+            (-836, "exception 3 -ROW_MISSED -row_missed: the inventory of a product was not found", Class::RowMissed),
             (-204, "Table unknown", Class::Other),
         ] {
             assert_eq!(classify(code, message), class, "{message}");

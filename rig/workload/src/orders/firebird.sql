@@ -8,8 +8,14 @@ create descending index product_down on product (id)
 
 create descending index customer_down on customer (id)
 
+-- A conflict may make the engine pass a row over that is there; without a word the trigger would go on, and the line stay.
+create exception row_missed 'row_missed: the inventory of a product was not found'
+
 create trigger orderline_ai for orderline active after insert as
-begin update inventory set quantity = quantity - new.quantity where product_id = new.product_id; end
+begin
+  update inventory set quantity = quantity - new.quantity where product_id = new.product_id;
+  if (row_count = 0) then exception row_missed;
+end
 
 -- name: draw
 {name} = cast(rand() * ({high} - {low}) + {low} as integer);

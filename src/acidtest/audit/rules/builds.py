@@ -125,7 +125,7 @@ def _debug(side: Side) -> Iterator[Evidence]:
     says="Builds for different processors are compared as if they differed in version only.",
     remedy="Compare builds for the same processor.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
-    source=INVESTIGATION,
+    source="Raasveldt and others, Fair Benchmarking Considered Difficult (DBTest 2018)",
 )
 def architecture_differs(bench: Bench) -> Iterator[Found]:
     if "machine" in bench.factors:

@@ -222,7 +222,7 @@ def server_mode(side: Side) -> tuple[str, bool]:
     says="Servers of different modes are compared as if equal: one cache for all connections, or one for each.",
     remedy="Compare the same mode, or make it a factor.",
     disproved_by="a list of the measured servers' processes and threads that shows one mode",
-    source=INVESTIGATION,
+    source="Firebird's firebird.conf, ServerMode: one cache for all connections, or one for each",
     about="settings",
 )
 def server_mode_differs(bench: Bench) -> Iterator[Found]:

@@ -228,7 +228,7 @@ def _unknown(engine: str, name: str, sides: list[Side]) -> bool:
     "measured.",
     remedy="Lay each result beside the configuration that it was measured with, or write down what was in force.",
     disproved_by="a dump of the settings in force, or a name by which results and configurations belong together",
-    source=INVESTIGATION,
+    source="Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems (SC 2015), rule 9",
     about="settings",
 )
 def settings_of_run_unknown(bench: Bench) -> Iterator[Found]:

@@ -1,0 +1,82 @@
+"""Each finding's own program runs, reports in its format, and, where chance has no part in it, shows its fault."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.files import state_directory
+
+FINDINGS = Path(__file__).parent.parent.parent / "findings"
+NAMES = sorted(folder.name for folder in FINDINGS.iterdir() if (folder / "reproduce.py").exists())
+SHOWN, NOT_SHOWN = 1, 0
+TOLD = ("What it does", "What came out", "What is known", "What is guessed", "What is known elsewhere", "## For the ")
+
+
+def reproduce(name: str, *options: str) -> tuple[int, dict[str, Any]]:
+    command = [sys.executable, str(FINDINGS / name / "reproduce.py"), *options]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    assert ended.returncode in (SHOWN, NOT_SHOWN), ended.stderr
+    assert ended.stdout, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    assert found["finding"] == name
+    return ended.returncode, found
+
+
+def runtime(version: str) -> str:
+    return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
+
+
+def test_the_four_are_here() -> None:
+    assert NAMES == ["ext4-second-flush", "firebird-hidden-page", "firebird-rollback", "mariadb-renamed-log"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_says_what_is_known_and_what_is_guessed(name: str) -> None:
+    text = (FINDINGS / name / "README.md").read_text()
+    assert [part for part in TOLD if part not in text] == []
+    assert f"make finding NAME={name}" in text
+    assert f"({name}/README.md)" in (FINDINGS / "README.md").read_text()
+    documents = [page.read_text() for page in (FINDINGS.parent / "docs").glob("*.md")]
+    assert any(f"../findings/{name}/README.md" in page for page in documents)
+
+
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: str, tmp_path: Path) -> None:
+    code, found = reproduce("firebird-hidden-page", "--runtime", runtime(version), "--work", str(tmp_path))
+    assert f"Firebird {version}" in found["version"]
+    assert (code, found["kills"], found["hidden_from_scans"], found["missing_by_key"]) == (SHOWN, 1, 1, 0)
+
+
+@pytest.mark.usefixtures("engines_installed")
+def test_rollbacks_are_counted_and_the_value_told(tmp_path: Path) -> None:
+    asked = ("--runtime", runtime("5.0"), "--work", str(tmp_path))
+    code, found = reproduce("firebird-rollback", *asked, "--seconds", "2")
+    assert found["rollbacks"] > 0
+    assert (found["threads"], found["wait"], found["auto_undo"]) == (3, True, True)
+    assert (code == SHOWN) == (found["value"] != 0)
+    code, found = reproduce("firebird-rollback", *asked, "--seconds", "1", "--threads", "1")
+    assert (code, found["value"]) == (NOT_SHOWN, 0)
+
+
+def test_a_second_flush_on_ext4_reports_success_and_nothing_is_durable() -> None:
+    code, found = reproduce("ext4-second-flush", "--trials", "2")
+    assert (code, found["second_flush"], found["after_success"]) == (SHOWN, {"success": 2}, {"lost": 2})
+
+
+def test_a_second_flush_on_xfs_fails() -> None:
+    code, found = reproduce("ext4-second-flush", "--trials", "1", "--filesystem", "xfs")
+    assert (code, found["after_success"]) == (NOT_SHOWN, {})
+
+
+def test_a_log_that_is_made_anew_and_one_that_is_not() -> None:
+    _, found = reproduce("mariadb-renamed-log", "--cuts", "1")
+    assert sum(found["committed_row"].values()) == 1
+    code, found = reproduce("mariadb-renamed-log", "--cuts", "1", "--same-size")
+    assert (code, found["committed_row"]) == (NOT_SHOWN, {"kept": 1})
