@@ -113,7 +113,12 @@ fn jobs(targets: &[Target], workloads: &[Workload]) -> Vec<Job> {
             sample: None,
         })
         .zip(observes().into_iter().cycle())
-        .map(|(job, observe)| Job { count: observe.is_some().then(counting), sample: observe.is_some().then(sampling), observe, ..job })
+        .map(|(job, observe)| Job {
+            count: observe.is_some().then(counting),
+            sample: observe.is_some().then(sampling),
+            observe,
+            ..job
+        })
         .collect()
 }
 

@@ -299,19 +299,20 @@ fn run(
     // Each run of a job draws from a stream of its own.
     let seed = job.seed.wrapping_add(run.wrapping_mul(0xD1B5_4A32_D192_ED03));
     let beside = counter.as_mut().map(|counter| counter as &mut dyn Beside);
-    let ended = terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, sampler.as_mut(), &mut |news| {
-        let event = Event::Progress {
-            phase: news.phase,
-            fraction: news.fraction,
-            elapsed_s: news.elapsed_s,
-            done: news.committed,
-            rate_per_s: news.rate_per_s,
-            at: None,
-        };
-        if let Err(error) = events.write(&event) {
-            unheard.get_or_insert(error);
-        }
-    });
+    let ended =
+        terminal::run(plan, seed, workload.kinds(), terminals, noted.as_ref(), beside, sampler.as_mut(), &mut |news| {
+            let event = Event::Progress {
+                phase: news.phase,
+                fraction: news.fraction,
+                elapsed_s: news.elapsed_s,
+                done: news.committed,
+                rate_per_s: news.rate_per_s,
+                at: None,
+            };
+            if let Err(error) = events.write(&event) {
+                unheard.get_or_insert(error);
+            }
+        });
     if let Some(unheard) = unheard {
         return Err(unheard);
     }

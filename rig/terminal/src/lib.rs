@@ -207,8 +207,7 @@ fn drive_share(
         socket: terminal.socket,
         future: Box::pin(async move { *left = Some(terminal.run().await) }),
     });
-    let asks =
-        sampler.map(|sampler| Task { socket: sampler.socket(), future: Box::pin(sampler.attend(shared)) });
+    let asks = sampler.map(|sampler| Task { socket: sampler.socket(), future: Box::pin(sampler.attend(shared)) });
     if let Err(error) = drive::drive(tasks.chain(asks).collect(), chore) {
         shared.stop(Stopped(format!("waiting for sessions: {error}")));
     }

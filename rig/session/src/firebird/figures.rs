@@ -24,7 +24,14 @@ pub fn of(library: &Library, database: &mut isc_db_handle) -> Outcome<Vec<(Strin
     // SAFETY: the attachment is there; question and answer have so many bytes.
     library.call(|status| unsafe {
         let length = asked.len() as i16;
-        (library.database_info)(status, database, length, asked.as_ptr(), answer.len() as i16, answer.as_mut_ptr().cast())
+        (library.database_info)(
+            status,
+            database,
+            length,
+            asked.as_ptr(),
+            answer.len() as i16,
+            answer.as_mut_ptr().cast(),
+        )
     })?;
     let mut figures = read(&answer)?;
     // Gaps, which are what is read of these: how many transactions lie between.
@@ -70,7 +77,13 @@ mod tests {
 
     #[test]
     fn figures_are_read_in_the_engines_order_and_what_it_does_not_know_is_left_out() {
-        let answer = [vec![107, 4, 0, 1, 1, 0, 0], vec![ibase::isc_info_error as u8, 1, 0, 9], vec![6, 8, 0], vec![5; 8], vec![1]];
+        let answer = [
+            vec![107, 4, 0, 1, 1, 0, 0],
+            vec![ibase::isc_info_error as u8, 1, 0, 9],
+            vec![6, 8, 0],
+            vec![5; 8],
+            vec![1],
+        ];
         let read = read(&answer.concat()).unwrap();
         assert_eq!(read, [("next_transaction".to_string(), 257), ("page_writes".to_string(), 0x0505_0505_0505_0505)]);
     }
