@@ -58,6 +58,11 @@ def test_the_terminal_tells_each_figure_beside_that_of_the_median_second_at_any_
     assert shapes.AT_THE_SAME_TIME in text
 
 
+def test_what_stands_at_a_value_is_a_whole_number() -> None:
+    samples = factory.engine_samples({"workers": [0, 1, 1, 1, 9, 12_345, 1, 1, 1, 1, 1]})
+    assert "engine workers 12,345 (1)" in " ".join(" ".join(shown(held(samples), 140)).split())
+
+
 def test_an_engine_that_was_not_asked_is_said_to_be_so() -> None:
     assert "engine not asked for where it stood" in " ".join(" ".join(shown(held(None), 140)).split())
 

@@ -127,7 +127,13 @@ def _figure_text(one: FigureThen) -> str:
         scale, unit = next((scale, unit) for scale, unit in BYTES if max(then, usual) >= scale or scale == 1)
         then, usual = then / scale, usual / scale
     each = (f" {unit}" if unit else "") + ("/s" if one.rises else "")
-    return f"{one.says} {number(then)}{each} ({number(usual)})"
+    # What stands at a value counts whole things; only its median may lie between two of them.
+    shown = number if unit or one.rises else _whole
+    return f"{one.says} {shown(then)}{each} ({shown(usual)})"
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
 
 
 def stall_head(stall: Stall) -> str:
