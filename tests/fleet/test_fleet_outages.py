@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -55,11 +56,16 @@ def test_clean_releases_what_a_host_without_power_has_left(tmp_path: Path, hosts
     experiment.write_text(EXPERIMENT + '[place]\nkind = "loop"\nfilesystem = "ext4"\n')
     run = begun(tmp_path, hosts, experiment, 5)
     run.await_line(r"^\[4/12\]")
+    while True:  # until it is caught with a file system of a cell mounted
+        host.signal(signal.SIGSTOP)
+        if str(host.home) in host.enter("cat", "/proc/self/mountinfo"):
+            break
+        host.signal(signal.SIGCONT)
+        assert run.process.poll() is None, run.said
     run.process.kill()
     host.power_off()
     run.ended()
     assert any("ledger" in one for one in host.left())
-    assert str(host.home) in host.enter("cat", "/proc/self/mountinfo")
     clean = Command(tmp_path, "clean", "--fleet", tmp_path / "fleet.toml")
     assert clean.ended() == 0, clean.said
     assert f"{host.address}: nothing was left behind" not in clean.said
