@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,18 +67,28 @@ class SshHost:
         daemon = next(pid for pid, line in self.processes().items() if any(one in line for one in DAEMONS))
         return run("nsenter", f"--target={daemon}", "--net", "--mount", *command)
 
+    def signal(self, number: signal.Signals) -> None:
+        """To all that runs there beside the daemon."""
+        for pid in self.at_work():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
     def power_off(self) -> None:
         """Kill all that runs there at once but that daemon, which is there again when the power is."""
-        at_work = self.at_work()
         for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them sees another one end
-            for pid in at_work:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, number)
+            self.signal(number)
 
     def left(self) -> list[str]:
         """What is there of acidtest's: ledgers with something in them, and what its runs keep."""
         ledgers = [str(path) for path in self.home.glob("ledger/*.jsonl")]
         return ledgers + [str(path) for path in self.home.glob("fleet/*")]
+
+    def clear(self) -> None:
+        """End what a test has left there."""
+        self.mend_link()
+        self.power_off()
+        for name in ("fleet", "ledger"):
+            shutil.rmtree(self.home / name, ignore_errors=True)
 
 
 class SshHosts:
@@ -89,8 +100,7 @@ class SshHosts:
     def clear(self) -> None:
         """End what a test has left running there."""
         for host in self.hosts:
-            host.mend_link()
-            host.power_off()
+            host.clear()
 
     def fleet(self, path: Path, more: str = "") -> Path:
         """A fleet's file of all of them."""

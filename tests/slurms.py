@@ -80,7 +80,7 @@ class Slurm:
             host.mend_link()
         self.run("scancel", "--user", "root")
         for host in self.hosts:
-            host.power_off()
+            host.clear()
         self.await_idle()
 
     def await_idle(self) -> None:

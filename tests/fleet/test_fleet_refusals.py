@@ -119,7 +119,7 @@ def test_no_root_no_engine_no_device(tmp_path: Path, hosts: SshHosts, experiment
                   'ACIDTEST_UNROOTED=1 exec unshare --user "$0" "$@"'),
         (f'home = "{first.home}"', f'home = "{bare}"'),
     )  # fmt: skip
-    assert "firebird-5.0: is not installed" in about(first, said)
+    assert "firebird-5.0 is not installed" in about(first, said)
     assert "acidtest engines install firebird-5.0" in about(first, said)
     assert "/dev/sdzz: cannot be read: No such file or directory" in about(first, said)
     assert "root" not in about(first, said)
@@ -173,9 +173,9 @@ def test_a_pool_whose_engines_and_devices_differ(tmp_path: Path, hosts: SshHosts
             held.enter_context(seen_as(host, device, Path(held.enter_context(loop_over(image)))))
         held.enter_context(seen_as(second, library, other))
         said = refused(tmp_path, hosts, experiment, *named, more='spread = "pool"')
-    assert f"{device} is " in about(second, said)
-    assert f"and on {first.address} it is" in about(second, said)
-    assert "another build of mine" in about(second, said)
+    # Which host is the first one, by whose kind the others are measured, follows from their addresses.
+    for words in (f"{device} is ", "another build of mine"):
+        assert len([line for line in said if words in line and all(one.address in line for one in hosts.hosts)]) == 1
 
 
 @pytest.mark.parametrize("holds", ["", "ext4"])

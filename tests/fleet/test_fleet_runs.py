@@ -128,3 +128,38 @@ def nothing_running_there(hosts: SshHosts) -> None:
     while left := [line for host in hosts.hosts for line in host.at_work().values()]:
         assert time.monotonic() < end, left
         time.sleep(0.1)
+
+
+GROWTH = """
+name = "growth-over-a-fleet"
+engine = "sqlite"
+durability = "os"
+repetitions = 2
+[growth]
+sizes = ["4 MB", "6 MB"]
+statistics = false
+[workload.tpcc]
+duration_s = 0.5
+warehouse_percent = 1
+"""
+
+
+def test_series_of_a_growing_database_stay_on_their_host(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
+    """One that is interrupted is begun anew at the size that is missing."""
+    experiment.write_text(GROWTH)
+    run = command(tmp_path, hosts, experiment)
+    run.await_line(r"^\[2/8\]")
+    run.process.kill()
+    run.ended()
+    run = command(tmp_path, hosts, experiment)
+    assert run.ended() == 0, run.said
+    each_once(tmp_path / "out", 8)
+    recordings = reader.read(tmp_path / "out" / "journal.jsonl").recordings
+    assert {one.status for one in recordings} == {"done"}
+    for host in hosts.hosts:
+        sizes = [one.levels["size"] for one in recordings if one.host == one.levels["host"] == host.address]
+        assert sizes == ["4 MB", "4 MB", "6 MB", "6 MB"]
+    told = Command(tmp_path, "growth", tmp_path / "out")
+    assert told.ended() == 0, told.said
+    assert all(host.address in told.said for host in hosts.hosts)
+    nothing_left(hosts.hosts)

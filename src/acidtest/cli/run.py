@@ -61,6 +61,8 @@ def run(
         planning.print_told(planned, console)
         with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
             outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
+    statuses = {recording.status for recording in outcome.journal.recordings}
+    del outcome  # the report reads the journal itself, and two of a large one need not be held
     with stopping.leaving(stopping.GOES_ON):
         rendered = report.render(out, waivers=planned.experiment.waive)
     if json:
@@ -68,7 +70,6 @@ def run(
     else:
         print_results(rendered.results, console)
     rendered.page.show(console, json=json)
-    statuses = {recording.status for recording in outcome.journal.recordings}
     if "failed" in statuses:
         print("Some cells could not run: see above; --retry-failed runs them again.", file=sys.stderr)
         raise typer.Exit(3)

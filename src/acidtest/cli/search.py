@@ -46,6 +46,7 @@ def search(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run runs again that could not run.")] = False,
     use_device: UseDevice = None,
     erase: Erase = None,
+    fleet: Annotated[Path | None, typer.Option("--fleet", hidden=True)] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
     ] = False,
@@ -53,6 +54,11 @@ def search(
     """Find the highest rate that holds a limit of latency, and draw latency against load."""
     from acidtest import conductor
 
+    if fleet is not None:
+        raise BadInput(
+            "--fleet: a search runs on this machine only: the rate of each run follows from the runs before it",
+            "run the search on each host by itself",
+        )
     planned = planning.planned(file, quick=quick, cuts=False, part=_asking(file, limit))
     if plan:
         show_plan(planned, json=json)

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, TypeAdapter
 
+from acidtest.journal.pairs import AsPairs
+
 PROTOCOL = 2
 
 
@@ -354,7 +356,7 @@ class Histogram(Message):
     min_ns: int
     max_ns: int
     mean_ns: float
-    buckets: list[tuple[int, int]]
+    buckets: AsPairs
 
 
 class Second(Message):

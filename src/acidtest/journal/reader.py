@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,15 +39,18 @@ def read(path: Path) -> Journal:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     whole, torn = split_torn(raw)
-    lines = whole.split(b"\n")[:-1]
-    if not lines:
+    if not whole:
         raise BadInput(f"{path}: the journal is empty", "its run was stopped before it began; run it again")
-    header = _header(path, lines[0])
+    lines = BytesIO(whole)  # taken one by one: many thousands of them side by side would be as much again
+    header = _header(path, next(lines))
     recordings: dict[str, Recording] = {}
     at: dict[str, int] = {}
     damaged: list[DamagedLine] = []
     hosts: dict[str, HostRecord] = {}
-    for number, line in enumerate(lines[1:], start=2):
+    shared = _Shared()
+    number = 1
+    for number, read_line in enumerate(lines, start=2):
+        line = read_line.removesuffix(b"\n")
         if line.startswith(OF_EXPLORED):
             continue  # many, and only who goes on with them needs them
         try:
@@ -52,7 +58,7 @@ def read(path: Path) -> Journal:
                 host = HostRecord.model_validate_json(line)
                 hosts[host.name] = host
                 continue
-            recording = Recording.model_validate_json(line)
+            recording = shared.of(Recording.model_validate_json(line))
         except ValidationError as error:
             damaged.append(_damaged(path, number, line, error))
             recordings.pop(damaged[-1].cell or "", None)  # an earlier one was run again, and does not count
@@ -61,7 +67,7 @@ def read(path: Path) -> Journal:
         recordings[recording.cell] = recording
         at[recording.cell] = number
     if torn:
-        damaged.append(DamagedLine(file=str(path), line=len(lines) + 1, cell=_cell_of(raw[len(whole) :]), why=TORN))
+        damaged.append(DamagedLine(file=str(path), line=number + 1, cell=_cell_of(raw[len(whole) :]), why=TORN))
     return Journal(
         path=str(path),
         header=header,
@@ -83,6 +89,29 @@ def explored(path: Path) -> Iterator[Explored]:
             if line.startswith(OF_EXPLORED):
                 with contextlib.suppress(ValidationError):
                     yield Explored.model_validate_json(line)
+
+
+class _Shared:
+    """Parts that recordings of one run have alike are kept once: of many thousand cells they are most of the memory."""
+
+    PARTS = ("machine", "engine", "place", "workload", "settings", "durability_means")
+    LAST = 16  # different values of each, looked through for an equal one
+
+    def __init__(self) -> None:
+        self._last: dict[str, deque[Any]] = {name: deque(maxlen=self.LAST) for name in self.PARTS}
+
+    def of(self, recording: Recording) -> Recording:
+        """The recording, with what an earlier one has too."""
+        update = {name: self._one(last, getattr(recording, name)) for name, last in self._last.items()}
+        return recording.model_copy(update=update)
+
+    @staticmethod
+    def _one(last: deque[Any], value: Any) -> Any:
+        for known in last:
+            if known == value:
+                return known
+        last.append(value)
+        return value
 
 
 def _damaged(path: Path, number: int, line: bytes, error: ValidationError) -> DamagedLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -97,7 +97,7 @@ def _line(
     )
 
 
-def _median_ns(buckets: list[tuple[int, int]], count: int) -> float:
+def _median_ns(buckets: Sequence[tuple[int, int]], count: int) -> float:
     counted = 0
     for value, many in buckets:
         counted += many
