@@ -225,6 +225,10 @@ impl Session for PerTransaction {
         let inspected = match &mut self.session {
             Some(session) if self.count % INSPECTED_EVERY == 2 => {
                 self.opened.inspected.fetch_add(1, Ordering::Relaxed);
+                // It is asked as it was opened: how a script begins its own transactions is no setting.
+                if let Some(scripted) = session.scripted() {
+                    scripted.begins_by(None);
+                }
                 (self.inspect)(session.as_mut())
             }
             _ => Ok(()),
