@@ -166,7 +166,7 @@ def test_a_setting_names_the_engines_that_have_it() -> None:
 
 
 VALUES = {
-    "threads": "2", "arrivals": '"fixed"', "observe": "true", "connect": '"per_transaction"',
+    "threads": "2", "arrivals": '"fixed"', "observe": "true", "sample_engine": "false", "connect": '"per_transaction"',
     "stages": "[{ seconds = 1, rate_per_s = 9 }]", "classes": '[{ name = "a" }]',
     "sleeping_in_transaction": "true\nsleeping_sessions = 1",
 }  # fmt: skip

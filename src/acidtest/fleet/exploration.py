@@ -83,7 +83,7 @@ class Explorations:
     def _open(self, load: _Load) -> None:
         if self._logs is None:
             self._logs = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="acidtest-")))
-        load.of = recorded_load.read(load.file, self._logs / f"{len(list(self._logs.iterdir()))}.log")
+        load.of = recorded_load.read(load.file, self._logs / f"{load.file.stem}.log")
         load.exploration = Exploration(load.of.load, load.of.sha256, load.cell.seed, Budget.of(load.cell))
         load.phase, load.since = "look", time.monotonic()
 

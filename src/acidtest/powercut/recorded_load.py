@@ -133,7 +133,7 @@ def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) ->
 def read(file: Path, log: Path) -> LoadFile:
     """The load in ``file``; its log is written into ``log``. Raises CellFailed for what is no such file."""
     try:
-        with gzip.open(file) as source:
+        with gzip.open(file, "rb") as source:
             described: dict[str, Any] = json.loads(source.readline())
             if described["format"] != FORMAT:
                 raise ValueError(f"format {described['format']}")
