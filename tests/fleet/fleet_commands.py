@@ -46,8 +46,11 @@ class Command:
 
     def await_line(self, pattern: str) -> None:
         end = time.monotonic() + 240
-        while not re.search(pattern, self.said, re.MULTILINE):
-            assert self.process.poll() is None, self.said
+        while True:
+            has_ended = self.process.poll() is not None  # asked first: its last lines count too
+            if re.search(pattern, self.said, re.MULTILINE):
+                return
+            assert not has_ended, self.said
             assert time.monotonic() < end, self.said
             time.sleep(0.02)
 
@@ -71,6 +74,14 @@ def nothing_left(hosts: list[SshHost]) -> None:
     """Neither processes nor entries of a ledger nor files of a run; what ends by itself is given the time."""
     end = time.monotonic() + 120
     while left := [one for host in hosts for one in (*host.left(), *host.at_work().values())]:
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
+
+
+def nothing_at_work(hosts: list[SshHost]) -> None:
+    """No process is left there; what ends by itself is given the time."""
+    end = time.monotonic() + 120
+    while left := [line for host in hosts for line in host.at_work().values()]:
         assert time.monotonic() < end, left
         time.sleep(0.1)
 

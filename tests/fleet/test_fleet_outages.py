@@ -6,7 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from fleet_commands import EXPERIMENT, Command, each_once, nothing_left
+from fleet_commands import EXPERIMENT, Command, each_once, nothing_at_work, nothing_left
 
 from hosts import SshHosts
 
@@ -69,7 +69,7 @@ def test_clean_releases_what_a_host_without_power_has_left(tmp_path: Path, hosts
     clean = Command(tmp_path, "clean", "--fleet", tmp_path / "fleet.toml")
     assert clean.ended() == 0, clean.said
     assert f"{host.address}: nothing was left behind" not in clean.said
-    assert not host.at_work()
+    nothing_at_work([host])
     assert not list(host.home.glob("ledger/*.jsonl"))
     assert str(host.home) not in host.enter("cat", "/proc/self/mountinfo")
     loops = subprocess.run(["losetup", "--list", "--output", "BACK-FILE"], check=True, capture_output=True, text=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fleet_commands import CELLS, Command, cells, dask, each_once, free_port, nothing_left
+from fleet_commands import CELLS, Command, cells, dask, each_once, free_port, nothing_at_work, nothing_left
 
 from acidtest.journal import reader
 from hosts import SshHosts
@@ -114,20 +114,13 @@ def test_a_scheduler_that_dies_is_told_and_the_same_command_goes_on(
         scheduler.kill()
         assert run.ended() == 3, run.said
         assert "the scheduler of the fleet is gone" in run.said
-    nothing_running_there(hosts)
+    nothing_at_work(hosts.hosts)
     with dask(hosts, port, tmp_path):
         run = Command(tmp_path, *arguments)
         assert run.ended() == 0, run.said
     assert set(cells(tmp_path / "out").values()) == {1}
     assert {one.host for one in reader.read(tmp_path / "out" / "journal.jsonl").recordings} == {"node-1", "node-2"}
     nothing_left(hosts.hosts)
-
-
-def nothing_running_there(hosts: SshHosts) -> None:
-    end = time.monotonic() + 120
-    while left := [line for host in hosts.hosts for line in host.at_work().values()]:
-        assert time.monotonic() < end, left
-        time.sleep(0.1)
 
 
 GROWTH = """
