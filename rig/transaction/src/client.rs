@@ -1,8 +1,8 @@
 //! What a script speaks to: one session, its calls awaited, and on a sample of transactions clocked.
 
 use crate::{
-    failed, wait_for_socket, Class, Maintenance, NamedSink, Outcome, Request, Session, SessionError, Sink, Statement, Together,
-    Value,
+    failed, wait_for_socket, Class, Maintenance, NamedSink, Outcome, Request, Session, SessionError, Sink, Statement,
+    Together, Value,
 };
 use measure::{monotonic_ns, thread_ns};
 use std::future::poll_fn;

@@ -377,7 +377,10 @@ mod tests {
         for (script, said) in [
             ("select 1 from t; commit;", "it has no transaction that it begins"),
             ("set transaction; select 1 from t;", "it has no transaction that it begins"),
-            ("set transaction;\nselect 1 from t;\nrollback;", "s:3: acidtest does not know this within an operation: rollback"),
+            (
+                "set transaction;\nselect 1 from t;\nrollback;",
+                "s:3: acidtest does not know this within an operation: rollback",
+            ),
             ("set transaction;\nshell sleep 1;", "s:2: acidtest does not know this within an operation: shell sleep 1"),
         ] {
             let message = first_transaction("s", script).unwrap_err().message;

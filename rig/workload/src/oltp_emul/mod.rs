@@ -20,8 +20,8 @@ use protocol::{Condition, Maintained};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transaction::{
-    failed, wait, Acknowledged, Class, KindSpec, Lasts, LoadContext, Open, Outcome, Request, Script, Seat, Session, Value,
-    Workload, KINDS_MAX,
+    failed, wait, Acknowledged, Class, KindSpec, Lasts, LoadContext, Open, Outcome, Request, Script, Seat, Session,
+    Value, Workload, KINDS_MAX,
 };
 use worker::{Start, Watch, Worker};
 
@@ -99,7 +99,9 @@ impl Kind for Parameters {
         }
         match &self.as_kit {
             Some(KitSession { actions: 0, .. }) => Some(format!("{}: a session has no operations", self.title)),
-            Some(KitSession { script, .. }) => first_transaction(&script.path, &script.text).err().map(|error| error.message),
+            Some(KitSession { script, .. }) => {
+                first_transaction(&script.path, &script.text).err().map(|error| error.message)
+            }
             None => None,
         }
     }

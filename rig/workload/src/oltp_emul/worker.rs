@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 use transaction::{
-    failed, Attempt, Class, Client, Drawn, Ended, KindSpec, Outcome, Refused, Rng, Script, Session, SessionError, Statement,
-    Value,
+    failed, Attempt, Class, Client, Drawn, Ended, KindSpec, Outcome, Refused, Rng, Script, Session, SessionError,
+    Statement, Value,
 };
 
 /// When the first of a run's terminals began: from there on the kit's measurement is as far away as ours.
