@@ -109,7 +109,6 @@ fn default_threads() -> usize {
 /// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
 /// begins and, by its duration, ends: then its fraction is 1 for the first time. `beside` is called in the last moments of
 /// the warm-up, where there is one; `sampler` asks while the measurement goes on.
-#[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub fn run(
     load: &Load,
     terminals: Vec<Ready>,
