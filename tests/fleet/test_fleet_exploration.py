@@ -113,7 +113,7 @@ def test_whatever_dies_no_state_is_looked_at_twice(
 ) -> None:
     explored = Explored(tmp_path, STATES.format(90))
     client = explored.begun()
-    explored.await_lines(4, client)
+    explored.await_lines(1, client)  # the first batch is one state; a quick machine looks at all others in the next
     happens(explored, client)
     client.wait(400)
     before = explored.states()
@@ -153,11 +153,11 @@ def test_all_hosts_look_at_states_of_one_load(tmp_path: Path) -> None:
 def test_on_one_machine_it_goes_on_as_well(tmp_path: Path) -> None:
     explored = Explored(tmp_path, STATES.format(80))
     lab = explored.begun(alone=True)
-    explored.await_lines(3, lab)
+    explored.await_lines(1, lab)
     lab.kill()
     lab.wait()
     before = explored.states()
-    assert 3 <= len(before) < 80
+    assert 1 <= len(before) < 80
     code, results = explored.ended(alone=True)
     assert code == 0
     states = explored.states()

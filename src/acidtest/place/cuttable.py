@@ -199,12 +199,6 @@ class CuttablePlace:
                 return True
         return False
 
-    def flush(self) -> tuple[int, int]:
-        """Flush the device; CLOCK_MONOTONIC, in nanoseconds, before and after."""
-        before_ns = time.monotonic_ns()
-        _flush(self.device)
-        return before_ns, time.monotonic_ns()
-
     def facts(self) -> PlaceFacts:
         return place_facts(self.path).model_copy(update=self._drive.facts() | {"direct_io": "yes"})  # else not attached
 

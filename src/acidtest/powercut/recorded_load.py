@@ -43,7 +43,7 @@ class RecordedLoad:
     start: int  # the records of the load are [start, end)
     end: int
     sector_bytes: int
-    origin_ns: int  # CLOCK_MONOTONIC where the log's clock began, or a little earlier
+    origin_ns: int  # CLOCK_MONOTONIC where the log's clock began
     acknowledged: list[Acknowledgement]
 
     def acknowledged_before(self, record: int) -> list[Acknowledgement]:
@@ -78,8 +78,6 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
     """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
     start = trial.drive.stats().log_records
     trial.begin(evidence)
-    before_ns, _ = trial.place.flush()
-    calibrated = trial.drive.stats().log_records
     with trial.loaded(cell) as load:
         load.until(Moment(cell.workload.count or COMMITS, None, 0.0))
         evidence.at_s = load.elapsed_s()
@@ -89,10 +87,9 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
         acknowledged = trial.killed(load, evidence)
     trial.place.abandon()
     sector_bytes, records = disk_log.read(log)
-    flushes = [one for one in records[start:calibrated] if one.is_flush]
-    if not flushes or len(records) < end:
+    if len(records) < end:
         raise CellFailed("the disk's log lacks records of the load that it was to hold")
-    return RecordedLoad(log, records, start, end, sector_bytes, before_ns - flushes[-1].time_ns, acknowledged)
+    return RecordedLoad(log, records, start, end, sector_bytes, disk_log.began_ns(log), acknowledged)
 
 
 def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) -> None:
