@@ -109,6 +109,8 @@ class LoadSpec(Model):
     )
 
 
+# What version 0.1 wrote of an experiment that does not say how many crash states are inspected.
+STATES_OF_0_1 = 200
 # Version 0.1 wrote these keys of every workload, whichever it was. The digest still has them, so that a journal begun
 # by that version can be resumed; keys that came later are not among them.
 KEYS_OF_0_1: Mapping[str, Any] = {
@@ -222,5 +224,7 @@ class Experiment(Model):
     def digest(self) -> str:
         """Tells experiments apart: SHA-256 over everything that shapes a result (not title, question and waivers)."""
         shaping: dict[str, Any] = self.model_dump(mode="json", exclude={"title", "question", "waive"})
+        if shaping["place"]["disk_states"] is None:
+            shaping["place"]["disk_states"] = STATES_OF_0_1
         shaping["workload"] = {name: KEYS_OF_0_1 | table for name, table in shaping["workload"].items()}
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

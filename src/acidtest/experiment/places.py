@@ -60,7 +60,11 @@ class PlaceSpec(Model):
         default=None, ge=1, le=1_000_000_000, description="At most this many crash states of a load are inspected."
     )
     disk_states_s: Annotated[float | None, SECONDS, Unset("until disk_states are inspected")] = Field(
-        default=None, gt=0, le=31_536_000, description="Crash states of a load are inspected for this long."
+        default=None,
+        gt=0,
+        le=31_536_000,
+        exclude_if=lambda seconds: seconds is None,  # so that the digest is the one of before there was such a key
+        description="Crash states of a load are inspected for this long.",
     )
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
         default="none", description="A power cut leaves this of the simulated disk's write cache."

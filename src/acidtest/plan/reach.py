@@ -166,7 +166,8 @@ class Shape:
             case "sleeping_in_transaction":
                 return not self.cut and bool(self.sets.get("sleeping_sessions", self.workload.sleeping_sessions))
             case "sample_engine":
-                return not self.cut and families.FAMILIES[self.family].has_figures
+                family = families.FAMILIES.get(self.family)  # none of an engine that is refused for itself
+                return not self.cut and (family is None or family.has_figures)
             case "observe" | "stages" | "classes" | "sleeping_sessions" | "connect":
                 return not self.cut
             case "duration_s":
