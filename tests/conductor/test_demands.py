@@ -213,7 +213,8 @@ OURS = {f"table {MARK.upper()}": "table", "table COMMITS": "table", "sequence S"
     ],
 )
 def test_a_firebird_database_that_is_somebody_elses_is_left_alone(held: Mapping[str, str], why: str | None) -> None:
-    said = server("firebird").adopt(Path(), {}, "drive").refusal(held)
+    instance = server("firebird").adopt(Path(), {}, "drive")
+    said = instance.unusable(held) or instance.refusal(held)
     assert said is None if why is None else why in (said or "")
 
 

@@ -103,11 +103,12 @@ def test_identical_levels_show_no_difference(acidtest, experiment, tmp_path: Pat
     file = experiment(repetitions=6, count=50, durability='["none"]').read_text()
     path = tmp_path / "same.toml"
     path.write_text(file.replace("[factors]", '[factors]\nvariant = [{ name = "first" }, { name = "second" }]'))
+    # A test at five percent is wrong in one run of twenty; that two of two runs are wrong is one in four hundred, and
+    # three of three one in eight thousand. What differed too much to tell is not wrong.
     verdicts: list[str] = []
-    # A test at five percent is wrong in one run of twenty; in three runs of four it is not.
-    while verdicts.count("no difference shown") < 2:
+    while not {"no difference shown", "cannot tell"} & set(verdicts):
         attempt = len(verdicts)
-        assert attempt < 4, verdicts
+        assert attempt < 3, verdicts
         ran = acidtest("run", path, "--out", tmp_path / f"out-{attempt}", "--json")
         assert ran.returncode == 0, ran.stderr
         (comparison,) = json.loads(ran.stdout)["comparisons"]

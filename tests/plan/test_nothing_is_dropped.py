@@ -148,7 +148,7 @@ def carried(cells: list[Cell], target: str, value: object, *, name: str = "") ->
 def _has(spec: WorkloadSpec, target: str, value: object) -> bool:
     if target in workload.OF_TABLES:
         return isinstance(value, dict) and all(_has(spec, f"{target}.{key}", one) for key, one in value.items())
-    return spec.takes(target) and spec.parameter(target) == value
+    return spec.takes(target) and spec.parameter(target) in (value, (value,))  # one path is a list of one
 
 
 def cells_of(experiment: Experiment, command: str) -> list[Cell]:

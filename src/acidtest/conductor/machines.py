@@ -7,10 +7,9 @@ from pathlib import Path
 
 from acidtest.engine import Engine
 from acidtest.errors import BadInput, Problems
+from acidtest.families import FAMILIES
 from acidtest.plan import Cell, Plan
 from acidtest.words import counted
-
-REACHABLE = ("postgresql", "mysql")  # families whose servers other machines reach, also those that acidtest starts
 
 
 def refuse_one(plan: Plan, where: Path) -> None:
@@ -46,7 +45,7 @@ def _of_private(cell: Cell, engine: Engine) -> Iterator[tuple[str, str]]:
             f"load.machines: engine {cell.engine} is embedded in the rig, on one machine",
             f"choose a server, or {by_url}",
         )
-    elif engine.family not in REACHABLE:
+    elif not FAMILIES[engine.family].server_shared:
         yield f"load.machines: engine {cell.engine} is started by acidtest for its own machine alone", by_url
     elif cell.settings.get("connection") != "tcp":
         yield (

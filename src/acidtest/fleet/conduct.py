@@ -109,7 +109,7 @@ def conduct(
     watcher: Watcher,
     *,
     cuts: bool,
-    kind: type[_Run] | None = None,
+    kind: type[FleetRun] | None = None,
 ) -> RunOutcome:
     """Run the cells of ``plan`` that ``output`` lacks on ``hosts``; with ``cuts`` they are power cuts.
 
@@ -133,7 +133,7 @@ def conduct(
     asking.refuse_unlike(found, hashlib.sha256(find_rig().read_bytes()).hexdigest())
     make_directory(output.directory)
     with no_room_told(output.directory), JournalWriter(output.directory, output.header, output.journal) as writer:
-        work = (kind or _Run)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
+        work = (kind or FleetRun)(fleet, found, plan, output, where, watcher, writer, cuts=cuts)
         with work.heard():
             work.admit()
             work.go()
@@ -175,7 +175,7 @@ def items(cells: Sequence[Cell], *, cuts: bool) -> list[list[Cell]]:
 
 
 @dataclass
-class _Worker:
+class WorkingHost:
     """A host at work, and what it knows."""
 
     facts: Facts
@@ -209,7 +209,7 @@ class _Worker:
         self.admitted = self.began = False
 
 
-class _Run:
+class FleetRun:
     """One run over a fleet."""
 
     def __init__(
@@ -242,8 +242,8 @@ class _Run:
         self._looked = 0.0
         in_items = [cell for cell in self._missing.values() if not (cuts and builds_states(cell))]
         pool: deque[list[Cell]] = deque(items(in_items, cuts=cuts))
-        self._workers = [_Worker(one, one.host, self._queue_of(one, pool)) for one in found]
-        self._futures: dict[Any, _Worker] = {}
+        self._workers = [WorkingHost(one, one.host, self._queue_of(one, pool)) for one in found]
+        self._futures: dict[Any, WorkingHost] = {}
 
     def _queue_of(self, one: Facts, pool: deque[list[Cell]]) -> deque[list[Cell]]:
         if not self._compares:
@@ -283,7 +283,7 @@ class _Run:
                 asking.refuse_other_devices({host: answer["devices"] for host, answer in answers.items()})
         problems.check()
 
-    def _admission(self, worker: _Worker) -> dict[str, Any]:
+    def _admission(self, worker: WorkingHost) -> dict[str, Any]:
         spec = self._fleet.spec.of_host(worker.name)
         mine = [cell for cell in self._plan.cells if not self._compares or cell.levels[HOST] == worker.name]
         assignment = Assignment(
@@ -299,11 +299,11 @@ class _Run:
         )
         return {"do": "admit", "assignment": assignment.packed()}
 
-    def _asked(self, worker: _Worker, request: Mapping[str, Any]) -> Any:
+    def _asked(self, worker: WorkingHost, request: Mapping[str, Any]) -> Any:
         home = self._fleet.spec.of_host(worker.name).home
         return self._fleet.run(tasks.ask, worker.host, self._run, home, json.dumps(request))
 
-    def _awaited(self, worker: _Worker, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _awaited(self, worker: WorkingHost, future: Any, request: Mapping[str, Any]) -> dict[str, Any]:
         """Its answer; asked again as long as another run has the machine."""
         is_told = False
         while "busy" in (told := json.loads(self._fleet.awaited(worker.host, future))):
@@ -344,26 +344,12 @@ class _Run:
         waiting = [worker for worker in self._workers if worker.failed is None and not self._is_done(worker)]
         return not self._futures and not waiting
 
-    def _is_done(self, worker: _Worker) -> bool:
+    def _is_done(self, worker: WorkingHost) -> bool:
         return worker.is_done and not self._explorations.wants(worker.name)
 
     def _hand_out(self) -> None:
-        now = time.monotonic()
         for worker in self._workers:
-            if (
-                worker.future is not None
-                or worker.failed is not None
-                or now < worker.not_before
-                or self._is_done(worker)
-            ):
-                continue
-            if worker.gone_since is not None and not self._is_back(worker):
-                continue
-            if not worker.admitted:
-                self._ask(worker, "admit", self._admission(worker))
-                continue
-            if not worker.began:
-                self._ask(worker, "begin", {"do": "begin"})
+            if worker.failed is not None or self._is_done(worker) or not self._is_ready(worker):
                 continue
             if worker.is_done:
                 self._explore(worker)
@@ -375,7 +361,19 @@ class _Run:
             cells = [cell.id for cell in worker.left]
             self._ask(worker, "step", {"do": "step", "cells": cells, "acknowledged": worker.unheard})
 
-    def _explore(self, worker: _Worker) -> None:
+    def _is_ready(self, worker: WorkingHost) -> bool:
+        """Whether it is free and has all that the run needs; what is missing there is asked for."""
+        if worker.future is not None or time.monotonic() < worker.not_before:
+            return False
+        if worker.gone_since is not None and not self._is_back(worker):
+            return False
+        if not worker.admitted:
+            self._ask(worker, "admit", self._admission(worker))
+        elif not worker.began:
+            self._ask(worker, "begin", {"do": "begin"})
+        return worker.future is None
+
+    def _explore(self, worker: WorkingHost) -> None:
         """Have it look at crash states, or wait for those who do."""
         worker.explores = self._explorations.request(worker.name)
         for recording in self._explorations.ended():
@@ -385,7 +383,7 @@ class _Run:
         elif time.monotonic() > worker.heard_at + REST_S:
             self._ask(worker, "rest", {"do": "rest"})
 
-    def _explored(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+    def _explored(self, worker: WorkingHost, answer: Mapping[str, Any]) -> None:
         worker.unheard = []
         request = worker.explores
         assert request is not None
@@ -399,10 +397,10 @@ class _Run:
         if forgotten:
             worker.unheard.append(forgotten)
 
-    def _ask(self, worker: _Worker, does: str, request: Mapping[str, Any]) -> None:
+    def _ask(self, worker: WorkingHost, does: str, request: Mapping[str, Any]) -> None:
         self._await(worker, does, self._asked(worker, request))
 
-    def _await(self, worker: _Worker, does: str, future: Any) -> None:
+    def _await(self, worker: WorkingHost, does: str, future: Any) -> None:
         worker.does, worker.future = does, future
         self._futures[worker.future] = worker
         worker.future.add_done_callback(self._heard.put)
@@ -447,7 +445,7 @@ class _Run:
                     future.cancel()
                 self._gone(worker)
 
-    def _gone(self, worker: _Worker) -> None:
+    def _gone(self, worker: WorkingHost) -> None:
         """Its item goes back; it may come again."""
         if worker.gone_since is None:
             worker.gone_since = time.monotonic()
@@ -460,7 +458,7 @@ class _Run:
         worker.give_back()
         self._explorations.gone(worker.name)
 
-    def _is_back(self, worker: _Worker) -> bool:
+    def _is_back(self, worker: WorkingHost) -> bool:
         assert worker.gone_since is not None
         host = next((one for one in self._fleet.hosts() if one.name == worker.name), None)
         if host is not None:
@@ -476,7 +474,7 @@ class _Run:
         worker.not_before = time.monotonic() + POLL_S
         return False
 
-    def _ended(self, worker: _Worker, future: Any) -> None:
+    def _ended(self, worker: WorkingHost, future: Any) -> None:
         try:
             # Where the worker died after it had answered, Dask would run the task again, on a worker that is not there.
             told = json.loads(self._fleet.awaited(worker.host, future))
@@ -512,7 +510,7 @@ class _Run:
             assert worker.explores is not None
             self._ask(worker, "explore", {**worker.explores, "acknowledged": []})
 
-    def _began(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+    def _began(self, worker: WorkingHost, answer: Mapping[str, Any]) -> None:
         worker.began = True
         facts = worker.facts
         self._writer.append_host(
@@ -544,7 +542,7 @@ class _Run:
             self._explorations.take(line)
             worker.unheard.append(line.id)
 
-    def _stepped(self, worker: _Worker, answer: Mapping[str, Any]) -> None:
+    def _stepped(self, worker: WorkingHost, answer: Mapping[str, Any]) -> None:
         for name, content in answer["files"].items():
             self._keep(name, base64.b64decode(content))
         recordings = [Recording.model_validate_json(line) for line in answer["recordings"]]
@@ -629,7 +627,7 @@ class _Run:
 END_S = 60.0
 
 
-def _has_another_run(worker: _Worker, told: Mapping[str, Any]) -> str:
+def _has_another_run(worker: WorkingHost, told: Mapping[str, Any]) -> str:
     return f"waiting for {worker.name}, which another run has (run {told['busy']})"
 
 

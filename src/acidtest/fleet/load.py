@@ -23,7 +23,7 @@ from acidtest.errors import AcidtestError, BadInput, CellFailed, not_among
 from acidtest.fleet import asking, tasks
 from acidtest.fleet.asking import answered
 from acidtest.fleet.cluster import Fleet, Host
-from acidtest.fleet.conduct import _Run, _Worker, conduct
+from acidtest.fleet.conduct import FleetRun, WorkingHost, conduct
 from acidtest.journal.protocol import Progress
 from acidtest.plan import Plan
 from acidtest.words import counted
@@ -83,7 +83,7 @@ def chosen_of(fleet: Fleet, hosts: Sequence[Host], machines: int, where: Path) -
     return [*server, *generators[:machines]]
 
 
-class _LoadRun(_Run):
+class _LoadRun(FleetRun):
     """One run over a fleet, in which all hosts work on one cell at a time."""
 
     def __init__(self, fleet: Fleet, *arguments: Any, **options: Any) -> None:
@@ -98,25 +98,18 @@ class _LoadRun(_Run):
         self._deaths: dict[str, int] = {}  # of labs, by cell
 
     @property
-    def _partners(self) -> list[_Worker]:
+    def _partners(self) -> list[WorkingHost]:
         return [worker for worker in self._generators if worker is not self._leader]
 
     def _is_over(self) -> bool:
         return not self._futures and (self._leader.is_done or any(worker.failed for worker in self._workers))
 
     def _hand_out(self) -> None:
-        now = time.monotonic()
-        if any(worker.failed for worker in self._workers):
-            return
-        for worker in self._workers:
-            if worker.future is not None or now < worker.not_before:
-                continue
-            if worker.gone_since is not None and not self._is_back(worker):
-                continue
-            if not worker.began:
-                self._ask(worker, "begin", {"do": "begin"})
         leader = self._leader
-        if leader.is_done or any(worker.future is not None or not worker.began for worker in self._workers):
+        if leader.is_done or any(worker.failed for worker in self._workers):
+            return
+        ready = [worker for worker in self._workers if self._is_ready(worker)]
+        if len(ready) < len(self._workers):
             return
         if not leader.left:
             leader.left = [cell for cell in leader.queue.popleft() if cell.id in self._missing]
@@ -129,7 +122,7 @@ class _LoadRun(_Run):
         request = {"do": "lead", "cells": cells, "acknowledged": leader.unheard, **self._place_of(leader)}
         self._ask(leader, "step", request)
 
-    def _place_of(self, worker: _Worker) -> dict[str, Any]:
+    def _place_of(self, worker: WorkingHost) -> dict[str, Any]:
         """Which part is its own, in which attempt."""
         share = [self._generators.index(worker), len(self._generators)] if worker in self._generators else None
         address = urlsplit(worker.host.address).hostname
@@ -172,7 +165,7 @@ class _LoadRun(_Run):
                 clock_error_s=clock.error_s,
             )
 
-    def _say(self, worker: _Worker, what: str, **fields: Any) -> None:
+    def _say(self, worker: WorkingHost, what: str, **fields: Any) -> None:
         text = json.dumps({"do": what, "attempt": self._attempt, **fields})
         self._fleet.beside(worker.host, tasks.say, self._run, text)
 
@@ -197,11 +190,11 @@ class _LoadRun(_Run):
             sums = {"done": sum(one.done for one in of), "rate_per_s": sum(one.rate_per_s for one in of)}
             self._watcher.progress(self._cells[event["cell"]], progress.model_copy(update=sums))
 
-    def _gone(self, worker: _Worker) -> None:
+    def _gone(self, worker: WorkingHost) -> None:
         super()._gone(worker)
         self._abandon(f"{worker.name} is gone")
 
-    def _ended(self, worker: _Worker, future: Any) -> None:
+    def _ended(self, worker: WorkingHost, future: Any) -> None:
         if worker.does not in ("step", "generate"):
             super()._ended(worker, future)
             return
@@ -231,7 +224,7 @@ class _LoadRun(_Run):
         self._deaths[cell] = self._deaths.get(cell, 0) + 1
         return self._deaths[cell] < ATTEMPTS
 
-    def _generated(self, worker: _Worker, told: Mapping[str, Any]) -> None:
+    def _generated(self, worker: WorkingHost, told: Mapping[str, Any]) -> None:
         """A part has come, or it will not come."""
         if self._is_abandoned:
             return
