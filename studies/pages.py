@@ -218,8 +218,8 @@ class Making:
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
                     part = [ours.labels.get(level, level)] if level else []
-                    heading = ", ".join([*part, *([figure.heading] if len(ours.figures) > 1 or not part else [])])
-                    columns.append(Column(heading, figure.heading, short(ours.rows), cells))
+                    heading = ", ".join([*part, figure.called(found)])
+                    columns.append(Column(heading, short(ours.rows), cells))
         return columns
 
     # Sentences
@@ -357,7 +357,6 @@ class Column:
     """One column of a table of ours."""
 
     heading: str
-    unit: str
     rows: str  # what its rows are
     cells: Mapping[str, Shown]
 

@@ -11,7 +11,7 @@ from typing import Any
 import vl_convert
 
 from acidtest.report.looks import Key, Keys
-from acidtest.report.vega import CONFIG, Chart, Spec
+from acidtest.report.vega import CONFIG, PART, Chart, Spec
 
 WIDTH = 620
 CHARACTER_PX, ROW_PX = 7.0, 20
@@ -34,7 +34,7 @@ def specification(chart: Chart) -> Spec:
 
 def svg(spec: Spec) -> str:
     """Draw it. Its text ends with the specification's hash, for fonts differ from machine to machine."""
-    drawn = str(vl_convert.vegalite_to_svg(spec))
+    drawn = str(vl_convert.vegalite_to_svg(spec)).replace(PART, ", ")  # no character of an SVG, in labels for readers
     head, _, rest = drawn.partition(">")
     return f"{head}>{STYLE}{rest}\n<!-- specification {fingerprint(spec)} -->\n"
 
