@@ -29,7 +29,7 @@ from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
 AS_SAID = "as the text says"
-NOT_MEASURED = "Not measured yet."
+CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
 MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
 
 ABOUT = """\
@@ -143,10 +143,11 @@ class Making:
         if study.picture:
             yield self._picture(study.picture, self.held.name)
         yield ABOUT.format(text=study.text)
-        yield self._how()
         for position, table in enumerate(study.tables, start=1):
             yield from self._table(table, f"{self.held.name}-{position}")
         yield from self._audit()
+        yield "## How to measure it again"
+        yield self._how()
         yield from self._machines()
 
     # One table of the text
@@ -167,8 +168,7 @@ class Making:
         said = self._said(table.says)
         if said:
             yield said
-        for name in dict.fromkeys(ours.experiment for ours in table.ours):
-            yield self._measured_by(self.kept[name])
+        yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
@@ -224,7 +224,7 @@ class Making:
                     cells = {
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
-                    part = [ours.labels.get(level, level)] if level else []
+                    part = [ours.labels.get(level, CALLED.get(level, level))] if level else []
                     heading = ", ".join([*part, figure.called(found)])
                     columns.append(Column(heading, short(ours.rows), cells))
         return columns
@@ -298,29 +298,30 @@ class Making:
     def _how(self) -> str:
         lines = ["| experiment | command | cells | time | storage |", "|---|---|---|---|---|"]
         for one in self.kept.values():
-            full = (
-                f"; full size: [{Path(one.experiment.full).name}](../../{one.experiment.full})"
-                if one.experiment.full
-                else ""
-            )
-            commands = "<br>".join(f"`{' '.join(one.experiment.command(what))}`" for what in one.experiment.commands)
+            size = one.experiment.full
+            full = f"; full size: [{Path(size).name}](../../{size})" if size else ""
             cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else "not measured yet"
             took = span(one.took_s) if one.journals else "–"
             storage = "; ".join(dict.fromkeys(storage_of(r) for r in one.recordings if r.result)) or "–"
             link = f"[{one.name}](../../{one.experiment.file}){full}"
-            lines.append(f"| {link} | {commands} | {cells} | {took} | {_cell_text(storage)} |")
+            lines.append(f"| {link} | {_commands(one)} | {cells} | {took} | {_cell_text(storage)} |")
         again = f"`{studies_command(self.held.name)}` measures all of it from scratch and makes this page."
-        return "\n".join(lines) + f"\n\n{again}" if self.kept else ""
+        kept = f"The recordings are in docs/studies/recordings/{self.held.name}." if _any_kept(self.kept) else ""
+        return "\n".join([*lines, "", f"{again} {kept}".rstrip()]) if self.kept else ""
 
-    def _measured_by(self, kept: Kept) -> str:
-        commands = " and ".join(f"`{' '.join(kept.experiment.command(what))}`" for what in kept.experiment.commands)
-        if not kept.journals:
-            return f"{NOT_MEASURED} {commands}, or `{studies_command(self.held.name)}`."
-        storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
-        return f"Measured by {commands}: {counted(len(kept.recordings), 'cell')} in {span(kept.took_s)}, on {storage}."
+    def _measured_by(self, used: Sequence[Kept]) -> str:
+        lines = []
+        for kept in used:
+            if kept.journals:
+                storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
+                cells = counted(len(kept.recordings), "cell")
+                lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
+        if missing := [_commands(kept) for kept in used if not kept.journals]:
+            lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
+        return "\n".join(lines)
 
     def _audit(self) -> Iterator[str]:
-        if not any(one.journals for one in self.kept.values()):
+        if not _any_kept(self.kept):
             return
         yield "## What our own auditor says of these recordings"
         yield "All of it, whatever an experiment sets aside; its reason stands behind."
@@ -377,6 +378,14 @@ def _figure(name: str) -> Figure:
 
 def _chart_named(key: str, chart: str, position: int) -> bool:
     return key == f"{chart}-{position}" or key.startswith(f"{chart}-{position}-") or key == chart
+
+
+def _any_kept(kept: Mapping[str, Kept]) -> bool:
+    return any(one.journals for one in kept.values())
+
+
+def _commands(kept: Kept) -> str:
+    return " and ".join(f"`{' '.join(kept.experiment.command(what))}`" for what in kept.experiment.commands)
 
 
 def studies_command(name: str) -> str:

@@ -133,7 +133,10 @@ def test_a_row_of_the_text_and_one_of_ours_that_mean_the_same_are_one() -> None:
 def test_a_page_says_that_nothing_is_kept_and_what_measures_it() -> None:
     page = making(None).page()
     assert "Not measured yet." in page.text
-    assert "`acidtest run experiments/file-systems.toml --out DIR`, or `make studies STUDY=a-study`" in page.text
+    assert (
+        "Not measured yet: `acidtest run experiments/file-systems.toml --out DIR`, or `make studies STUDY=a-study`."
+        in page.text
+    )
     assert page.rows == [
         ("table 1", "not measured yet; `make studies STUDY=a-study` measures it", "`file-systems.toml`")
     ]
