@@ -15,6 +15,7 @@ import jinja2
 from acidtest.audit import ours as audited
 from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
+from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
@@ -28,6 +29,8 @@ from studies.study import Command, Experiment, Held, Ours, Picture, Published, f
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
+README = recordings.ROOT / "README.md"
+BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
 MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
@@ -59,6 +62,7 @@ class Page:
     text: str
     pictures: Mapping[str, Spec]
     rows: Sequence[tuple[str, str, str]]  # of docs/studies/README.md: the text's table, what came out, experiments
+    line: str  # of the README
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,10 @@ class Making:
         study = self.held.study
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
         rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
-        return Page(self.held.name, text, self.pictures, rows)
+        said = self._said(study.line) or study.line_without or "not measured yet"
+        page = f"[docs/studies](docs/studies/{self.held.name}.md)"
+        line = f"- *{study.title.rstrip('?')}*: {' '.join(said.split()).rstrip('.')}: {page}."
+        return Page(self.held.name, text, self.pictures, rows, line)
 
     def _parts(self) -> Iterator[str]:
         study = self.held.study
@@ -467,6 +474,15 @@ def readme(pages: Sequence[Page]) -> str:
     return "\n\n".join([*lines, "\n".join(rows)]) + "\n"
 
 
+def in_readme(text: str, pages: Sequence[Page]) -> str:
+    """The README with one line for each study, between its marks. Raises BadInput where it lacks them."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise BadInput(f"README.md: lacks {BEGIN} and {END}", "the lines of the studies stand between them")
+    return "".join([before, begin, "\n", *(f"{page.line}\n" for page in pages), end, after])
+
+
 def made(only: Sequence[str] = ()) -> list[Page]:
     """The pages of these studies, or of all."""
     return [Making.of(name).page() for name in only or names()]
@@ -484,4 +500,6 @@ def write(pages: Sequence[Page]) -> None:
         for path in (PAGES / "pictures").glob(f"{page.name}*.svg"):
             if path.stem not in page.pictures:
                 path.unlink()
-    (PAGES / "README.md").write_text(readme(made() if len(pages) < len(names()) else pages), encoding="utf-8")
+    every = made() if len(pages) < len(names()) else pages
+    (PAGES / "README.md").write_text(readme(every), encoding="utf-8")
+    README.write_text(in_readme(README.read_text(encoding="utf-8"), every), encoding="utf-8")

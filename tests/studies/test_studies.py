@@ -75,7 +75,9 @@ def test_a_page_is_what_its_recordings_make(name: str) -> None:
 
 
 def test_the_table_of_tables_is_what_the_studies_say() -> None:
-    assert (pages.PAGES / "README.md").read_text() == pages.readme(pages.made())
+    made = pages.made()
+    assert (pages.PAGES / "README.md").read_text() == pages.readme(made)
+    assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), made)
 
 
 def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> None:
