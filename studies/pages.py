@@ -25,11 +25,11 @@ from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
 from studies.figures import FIGURES, At, Figure, Shown
-from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
-README = recordings.ROOT / "README.md"
+README = ROOT / "README.md"
 BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
