@@ -182,10 +182,9 @@ class Making:
         labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
-        if theirs and len(drawn) == 1 and drawn[0][1]:
-            yield _beside(theirs, drawn[0][1], labels)
-            return
-        if theirs:
+        if theirs and drawn and drawn[0][1] and not drawn[0][0]:
+            yield _beside(theirs, drawn.pop(0)[1], labels)
+        elif theirs:
             yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
             yield _beside(theirs, [], labels)
         for title, columns in drawn:
@@ -325,7 +324,7 @@ class Making:
                 lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
         if missing := [_commands(kept) for kept in used if not kept.journals]:
             lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
-        return "\n".join(lines)
+        return "\n\n".join(lines)
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):
