@@ -417,13 +417,8 @@ def _kernel(text: str) -> str:
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
     rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
-    heads = [
-        "",
-        *(
-            f"text: {one}, {theirs.unit}" if theirs.unit and one != AS_SAID else f"text: {one}"
-            for one in theirs.columns
-        ),
-    ]
+    unit = f", {theirs.unit}" if theirs.unit else ""
+    heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
     heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
               *(column.cells[row].text if row in column.cells else "–" for column in ours)]
