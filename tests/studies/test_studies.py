@@ -110,8 +110,8 @@ def test_paths_of_the_run_are_taken_out_and_all_figures_stay(tmp_path: Path, mon
 
 @pytest.mark.parametrize(
     "said",
-    ["/srv/secret/db", "mkfs.ext4 /mnt/disk", "of host " + "h" * 9, "/home/me"],
-    ids=["path", "in words", "host", "home"],
+    ["/srv/secret/db", "mkfs.ext4 /mnt/disk", "path=/mnt/disk", "(/mnt/disk)", "of host " + "h" * 9, "/home/me"],
+    ids=["path", "in words", "after a sign", "in brackets", "host", "home"],
 )
 def test_what_still_names_the_machine_is_refused(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "KEPT", tmp_path / "kept")
@@ -125,7 +125,17 @@ def test_what_still_names_the_machine_is_refused(said: str, tmp_path: Path, monk
 
 @pytest.mark.parametrize(
     "said",
-    ["/dev/loop3", "ext4 (/dev/vda, rw)", "commits/s", "http://one/two", "OUT/acidtest-1", "/", "1/2", "/sys/block"],
+    [
+        "/dev/loop3",
+        "ext4 (/dev/vda, rw)",
+        "commits/s",
+        "http://one/two",
+        "OUT/acidtest-1",
+        "/",
+        "1/2",
+        "/sys/block",
+        "tpcb/sqlite/drive/raw/–/bfq#1",
+    ],
 )
 def test_what_every_machine_has_is_kept(said: str) -> None:
     assert told(said) == ""
