@@ -248,6 +248,8 @@ class Making:
             return environment.from_string(template.strip()).render()
         except NotMeasured:
             return ""
+        except (jinja2.TemplateError, KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{self.held.name}: {template.strip()[:60]!r}: {error}", "mend its study.toml") from error
 
     def _at(self, experiment: str, where: Mapping[str, str]) -> Iterator[At]:
         kept = self.kept[experiment]
@@ -273,15 +275,14 @@ class Making:
         """The same as in a table, with its interval."""
         return self._cell(experiment, figure, {**(where or {}), **levels}).text
 
-    def _rows(self, experiment: str, where: Mapping[str, str] | None = None, **levels: str) -> list[dict[str, Any]]:
-        """All rows with these levels: their levels, rate and verdict."""
-        found = [*self._at(experiment, {**(where or {}), **levels})]
+    def _rows(self, experiment: str, *where: Mapping[str, str], **levels: str) -> list[dict[str, Any]]:
+        """All rows with these levels: their levels, rate, rate relative to the base, verdict against it, and the
+        smallest difference that would have been found, as a part of the higher rate."""
+        asked = {factor: level for one in (*where, levels) for factor, level in one.items()}
+        found = [*self._at(experiment, asked)]
         if not found:
             raise NotMeasured
-        return [
-            {"levels": dict(at.line.levels), "rate": at.line.goodput.median, "verdict": at.line.verdict,
-             "relative": at.line.relative.median if at.line.relative else None} for at in found
-        ]  # fmt: skip
+        return [_row(at) for at in found]
 
     # Pictures
 
@@ -375,6 +376,17 @@ class Column:
     heading: str
     rows: str  # what its rows are
     cells: Mapping[str, Shown]
+
+
+def _row(at: At) -> dict[str, Any]:
+    against = at.line.against_base
+    return {
+        "levels": dict(at.line.levels),
+        "rate": at.line.goodput.median,
+        "relative": at.line.relative.median if at.line.relative else None,
+        "verdict": at.line.verdict,
+        "smallest": 1 - against.smallest_ratio if against and against.smallest_ratio is not None else None,
+    }
 
 
 def _figure(name: str) -> Figure:

@@ -202,6 +202,12 @@ def test_a_sentence_with_a_figure_that_is_not_there_is_left_out() -> None:
         made._value("e", "seconds", {"place.filesystem": "raw"})  # no run by count
 
 
+@pytest.mark.parametrize("said", ['{{ value("e") }}', "{{ value(", '{{ value("e", "fast") }}', "{{ nothing }}"])
+def test_a_sentence_that_cannot_be_read_is_told_with_its_study(said: str) -> None:
+    with pytest.raises(BadInput, match=r"^a-study: .*: "):
+        making(compared(2))._said(said)
+
+
 def test_a_picture_is_of_the_rows_that_are_asked_for_and_is_whole() -> None:
     picture = Picture(experiment="e", chart="bars", where={"place.scheduler": "none"}, says="Speed.")
     made = making(compared(5), picture=picture).page()
