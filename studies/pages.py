@@ -416,7 +416,7 @@ def storage_of(recording: Recording) -> str:
     """Whether what it lay on is described, and so the same elsewhere, or this machine's own."""
     place: PlaceFacts = recording.place
     if place.kind == "disk":
-        return f"a simulated drive ({place.disk}), the same on other machines"
+        return f"a simulated drive ({place.disk}), which is the same on other machines"
     if place.kind == "guest":
         return "this machine's own storage, in a guest"
     how = {"loop": "a loop device on ", "raw": "a loop device on "}.get(place.kind, "")
