@@ -216,14 +216,15 @@ class SimulatedDisk:
 class DiskStorage(Storage):
     """A loop device over a simulated disk in ``home``, which it takes over, also when it raises CellFailed.
 
-    With ``logged`` a disk that has a write cache logs what it does.
+    With ``logged`` a disk that has a volatile write cache logs what it does.
     """
 
     def __init__(
         self, ledger: Ledger, home: DirectoryPlace, spec: PlaceSpec, size_mb: int, *, logged: bool = False
     ) -> None:
         super().__init__(ledger)
-        self._log = home.path / "log" if logged and spec.disk_cache_mb else None
+        tells = spec.disk_cache_mb and spec.disk_battery != "good"
+        self._log = home.path / "log" if logged and tells else None
         self._home, self._spec = home, spec
         try:
             self.disk = SimulatedDisk(spec, home, size_mb, ledger, log=self._log)
