@@ -28,7 +28,6 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 use timing::Timing;
 
 const SIZE_MAX: u64 = 1 << 44;
@@ -116,7 +115,7 @@ fn make<M: Medium + Send + 'static>(
     let cache = Cache::new(medium, spec.size_bytes, spec.sector_bytes as usize, slots as usize)
         .context("taking memory for the cache")?;
     let capacity = (spec.cache_bytes / block) as usize;
-    let (started, began_ns) = (Instant::now(), monotonic_ns());
+    let began_ns = monotonic_ns();
     if capacity == 0 && spec.battery != DiskBattery::None {
         bail!("a controller's battery is for its write cache, and this disk has none");
     }
@@ -132,7 +131,7 @@ fn make<M: Medium + Send + 'static>(
         ),
     };
     let disk = Disk::new(cache, capacity, spec.battery, timing, faults, spec.seed);
-    let served = Served::new(disk, log, spec.size_bytes, data_bytes, started);
+    let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns);
     let point = PathBuf::from(&spec.mount_point);
     served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
     let unlocked = lock_memory();
