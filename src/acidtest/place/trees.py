@@ -7,6 +7,8 @@ import fcntl
 import shutil
 from pathlib import Path
 
+from acidtest.files import copy_content
+
 FICLONE = 0x40049409  # ioctl_ficlone(2)
 
 
@@ -33,7 +35,7 @@ def copy_file(source: Path, target: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS):
                 raise
-    shutil.copyfile(source, target)
+    copy_content(source, target)
 
 
 def tree_bytes(path: Path) -> int:
