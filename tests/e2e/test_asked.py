@@ -24,7 +24,8 @@ FILE_SYSTEM = {
 IMAGE = {"size_mb": 256, "sparse": True}
 MEMORY = {"memory_mb": 100, "start": "cold", "access": "random"}
 DISK = {
-    "disk": "nvme", "disk_parameters": "queue_depth=2", "disk_cache_mb": 1, "disk_sector": 512, "disk_faults": "reorder",
+    "disk": "nvme", "disk_parameters": "queue_depth=2", "disk_cache_mb": 1, "disk_battery": "dead", "disk_sector": 512,
+    "disk_faults": "reorder, ignore-write-through",
     "disk_medium": "file",
 }  # fmt: skip
 # By kind: the engine and the keys of each of its runs.
@@ -41,7 +42,7 @@ RUNS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
     ],
 }
 # Where else a kind's keys are asked for: raw's device in test_places, what acts at power cuts in test_powercut.
-ELSEWHERE: dict[str, AbstractSet[str]] = {"raw": {"device"}, "disk": OF_CUTS}
+ELSEWHERE: dict[str, AbstractSet[str]] = {"raw": {"device", "drive_cache"}, "disk": OF_CUTS}
 
 
 def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:
@@ -78,6 +79,8 @@ def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:
             return str(value).replace("=", " ") in place["disk"]
         case "disk_cache_mb":
             return f"write cache {value} MiB" in place["disk"]
+        case "disk_battery":
+            return f", controller with a {value} battery, " in place["disk"]
         case "disk_sector":
             return f"sectors of {value} bytes" in place["disk"]
         case "disk_medium":
