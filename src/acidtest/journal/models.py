@@ -533,6 +533,23 @@ class FailingState(Record):
     reasons: list[str]
 
 
+class Forecast(Record):
+    """What was foretold of a held-out size of a series, before anything of it was loaded."""
+
+    kind: Literal["forecast"] = "forecast"
+    written_at: str
+    levels: dict[str, str]  # factor -> level of the series: all but the size
+    size: str  # as the experiment has it
+    bytes: float | None  # for which it was foretold; None where nobody can say how many that will be
+    rate_per_s: float | None = None  # of the model that foresees best; None where it was refused
+    low: float | None = None  # ends of the 95 % interval, over all plausible models
+    high: float | None = None
+    model: str | None = None
+    measured: list[str]  # the sizes that it was foretold from
+    doubts: list[str] = []
+    refused: str | None = None  # why nothing was foretold
+
+
 class Explored(Record):
     """Crash states of one load that one host has looked at: part of the one list of what was looked at.
 
@@ -727,6 +744,7 @@ class Journal(Record):
     header: Header
     recordings: list[Recording]
     hosts: list[HostRecord] = []  # of a fleet, of each its last line
+    forecasts: list[Forecast] = []  # of a series and a size the last one before anything of that size was measured
     lines: dict[str, int] = {}  # cell -> line of its recording
     torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole
     damaged: list[DamagedLine] = []  # in the order of the file, but for those whose cell was recorded again since
