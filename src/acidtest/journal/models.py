@@ -185,6 +185,14 @@ class MemorySample(Record):
     dirty_bytes: int | None  # of those, not yet written
     read_calls: int  # of the engine's processes that live
     storage_read_bytes: int  # what they had to have fetched from storage
+    # The next ones are None in older journals. Time in which some process, or every one, waited for a device: as above.
+    io_stalled_some_us: int | None = None
+    io_stalled_full_us: int | None = None
+    # Of the whole machine, the engine included: what the rest of it has left, and what it waited.
+    machine_available_bytes: int | None = None
+    machine_swapped_out_pages: int | None = None
+    machine_memory_stalled_us: int | None = None  # some process
+    machine_io_stalled_us: int | None = None
 
 
 class Memory(Record):
@@ -192,7 +200,7 @@ class Memory(Record):
 
     limit_bytes: int | None  # in force; None: without a limit
     limit_source: str | None  # "cgroup v1", "cgroup v2"
-    swap: str | None  # how swapping was held off, as read back
+    swap: str | None  # how swapping was held off, or limited, as read back
     peak_bytes: int | None  # the most the control group held, by the kernel's account
     killed: int  # processes that the kernel killed because of the limit
     start: str  # in force when the engine was started: "as-left", "cold", "warm", "cold-machine"
