@@ -13,5 +13,5 @@ PLACE: dict[str, list[Any]] = {
     "queue": ["nomerges=2"], "read_ahead_kb": [0, 64], "nr_requests": [32], "write_cache": ["write through"],
     "disk": ["rotating"], "disk_parameters": ["rpm=5400"], "disk_cache_mb": [0], "disk_sector": [512],
     "disk_faults": ["lie-about-flush", "tear", "tear, reorder"], "disk_medium": ["file"], "guest_memory_mb": [512],
-    "guest_cpus": [1], "guest_accelerator": ["kvm"], "memory_mb": [64], "start": ["cold"], "access": ["random"],
+    "guest_cpus": [1], "guest_accelerator": ["kvm"], "memory_mb": [64], "swap_mb": [16], "start": ["cold"], "access": ["random"],
 }  # fmt: skip
