@@ -129,6 +129,15 @@ def _load(at: At) -> Shown:
     return told(at.size.load_mb_per_s if at.size else None)
 
 
+def _foretold(at: At) -> Shown:
+    """Of a held-out size, before anything of it was loaded."""
+    forecast = at.size.forecast if at.size else None
+    if forecast is None or forecast.rate_per_s is None or forecast.low is None or forecast.high is None:
+        return Shown("–")
+    ends = f"{number(forecast.low)} to {number(forecast.high)}"
+    return Shown(f"{number(forecast.rate_per_s)} (95 %: {ends})", forecast.rate_per_s)
+
+
 def _mb(at: At) -> Shown:
     bytes_ = [r.database_bytes for r in at.done]
     return told(median(bytes_) / 1e6 if bytes_ else None)
@@ -173,5 +182,6 @@ FIGURES = {
     "hints": Figure("hints on the database's files", _hints),
     "survived": Figure("power cuts", _survived),
     "load-mb-per-s": Figure("loaded, MB/s", _load),
+    "foretold": Figure("foretold, a second", _foretold),
     "database-mb": Figure("database, MB", _mb),
 }  # fmt: skip
