@@ -53,6 +53,10 @@ class Figure:
     heading: str
     of: Callable[[At], Shown]
 
+    def called(self, results: Results) -> str:
+        """Its heading, with the name of the base where it is read against one."""
+        return self.heading.replace("base", ", ".join(results.base.values()) or "base")
+
 
 def shown(summary: Summary | None, scale: float = 1.0) -> Shown:
     """Median and interval; where the repetitions bear none, how many there are."""
@@ -71,7 +75,10 @@ def told(value: float | None) -> Shown:
 
 def each(values: Sequence[float]) -> Shown:
     """Of each repetition, in order, and their sum for sentences."""
-    return Shown(" ".join(number(one) for one in values) or "–", float(sum(values)) if values else None)
+    return Shown(
+        " ".join(number(one) if one % 1 else f"{one:,.0f}" for one in values) or "–",
+        float(sum(values)) if values else None,
+    )
 
 
 def _relative(at: At) -> Shown:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -162,23 +163,29 @@ class Making:
             return
         if table.picture:
             yield self._picture(table.picture, picture)
-        drawn = [self._ours(ours) for ours in table.ours]
-        if theirs and len(drawn) == 1 and drawn[0]:
-            yield _beside(theirs, drawn[0], table.ours[0].labels)
-        else:
-            if theirs:
-                yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
-                yield _beside(theirs, [], table.ours[0].labels if table.ours else {})
-            for ours, columns in zip(table.ours, drawn, strict=True):
-                if columns:
-                    if ours.title:
-                        yield f"{ours.title}:"
-                    yield _alone(columns, ours.labels)
+        yield from self._figures(table, theirs)
         said = self._said(table.says)
         if said:
             yield said
         for name in dict.fromkeys(ours.experiment for ours in table.ours):
             yield self._measured_by(self.kept[name])
+
+    def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
+        """The text's beside ours, where these are one table; those of ours that have one title are."""
+        labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
+        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
+        drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
+        if theirs and len(drawn) == 1 and drawn[0][1]:
+            yield _beside(theirs, drawn[0][1], labels)
+            return
+        if theirs:
+            yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
+            yield _beside(theirs, [], labels)
+        for title, columns in drawn:
+            if columns:
+                if title:
+                    yield f"{title}:"
+                yield _alone(columns, labels)
 
     def _came_out(self, table: OfText) -> str:
         if table.cannot:
@@ -218,8 +225,8 @@ class Making:
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
                     part = [ours.labels.get(level, level)] if level else []
-                    heading = ", ".join([*part, *([figure.heading] if len(ours.figures) > 1 or not part else [])])
-                    columns.append(Column(heading, figure.heading, short(ours.rows), cells))
+                    heading = ", ".join([*part, figure.called(found)])
+                    columns.append(Column(heading, short(ours.rows), cells))
         return columns
 
     # Sentences
@@ -281,7 +288,7 @@ class Making:
                     (c for key, c in charts.items() if c.panels and _chart_named(key, picture.chart, position)), None
                 )
                 if chart:
-                    self.pictures[name] = pictures.specification(chart)
+                    self.pictures[name] = pictures.specification(chart, ", ".join(found.base.values()) or "base")
                     says = self._said(picture.says)
                     return f"![{says.replace(chr(10), ' ')}](pictures/{name}.svg)\n\n{says}"
         return ""
@@ -357,7 +364,6 @@ class Column:
     """One column of a table of ours."""
 
     heading: str
-    unit: str
     rows: str  # what its rows are
     cells: Mapping[str, Shown]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 
 from acidtest.report.looks import Key, Keys
-from acidtest.report.vega import CONFIG, Chart, Spec
+from acidtest.report.vega import CONFIG, FEW, PART, Chart, Spec
 
 WIDTH = 620
 CHARACTER_PX, ROW_PX = 7.0, 20
+TICKS = 5
+PADDING = {"left": 40, "right": 24, "top": 12, "bottom": 12}  # who looks may have wider letters than were measured
 MADE_OF = re.compile(r"<!-- specification ([0-9a-f]{64}) -->")
 # A picture in a document has no style of the page's: it brings the colours of its text, and the ground they need.
 STYLE = (
@@ -24,17 +27,30 @@ STYLE = (
 AXIS = {"labelColor": "currentColor", "titleColor": "currentColor", "gridColor": "currentColor", "gridOpacity": 0.15}
 
 
-def specification(chart: Chart) -> Spec:
-    """The whole picture: its legend above its plots."""
+def specification(chart: Chart, base: str = "base") -> Spec:
+    """The whole picture: its legend above its plots. What is read against the base has its name."""
     plots = [_sized(panel.spec) | ({"title": panel.title} if panel.title else {}) for panel in chart.panels]
     legend = [_legend(keys) for keys in chart.legend if keys.keys]
     config = {**CONFIG, "axis": {**CONFIG["axis"], **AXIS}, "title": {"color": "currentColor", "fontWeight": "normal"}}
-    return {"vconcat": [*legend, *plots], "padding": 12, "config": config}
+    spec = {"vconcat": [*legend, *plots], "padding": PADDING, "config": config}
+    return dict(_replaced(spec, {"base = 100": f"{base} = 100"}))
+
+
+def _replaced(part: Any, words: Mapping[str, str]) -> Any:
+    """With other words, and as many ticks as a picture's width bears: of several plots none has the name that a page's
+    own expression asks for."""
+    if part == FEW:
+        return TICKS
+    if isinstance(part, dict):
+        return {name: _replaced(of, words) for name, of in part.items()}
+    if isinstance(part, list):
+        return [_replaced(of, words) for of in part]
+    return words.get(part, part) if isinstance(part, str) else part
 
 
 def svg(spec: Spec) -> str:
     """Draw it. Its text ends with the specification's hash, for fonts differ from machine to machine."""
-    drawn = str(vl_convert.vegalite_to_svg(spec))
+    drawn = str(vl_convert.vegalite_to_svg(spec)).replace(PART, ", ")  # no character of an SVG, in labels for readers
     head, _, rest = drawn.partition(">")
     return f"{head}>{STYLE}{rest}\n<!-- specification {fingerprint(spec)} -->\n"
 
@@ -80,7 +96,7 @@ def _legend(keys: Keys) -> Spec:
             {"data": {"values": title}, "mark": {"type": "text", "align": "left", "baseline": "middle", "opacity": 0.7},
              "encoding": text}
         )  # fmt: skip
-    return {"width": WIDTH, "height": y + ROW_PX, "layer": layers}
+    return {"width": WIDTH if y else x, "height": y + ROW_PX, "layer": layers}
 
 
 def _look(key: Key) -> dict[str, str]:
