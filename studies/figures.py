@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from acidtest.analysis.calls import uses
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.growth import RecordedSize
 from acidtest.analysis.summary import Summary, summarise
@@ -115,8 +117,32 @@ def _survived(at: At) -> Shown:
     return Shown(f"{cut.said}, {cut.survived} of {cut.cuts} cuts survived", cut.survived) if cut else Shown("–")
 
 
+def _hints(at: At) -> Shown:
+    """What the engine told the kernel about the files that hold the database, over all runs."""
+    watched = [(r.engine.known_as if r.engine else "", r.calls) for r in at.done if r.calls and r.calls.commits]
+    if not watched:
+        return Shown("–")
+    told: Counter[str] = Counter()
+    for engine, calls in watched:
+        for use in uses(calls, engine):
+            if use.role == "database":
+                told.update(use.hints)
+                told.update({f"mmap {how}": count for how, count in use.mappings.items()})
+    said = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
+    return Shown(said or "none", float(told.total()))
+
+
 def _load(at: At) -> Shown:
     return told(at.size.load_mb_per_s if at.size else None)
+
+
+def _foretold(at: At) -> Shown:
+    """Of a held-out size, before anything of it was loaded."""
+    forecast = at.size.forecast if at.size else None
+    if forecast is None or forecast.rate_per_s is None or forecast.low is None or forecast.high is None:
+        return Shown("–")
+    ends = f"{number(forecast.low)} to {number(forecast.high)}"
+    return Shown(f"{number(forecast.rate_per_s)} (95 %: {ends})", forecast.rate_per_s)
 
 
 def _mb(at: At) -> Shown:
@@ -160,7 +186,9 @@ FIGURES = {
     "latency-p99": Figure("ms, p99", _percentile("p99")),
     "writes-per-commit": Figure("writes a commit", _calls("writes")),
     "flushes-per-commit": Figure("flushes a commit", _calls("flushes")),
+    "hints": Figure("hints on the database's files", _hints),
     "survived": Figure("power cuts", _survived),
     "load-mb-per-s": Figure("loaded, MB/s", _load),
+    "foretold": Figure("foretold, a second", _foretold),
     "database-mb": Figure("database, MB", _mb),
 }  # fmt: skip

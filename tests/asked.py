@@ -15,5 +15,6 @@ PLACE: dict[str, list[Any]] = {
     "disk_sector": [512],
     "disk_faults": ["lie-about-flush", "tear", "tear, reorder", "ignore-write-through"],
     "disk_medium": ["file"], "guest_memory_mb": [512],
-    "guest_cpus": [1], "guest_accelerator": ["kvm"], "memory_mb": [64], "start": ["cold"], "access": ["random"],
+    "guest_cpus": [1], "guest_accelerator": ["kvm"], "memory_mb": [64], "swap_mb": [16],
+    "start": ["cold"], "access": ["random"],
 }  # fmt: skip

@@ -25,7 +25,7 @@ MOST = {
     "duration_s": 0.5, "warmup_s": 0.1, "count": 20, "scale": 1, "warehouses": 1, "warehouse_percent": 1, "products": 500,
     "size_mb": 8, "terminals": 1,
 }  # fmt: skip
-SIZES = ["6 MB", "10 MB"]
+SIZES, HELD_OUT = ["6 MB", "10 MB"], ["14 MB"]
 
 
 def overlaid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
     if "search" in small:
         more["search"] = {"runs_max": 10}
     if "growth" in small:
-        more["growth"] = {"sizes": SIZES}
+        more["growth"] = {"sizes": SIZES, **({"held_out": HELD_OUT} if small["growth"].get("held_out") else {})}
         more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
     if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
         more["factors"] = {name: [levels[0], levels[-1]] for name, levels in small["factors"].items()}

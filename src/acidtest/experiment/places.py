@@ -143,6 +143,13 @@ class PlaceSpec(Model):
     memory_mb: Annotated[int | None, MIB, Unset("no limit")] = Field(
         default=None, ge=4, le=1 << 24, description="The engine and all that it caches get no more memory than this."
     )
+    swap_mb: Annotated[int, MIB] = Field(
+        default=0,
+        ge=0,
+        le=1 << 24,
+        exclude_if=lambda swap: not swap,  # so that the digest is the one of before there was such a key
+        description="So much of the engine's own memory may be swapped out beside memory_mb.",
+    )
     start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
         default="as-left",
         description="The run begins with what is left of the database in the file cache (with a limit: nothing), with "
@@ -164,7 +171,7 @@ _DISKS = frozenset(
 )
 
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
-OF_MEMORY = frozenset({"memory_mb", "start", "access"})
+OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
 OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_keeps"})
 
@@ -211,6 +218,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "drive_cache": (Need("device", None, differs=True),),
     "disk_parameters": (Need("disk", "none", differs=True),),
     "disk_battery": (Need("disk_cache_mb", 0, differs=True),),
+    "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
