@@ -167,6 +167,9 @@ pub struct RunPlan {
     pub pacing: Pacing,
     /// Seconds of load before the measurement starts.
     pub warmup_s: f64,
+    /// The measurement starts earlier, at the second that a [`MeasureFrom`] on standard input names. `warmup_s` is whole then.
+    #[serde(default)]
+    pub may_start_early: bool,
     pub extent: Extent,
     /// How often a transaction refused with a conflict is tried again before it is given up.
     pub retries: u32,
@@ -208,9 +211,30 @@ impl RunPlan {
         ]
         .into_iter()
         .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
+        .or_else(|| self.early_flaw())
         .or_else(|| self.shape_flaw())
         .or_else(|| self.share_flaw())
     }
+}
+
+impl RunPlan {
+    fn early_flaw(&self) -> Option<String> {
+        let recorded = matches!(self.pacing, Pacing::Recorded {});
+        let fixed = self.share.is_some() || !self.stages.is_empty() || recorded || self.warmup_s.fract() != 0.0;
+        (self.may_start_early && fixed).then(|| {
+            "may_start_early goes with whole seconds of warm-up, and neither with stages nor with a share nor with \
+             transactions that have times of their own"
+                .to_string()
+        })
+    }
+}
+
+/// The lab's word, one line on standard input, in a warm-up that may end early.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasureFrom {
+    /// Seconds from the start of the load; where that is past, or about to be, the next second that is not.
+    pub second: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

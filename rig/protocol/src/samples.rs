@@ -53,6 +53,7 @@ fn phases() -> Vec<Phase> {
                 threads: Some(2),
                 pacing,
                 warmup_s: 0.5,
+                may_start_early: false,
                 extent,
                 retries: 10,
                 acknowledge_to: Some("/tmp/acknowledgements".into()),
@@ -65,6 +66,8 @@ fn phases() -> Vec<Phase> {
         }
     }
     phases.push(Phase::Run(shaped()));
+    let plain = RunPlan { classes: vec![], stages: vec![], share: None, ..shaped() };
+    phases.push(Phase::Run(RunPlan { warmup_s: 30.0, may_start_early: true, ..plain }));
     phases
 }
 
@@ -84,6 +87,7 @@ fn shaped() -> RunPlan {
         threads: None,
         pacing: Pacing::Closed { think_ms: 1.5 },
         warmup_s: 0.5,
+        may_start_early: false,
         extent: Extent::Duration { seconds: 2.5 },
         retries: 10,
         acknowledge_to: None,

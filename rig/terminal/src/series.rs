@@ -78,7 +78,7 @@ impl Collector {
     }
 }
 
-/// The seconds of all terminals.
+/// The seconds of all terminals, counted from one origin.
 #[derive(Default)]
 pub struct Series(BTreeMap<i64, Merged>);
 
@@ -114,6 +114,11 @@ impl Series {
             latency_ns_max: merged.latency_ns_max,
         };
         self.0.iter().map(of).collect()
+    }
+
+    /// The same seconds, counted from an origin that many seconds earlier.
+    pub fn from_earlier(self, seconds: u64) -> Series {
+        Series(self.0.into_iter().map(|(second, merged)| (second + seconds as i64, merged)).collect())
     }
 
     /// Every second from the start of the warm-up to the end, seconds in which nothing ended included: a stall shows.

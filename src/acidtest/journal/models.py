@@ -675,6 +675,20 @@ class ServerHost(Record):
     samples: list[HostSample]
 
 
+class SteadyWait(Record):
+    """How a warm-up went that was to end with a steady rate, or at a bound."""
+
+    earliest_s: float  # asked for
+    limit_s: float  # asked for
+    window_s: int  # that many of the last seconds were judged, anew with each
+    windows: int  # that many in a row had to be steady
+    waited_s: float  # after which the measurement began
+    reached: bool  # whether they were, before the bound
+    state: Literal["steady", "drifts", "steps", "too short to tell"]  # of the last window
+    change: float | None  # found in it, as a share of its median rate: -0.2 is a loss of a fifth
+    per_s: list[float]  # the rate from news to news, about once a second, from the beginning of the load
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -708,6 +722,8 @@ class Recording(Record):
     # Of a database that grows from size to size. In the file it has the name of before.
     database_size: DatabaseSize | None = Field(default=None, alias="grown")
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
+    # Where the warm-up was to end with a steady rate; left out of any other.
+    steady_wait: SteadyWait | None = Field(default=None, exclude_if=lambda wait: wait is None)
     # None of an engine that is not asked for its counters, and in older journals.
     engine_counts: EngineCounts | None = None
     # None of an engine that is not asked for where it stands, and in older journals.

@@ -145,12 +145,19 @@ class Go(Message):
     at_ns: int
 
 
+class MeasureFrom(Message):
+    """To a rig in a warm-up that may end early: measure from this second of the load on."""
+
+    second: int
+
+
 class RunPhase(Message):
     phase: Literal["run"] = "run"
     terminals: int
     threads: int | None = None
     pacing: Pacing
     warmup_s: float
+    may_start_early: bool = False  # at the second that a MeasureFrom names
     extent: Extent
     retries: int
     acknowledge_to: str | None = None

@@ -125,7 +125,12 @@ def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
     """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end."""
     acknowledged = AcknowledgementLog(directory)
     try:
-        update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
+        update = {
+            "extent": Duration(seconds=LOAD_S),
+            "acknowledge_to": str(acknowledged.path),
+            "warmup_s": cell.workload.warmup_s,
+            "may_start_early": False,
+        }
         phase = cell.workload.run_phase().model_copy(update=update)
         load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged)
         try:
