@@ -341,11 +341,27 @@ pub enum FlushMethod {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WritePattern {
+pub enum ProbePattern {
     /// Block after block of a file that has all its blocks, over and over, as most engines write their logs.
     Overwrite,
     /// A file that grows with each block. A step ends early when its file is full.
     Append,
+    /// Blocks of a file that has all its blocks, drawn by lot.
+    OverwriteRandom,
+    /// Block after block of such a file is read, over and over.
+    Read,
+    /// Blocks drawn by lot are read.
+    ReadRandom,
+}
+
+impl ProbePattern {
+    pub fn reads(self) -> bool {
+        matches!(self, ProbePattern::Read | ProbePattern::ReadRandom)
+    }
+
+    pub fn is_random(self) -> bool {
+        matches!(self, ProbePattern::OverwriteRandom | ProbePattern::ReadRandom)
+    }
 }
 
 impl ProbeJob {
@@ -364,7 +380,9 @@ impl ProbeJob {
                 ("extent", extent_right),
                 ("overwrite_bytes", self.overwrite_bytes >= block && self.overwrite_bytes.is_multiple_of(block)),
                 ("append_bytes", self.append_bytes >= block * u64::from(step.writers)),
-                ("pattern", !(on_device && step.pattern == WritePattern::Append)),
+                ("pattern", !(on_device && step.pattern == ProbePattern::Append)),
+                // A flush after a read means nothing.
+                ("method", !step.pattern.reads() || matches!(step.method, FlushMethod::Plain | FlushMethod::Direct)),
             ]
             .into_iter()
             .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))

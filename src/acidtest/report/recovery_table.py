@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from acidtest.analysis.recovered import Recovered, recovered
 from acidtest.analysis.summary import Summary
 from acidtest.journal.models import Journal
-from acidtest.report.headings import headings
+from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
+from acidtest.report.pivot import short
 
 TITLE = "Recovery, piece by piece"
 COLUMNS = ("mount s", "of it replay", "start s", "of it redo", "first commit s", "full speed s", "commits/s before")
+DROPPED = (0, 2, 0, 2, 1, 0, 3)  # as of ``fitted.Column``
 EXPLAINED = (
     "Medians, in the order in which the pieces follow one another: the mount of what the cut has left, and what it "
     "took longer than a mount with nothing to replay; the engine's start until it takes sessions, and what it took "
@@ -54,14 +55,12 @@ def print_recovery(journal: Journal, varied: Sequence[str], console: Console) ->
         return
     console.print()
     console.print(Text(TITLE, style="bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in headings(varied, COLUMNS):
-        table.add_column(heading, overflow="fold")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(*(row.levels.get(factor, "") for factor in varied), *cells(row))
-    console.print(table)
+    columns = [
+        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False) for factor in varied
+    ]  # type: ignore[misc]
+    for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True)):
+        columns.append(Column(head, lambda row, at=at: cells(row)[at], drop=drop))  # type: ignore[misc]
+    print_fitted(columns, rows, console)
     console.print(f"\n{EXPLAINED}", style="dim", markup=False)
     for note in notes(rows):
         console.print(note, style="dim", markup=False)

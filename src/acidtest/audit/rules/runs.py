@@ -382,14 +382,13 @@ def _still(wait: SteadyWait) -> str:
     severity="note",
     over=Row,
     says="The measurement began when the rate was steady; this is how long that took.",
-    remedy="Nothing: it is as asked for.",
+    remedy="This is as it was asked for.",
     source="docs/ANALYSIS.md",
 )
 def steady_awaited(row: Row) -> Iterator[Found]:
-    waits = sorted(one.steady_wait.waited_s for one in row.done if one.steady_wait and one.steady_wait.reached)
+    waits = [one.steady_wait.waited_s for one in row.done if one.steady_wait and one.steady_wait.reached]
     if waits:
-        span = f"{waits[0]:.0f}" if waits[0] == waits[-1] else f"{waits[0]:.0f} to {waits[-1]:.0f}"
-        yield Found(f"The measurement began after {span} s of warm-up, when the rate was steady.")
+        yield Found(f"The measurement began after at most {max(waits):.0f} s of warm-up, when the rate was steady.")
 
 
 @rule(
