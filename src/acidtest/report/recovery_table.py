@@ -56,8 +56,9 @@ def print_recovery(journal: Journal, varied: Sequence[str], console: Console) ->
     console.print()
     console.print(Text(TITLE, style="bold"))
     columns = [
-        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False) for factor in varied
-    ]  # type: ignore[misc]
+        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False)  # type: ignore[misc]
+        for factor in varied
+    ]
     for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True)):
         columns.append(Column(head, lambda row, at=at: cells(row)[at], drop=drop))  # type: ignore[misc]
     print_fitted(columns, rows, console)
