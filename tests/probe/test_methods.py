@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.conductor import find_rig
-from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbeStep, WritePattern
+from acidtest.journal.protocol import Count, DirectoryTarget, FlushMethod, ProbeJob, ProbePattern, ProbeStep
 
 WRITES = 25
 FLAGS = {"direct": {"O_DIRECT"}, "dsync": {"O_DSYNC"}, "direct_dsync": {"O_DIRECT", "O_DSYNC"}}
@@ -19,7 +19,7 @@ METHODS: tuple[FlushMethod, ...] = ("plain", "direct", "dsync", "direct_dsync", 
 
 @pytest.mark.parametrize("pattern", ["overwrite", "append"])
 @pytest.mark.parametrize("method", METHODS)
-def test_the_calls(method: FlushMethod, pattern: WritePattern, tmp_path: Path) -> None:
+def test_the_calls(method: FlushMethod, pattern: ProbePattern, tmp_path: Path) -> None:
     place, trace = tmp_path / "place", tmp_path / "trace"
     place.mkdir()
     step = ProbeStep(

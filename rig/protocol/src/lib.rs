@@ -310,12 +310,12 @@ pub enum ProbeTarget {
 #[serde(deny_unknown_fields)]
 pub struct ProbeStep {
     pub method: FlushMethod,
-    pub pattern: WritePattern,
+    pub pattern: ProbePattern,
     pub block_bytes: u32,
     pub writers: u32,
     /// All writers on one file instead of each on its own.
     pub one_file: bool,
-    /// A transaction is one block written and made durable.
+    /// A transaction is one block written and made durable, or read.
     pub extent: Extent,
 }
 

@@ -277,11 +277,11 @@ fn probe_jobs() -> Vec<ProbeJob> {
     };
     let every: Vec<_> = methods
         .into_iter()
-        .flat_map(|method| [WritePattern::Overwrite, WritePattern::Append].map(|pattern| (method, pattern)))
+        .flat_map(|method| [ProbePattern::Overwrite, ProbePattern::Append].map(|pattern| (method, pattern)))
         .zip(extents().into_iter().cycle())
         .map(|((method, pattern), extent)| step(method, pattern, extent))
         .collect();
-    let overwrite = step(DirectDsync, WritePattern::Overwrite, Extent::Count { transactions: 10 });
+    let overwrite = step(DirectDsync, ProbePattern::Overwrite, Extent::Count { transactions: 10 });
     vec![
         job(ProbeTarget::Directory { path: "/data/probe".into() }, every),
         job(ProbeTarget::Device { path: "/dev/sdx".into() }, vec![overwrite]),

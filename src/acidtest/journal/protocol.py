@@ -248,12 +248,12 @@ class DeviceTarget(Message):
 ProbeTarget = Annotated[DirectoryTarget | DeviceTarget, Field(discriminator="kind")]
 
 FlushMethod = Literal["plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"]
-WritePattern = Literal["overwrite", "append"]
+ProbePattern = Literal["overwrite", "append", "overwrite_random", "read", "read_random"]
 
 
 class ProbeStep(Message):
     method: FlushMethod
-    pattern: WritePattern
+    pattern: ProbePattern
     block_bytes: int
     writers: int
     one_file: bool
