@@ -19,9 +19,10 @@ from acidtest.report.numbers import interval, number, summary_json
 from acidtest.report.probe import layer_text
 
 EXPLAINED = (
-    "Past the cache: O_DIRECT, each request goes to the storage. Through it: ordinary reads of a file that had just been read, "
-    "and ordinary writes that nobody flushes. Where the latter is a multiple, a test through the cache tells of memory, not of "
-    "the drive. A queue of n is n threads with one request each. The names are those of CrystalDiskMark's table."
+    "Past the cache: O_DIRECT, each request goes to the storage. Through it: ordinary reads of a file that had just "
+    "been read, and ordinary writes that nobody flushes. Where the latter is a multiple, a test through the cache "
+    "tells of memory, not of the drive. A queue of n is n threads with one request each. The names are those of "
+    "CrystalDiskMark's table."
 )
 
 
