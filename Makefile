@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs bench fuzz clean system test-system
+.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs studies bench fuzz clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -31,8 +31,8 @@ check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
 
 check-python:
-	$(BIN)/ruff check src tests bench findings
-	$(BIN)/ruff format --check src tests bench findings
+	$(BIN)/ruff check src tests bench findings studies
+	$(BIN)/ruff format --check src tests bench findings studies
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -42,6 +42,13 @@ check-rust:
 
 docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, from the models of an experiment
 	$(BIN)/python -m acidtest.reference
+
+studies: setup ## make docs/studies/ again from kept recordings; STUDY=linux-file-systems measures that one from scratch
+ifdef STUDY
+	$(BIN)/python -m studies measure $(STUDY) $(if $(ONLY),--only $(ONLY))
+else
+	$(BIN)/python -m studies pages
+endif
 
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench

@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 # Suites that ask nothing of the machine. What opens a browser is no part of them.
 PURE = {
     "analysis", "audit", "cli", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
-    "report", "workload",
+    "report", "studies", "workload",
 }  # fmt: skip
 FAST_ENGINE = "sqlite"
 # Each test of these makes all that it needs, and mostly waits: any worker takes the next one.

@@ -10,7 +10,7 @@ import factory
 from acidtest.journal.models import Journal
 from acidtest.report import charts, growth_charts
 from acidtest.report.looks import Looks
-from acidtest.report.page import _plots
+from acidtest.report.page import plots
 from acidtest.report.results import Table, results
 from acidtest.report.vega import Chart
 from factory import growing, journal, loaded, recording, result
@@ -38,13 +38,13 @@ def test_a_run_without_any_commit_is_drawn() -> None:
     stopped = result(800).model_copy(update={"goodput_per_s": 0.0})
     levels = [{"workload": "tpcb", "engine": "sqlite", "durability": "drive"} | one for one in of_levels(a=2, b=2)]
     found = results(journal([recording(one, found=stopped) for one in levels], {"a": "a 0"}))
-    assert {"bars-0", "series-0", "grid-0-0"} <= _plots(found).keys()
-    json.dumps([panel.spec for chart in _plots(found).values() for panel in chart.panels], allow_nan=False)
+    assert {"bars-0", "series-0", "grid-0-0"} <= plots(found).keys()
+    json.dumps([panel.spec for chart in plots(found).values() for panel in chart.panels], allow_nan=False)
 
 
 def test_every_specification_is_plain_json() -> None:
     for held in (factory.study(), factory.limited(), growing(disks=("rotating", "nvme")), factory.priced()[0]):
-        specs = [panel.spec for chart in _plots(results(held)).values() for panel in chart.panels]
+        specs = [panel.spec for chart in plots(results(held)).values() for panel in chart.panels]
         assert json.loads(json.dumps(specs, allow_nan=False)) == specs
 
 

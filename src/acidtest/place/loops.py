@@ -114,17 +114,29 @@ def let_go(number: int, image: Path, inode: int) -> bool:
     if not is_over(number, image, inode):
         return False
     # A detached device that is still mounted or open would live on until its last user goes.
-    device = os.open(device_of(number), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+    end = time.monotonic() + PATIENCE_S
+    device = _alone(number, end)
     try:
         fcntl.ioctl(device, LOOP_CLR_FD, 0)
     finally:
         os.close(device)
-    end = time.monotonic() + PATIENCE_S
     while _sysfs(number).exists():
         if time.monotonic() > end:
             raise OSError(errno.EBUSY, "is still in use", str(device_of(number)))
         time.sleep(0.002)
     return True
+
+
+def _alone(number: int, until: float) -> int:
+    """The device, opened by us alone. It is waited for until nobody else has it: who looks at it has it for a moment, a
+    copy of the mount namespace for as long as it lives. Raises OSError (EBUSY) after ``until`` (monotonic)."""
+    while True:
+        try:
+            return os.open(device_of(number), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def is_over(number: int, image: Path, inode: int) -> bool:

@@ -60,7 +60,7 @@ def write_page(results: Results, path: Path) -> None:
     """Write the page to ``path``, whole or not at all."""
     missing = not_run(results)
     cuts = page_tables(results.cuts) if results.cuts else {}
-    fill("page.html.j2", results.journal, path, _plots(results), _answers(results), settings=_settings(results),
+    fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
          omission_table=omission_table,
          calls=calls, engine_work=engine_work, fleet=fleet, generators=generators, risks=risks, shapes=shapes,
@@ -144,7 +144,7 @@ def _script(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _plots(results: Results) -> dict[str, Chart]:
+def plots(results: Results) -> dict[str, Chart]:
     looks = Looks(results.journal.header.factors)
     plots: dict[str, Chart | None] = {"commit-cost": commit_cost.picture(results.commit_costs)}
     for position, table in enumerate(results.tables):

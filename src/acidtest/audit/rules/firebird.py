@@ -110,7 +110,7 @@ def page_size_differs(bench: Bench) -> Iterator[Found]:
     says="The database's header sets the size of the page cache, and overrides the configuration.",
     remedy="Run gfix -buffers 0, or state both sizes.",
     disproved_by="MON$PAGE_BUFFERS of the measured database, as the configuration has it",
-    source="Firebird's manual of gfix; the same investigation found it",
+    source=f"{INVESTIGATION}; Firebird's manual of gfix",
     about="settings",
 )
 def buffers_in_header(bench: Bench) -> Iterator[Found]:

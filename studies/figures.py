@@ -1,0 +1,166 @@
+"""The figures that a table of a page may show: each one function of a row, of kept recordings alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from acidtest.analysis.commit_cost import CommitCost
+from acidtest.analysis.growth import RecordedSize
+from acidtest.analysis.summary import Summary, summarise
+from acidtest.journal.models import Recording
+from acidtest.report.numbers import interval, number
+from acidtest.report.results import Line, Results, Table
+from studies.ranking import places
+
+RESTARTS = re.compile(r"after \d+ attempts of restart")
+
+
+@dataclass(frozen=True)
+class At:
+    """A row of a journal's results, with what it stands among."""
+
+    line: Line
+    among: Sequence[Line]  # rows of the same column, this one included
+    table: Table
+    results: Results
+
+    @property
+    def done(self) -> Sequence[Recording]:
+        return self.line.row.done
+
+    @property
+    def size(self) -> RecordedSize | None:
+        """Of a database that grows."""
+        sizes = self.table.growth.sizes if self.table.growth else []
+        return next((one for one in sizes if one.row.levels == self.line.levels), None)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure in a table, and as a number for sentences; None where it is none."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    heading: str
+    of: Callable[[At], Shown]
+
+    def called(self, results: Results) -> str:
+        """Its heading, with the name of the base where it is read against one."""
+        return self.heading.replace("base", ", ".join(results.base.values()) or "base")
+
+
+def shown(summary: Summary | None, scale: float = 1.0) -> Shown:
+    """Median and interval; where the repetitions bear none, how many there are."""
+    if summary is None or summary.median is None:
+        return Shown("–")
+    value = scale * summary.median
+    if summary.interval is None:
+        return Shown(f"{number(value)} ({summary.n} {'run' if summary.n == 1 else 'runs'})", value)
+    return Shown(f"{number(value)} ({interval(summary, scale)})", value)
+
+
+def told(value: float | None) -> Shown:
+    """A figure without an interval."""
+    return Shown(number(value), value)
+
+
+def each(values: Sequence[float]) -> Shown:
+    """Of each repetition, in order, and their sum for sentences."""
+    return Shown(
+        " ".join(number(one) if one % 1 else f"{one:,.0f}" for one in values) or "–",
+        float(sum(values)) if values else None,
+    )
+
+
+def _relative(at: At) -> Shown:
+    return told(100.0) if at.line.is_base else shown(at.line.relative, 100)
+
+
+def _reads(at: At) -> Shown:
+    means = [r.result.service.mean_ns / 1e9 for r in at.done if r.result and r.result.service.count]
+    return shown(summarise(means))
+
+
+def _rank(at: At) -> Shown:
+    measured = [one for one in at.among if one.row.done]
+    if at.line not in measured:
+        return Shown("–")
+    best, worst = places([one.row.goodput_per_s() for one in measured])[measured.index(at.line)]
+    return Shown(f"{best}" if best == worst else f"{best} to {worst}", best)
+
+
+def _calls(name: str) -> Callable[[At], Shown]:
+    def of(at: At) -> Shown:
+        cost = _cost(at)
+        return told(getattr(cost.calls, name) if cost and cost.calls else None)
+
+    return of
+
+
+def _cost(at: At) -> CommitCost | None:
+    levels = {f: level for f, level in at.line.levels.items() if f not in ("workload", "observe")}
+    return next((one for one in at.results.commit_costs if one.levels == levels), None)
+
+
+def _survived(at: At) -> Shown:
+    cost = _cost(at)
+    cut = cost.survival if cost else None
+    return Shown(f"{cut.said}, {cut.survived} of {cut.cuts} cuts survived", cut.survived) if cut else Shown("–")
+
+
+def _load(at: At) -> Shown:
+    return told(at.size.load_mb_per_s if at.size else None)
+
+
+def _mb(at: At) -> Shown:
+    bytes_ = [r.database_bytes for r in at.done]
+    return told(median(bytes_) / 1e6 if bytes_ else None)
+
+
+def _percentile(name: str) -> Callable[[At], Shown]:
+    def of(at: At) -> Shown:
+        return told(next((one.value_ms for one in at.line.percentiles if one.name == name), None))
+
+    return of
+
+
+def _new_orders(at: At) -> Shown:
+    return told(at.line.new_order_per_min)
+
+
+FIGURES = {
+    "per-second": Figure("a second", lambda at: shown(at.line.goodput)),
+    "per-minute": Figure("a minute", lambda at: shown(at.line.goodput, 60)),
+    "relative": Figure("base = 100", _relative),
+    "verdict": Figure("against the base", lambda at: Shown("base" if at.line.is_base else at.line.verdict or "–")),
+    "rank": Figure("place", _rank),
+    "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s())),
+    "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),
+    "read-s": Figure("s a read", _reads),
+    "read-mb-per-s": Figure("MB/s", lambda at: told(at.line.reads.mb_per_s if at.line.reads else None)),
+    "operation-s": Figure("s", lambda at: told(at.line.operations.seconds if at.line.operations else None)),
+    "new-orders-per-minute": Figure("new orders a minute", _new_orders),
+    "commits": Figure("committed, each run", lambda at: each([r.result.counts.committed for r in at.done if r.result])),
+    "conflicts": Figure(
+        "conflicts told, each run", lambda at: each([r.result.counts.conflicts for r in at.done if r.result])
+    ),
+    "given-up": Figure("given up, each run", lambda at: each([r.result.counts.given_up for r in at.done if r.result])),
+    "restarts": Figure(
+        "lines of restarts in the log, each run",
+        lambda at: each([len(RESTARTS.findall(r.engine_log)) for r in at.done]),
+    ),
+    "latency-p50": Figure("ms, p50", _percentile("p50")),
+    "latency-p99": Figure("ms, p99", _percentile("p99")),
+    "writes-per-commit": Figure("writes a commit", _calls("writes")),
+    "flushes-per-commit": Figure("flushes a commit", _calls("flushes")),
+    "survived": Figure("power cuts", _survived),
+    "load-mb-per-s": Figure("loaded, MB/s", _load),
+    "database-mb": Figure("database, MB", _mb),
+}  # fmt: skip

@@ -1,0 +1,478 @@
+"""The pages of docs/studies/, made of kept recordings: the answer, a picture, then table after table of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from acidtest.audit import ours as audited
+from acidtest.audit.finding import Finding
+from acidtest.cli.spans import span
+from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.report.numbers import number
+from acidtest.report.page import plots
+from acidtest.report.pivot import short
+from acidtest.report.results import Results, results
+from acidtest.report.vega import Spec
+from acidtest.words import counted
+from studies import pictures, recordings
+from studies.figures import FIGURES, At, Figure, Shown
+from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.study import Table as OfText
+
+PAGES = recordings.KEPT.parent
+AS_SAID = "as the text says"
+NOT_MEASURED = "Not measured yet."
+MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
+
+ABOUT = """\
+The text: {text}. Its figures are as printed there. All others are of kept recordings, and nothing of them is typed:
+behind each stands its 95 % interval, or the number of runs where they are too few for one."""
+TABLE_BY_TABLE = (
+    """\
+acidtest answers to five published texts. Each has a page, made of recordings that are kept beside it: the answer, a
+picture, each table of the text beside ours, the command of each figure, and what our own auditor says of it.
+`make studies` makes the pages again, `make studies STUDY=NAME` measures one from scratch;
+[studies/README.md](../../studies/README.md) tells how a table is added.""",
+    """\
+This table says for each table and figure of the texts whether it is reproduced, what differs and why, that it cannot
+be had here, or that it is not measured yet: then no recordings of it are kept.""",
+)
+
+
+class NotMeasured(Exception):
+    """A figure is asked for whose recordings are not kept."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as text, with its pictures by their names below docs/studies/pictures/."""
+
+    name: str
+    text: str
+    pictures: Mapping[str, Spec]
+    rows: Sequence[tuple[str, str, str]]  # of docs/studies/README.md: the text's table, what came out, experiments
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of one experiment."""
+
+    name: str
+    experiment: Experiment
+    journals: Mapping[Command, Journal]
+
+    @cached_property
+    def results(self) -> Results | None:
+        if "run" not in self.journals:
+            return None
+        return results(self.journals["run"], cuts=self.journals.get("powercut"), waivers={})
+
+    def part(self, where: Mapping[str, str | list[str]]) -> Results | None:
+        """The results of those recordings alone that have the levels of ``where``."""
+        if not where or self.results is None:
+            return self.results
+        journal = self.results.journal
+        held = [one for one in journal.recordings if fits(one.levels, where)]
+        return results(journal.model_copy(update={"recordings": held}), waivers={})
+
+    @property
+    def recordings(self) -> list[Recording]:
+        return [one for journal in self.journals.values() for one in journal.recordings]
+
+    @property
+    def planned(self) -> int:
+        return sum(journal.header.cells for journal in self.journals.values())
+
+    @property
+    def took_s(self) -> float:
+        """Of all cells together, without the loads before them."""
+        return sum(
+            (datetime.fromisoformat(one.ended_at) - datetime.fromisoformat(one.started_at)).total_seconds()
+            for one in self.recordings
+        )
+
+    @property
+    def waived(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for journal in self.journals.values():
+            found |= journal.header.experiment.get("waive", {})
+        return found
+
+    def findings(self) -> list[Finding]:
+        """All that our auditor says, whatever the experiment sets aside."""
+        of: dict[Command, Callable[[Journal], list[Finding]]] = {"run": audited.findings, "powercut": audited.of_cuts}
+        return [one for command, journal in self.journals.items() for one in of[command](journal)]
+
+
+@dataclass
+class Making:
+    """One study on its way to a page."""
+
+    held: Held
+    kept: Mapping[str, Kept]
+    pictures: dict[str, Spec] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str) -> Making:
+        held = read(name)
+        kept = {}
+        for experiment, one in held.study.experiments.items():
+            found = {command: recordings.kept(name, experiment, command) for command in one.commands}
+            kept[experiment] = Kept(experiment, one, {c: journal for c, journal in found.items() if journal})
+        return cls(held, kept)
+
+    def page(self) -> Page:
+        study = self.held.study
+        text = "\n\n".join(part for part in self._parts() if part) + "\n"
+        rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
+        return Page(self.held.name, text, self.pictures, rows)
+
+    def _parts(self) -> Iterator[str]:
+        study = self.held.study
+        yield MADE.format(name=self.held.name)
+        yield f"# {study.title}"
+        yield self._said(study.answer) or study.without.strip()
+        if study.picture:
+            yield self._picture(study.picture, self.held.name)
+        yield ABOUT.format(text=study.text)
+        yield self._how()
+        for position, table in enumerate(study.tables, start=1):
+            yield from self._table(table, f"{self.held.name}-{position}")
+        yield from self._audit()
+        yield from self._machines()
+
+    # One table of the text
+
+    def _table(self, table: OfText, picture: str) -> Iterator[str]:
+        yield f"## {table.name[0].upper()}{table.name[1:]}"
+        theirs = self.held.text.get(table.theirs)
+        place = theirs.place if theirs else table.place
+        came_out = self._came_out(table)
+        yield f"In the text: {place.rstrip('.')}. Here: **{came_out.rstrip('.')}**."
+        if table.cannot:
+            if theirs:
+                yield _beside(theirs, [], {})
+            return
+        if table.picture:
+            yield self._picture(table.picture, picture)
+        yield from self._figures(table, theirs)
+        said = self._said(table.says)
+        if said:
+            yield said
+        for name in dict.fromkeys(ours.experiment for ours in table.ours):
+            yield self._measured_by(self.kept[name])
+
+    def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
+        """The text's beside ours, where these are one table; those of ours that have one title are."""
+        labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
+        grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
+        drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
+        if theirs and len(drawn) == 1 and drawn[0][1]:
+            yield _beside(theirs, drawn[0][1], labels)
+            return
+        if theirs:
+            yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
+            yield _beside(theirs, [], labels)
+        for title, columns in drawn:
+            if columns:
+                if title:
+                    yield f"{title}:"
+                yield _alone(columns, labels)
+
+    def _came_out(self, table: OfText) -> str:
+        if table.cannot:
+            return f"cannot be had here: {table.cannot}"
+        used = [self.kept[one.experiment] for one in table.ours]
+        if table.elsewhere and not any(one.journals for one in used):
+            return table.elsewhere
+        if not any(one.journals for one in used):
+            return f"not measured yet; `{studies_command(self.held.name)}` measures it"
+        said = self._said(table.came_out) or "measured"
+        part = [one for one in used if one.journals and len(one.recordings) < one.planned]
+        if part:
+            said += f" ({len(part[0].recordings):,} of {counted(part[0].planned, 'cell')} so far)"
+        return said
+
+    def _experiments(self, table: OfText) -> str:
+        files = dict.fromkeys(Path(self.held.study.experiments[one.experiment].file).name for one in table.ours)
+        return ", ".join(f"`{file}`" for file in files) or "–"
+
+    def _ours(self, ours: Ours) -> list[Column]:
+        kept = self.kept[ours.experiment]
+        found = kept.results
+        if found is None:
+            return []
+        columns: list[Column] = []
+        for table in found.tables:
+            lines = [one for one in table.lines if fits(one.levels, ours.where)]
+            across = [*dict.fromkeys(one.levels.get(ours.columns, "") for one in lines)] if ours.columns else [""]
+            across = [one for one in across if one != NOT_APPLICABLE] or across
+            for level in across:
+                among = [
+                    one for one in lines if not ours.columns or one.levels.get(ours.columns) in (level, NOT_APPLICABLE)
+                ]
+                for name in ours.figures:
+                    figure = _figure(name)
+                    cells = {
+                        one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
+                    }  # fmt: skip
+                    part = [ours.labels.get(level, level)] if level else []
+                    heading = ", ".join([*part, figure.called(found)])
+                    columns.append(Column(heading, short(ours.rows), cells))
+        return columns
+
+    # Sentences
+
+    def _said(self, template: str) -> str:
+        """With its figures in place; "" where one of them is not measured."""
+        environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        environment.filters |= {"number": number, "times": lambda ratio: number(ratio, 2)}
+        environment.globals |= {"value": self._value, "shown": self._shown, "rows": self._rows}
+        try:
+            return environment.from_string(template.strip()).render()
+        except NotMeasured:
+            return ""
+
+    def _at(self, experiment: str, where: Mapping[str, str]) -> Iterator[At]:
+        kept = self.kept[experiment]
+        for table in kept.results.tables if kept.results else ():
+            for line in table.lines:
+                if line.row.done and fits(line.levels, where):
+                    yield At(line, table.lines, table, kept.results)  # type: ignore[arg-type]
+
+    def _cell(self, experiment: str, figure: str, where: Mapping[str, str]) -> Shown:
+        at = next(self._at(experiment, where), None)
+        if at is None:
+            raise NotMeasured
+        return _figure(figure).of(at)
+
+    def _value(self, experiment: str, figure: str, where: Mapping[str, str] | None = None, **levels: str) -> float:
+        """The figure of the first row with these levels, as a number."""
+        value = self._cell(experiment, figure, {**(where or {}), **levels}).value
+        if value is None:
+            raise NotMeasured
+        return value
+
+    def _shown(self, experiment: str, figure: str, where: Mapping[str, str] | None = None, **levels: str) -> str:
+        """The same as in a table, with its interval."""
+        return self._cell(experiment, figure, {**(where or {}), **levels}).text
+
+    def _rows(self, experiment: str, where: Mapping[str, str] | None = None, **levels: str) -> list[dict[str, Any]]:
+        """All rows with these levels: their levels, rate and verdict."""
+        found = [*self._at(experiment, {**(where or {}), **levels})]
+        if not found:
+            raise NotMeasured
+        return [
+            {"levels": dict(at.line.levels), "rate": at.line.goodput.median, "verdict": at.line.verdict,
+             "relative": at.line.relative.median if at.line.relative else None} for at in found
+        ]  # fmt: skip
+
+    # Pictures
+
+    def _picture(self, picture: Picture, name: str) -> str:
+        found = self.kept[picture.experiment].part(picture.where)
+        if found is None:
+            return ""
+        charts = plots(found)
+        for position, table in enumerate(found.tables):
+            if picture.workload in ("", table.workload):
+                chart = next(
+                    (c for key, c in charts.items() if c.panels and _chart_named(key, picture.chart, position)), None
+                )
+                if chart:
+                    self.pictures[name] = pictures.specification(chart, ", ".join(found.base.values()) or "base")
+                    says = self._said(picture.says)
+                    return f"![{says.replace(chr(10), ' ')}](pictures/{name}.svg)\n\n{says}"
+        return ""
+
+    # How it was measured
+
+    def _how(self) -> str:
+        lines = ["| experiment | command | cells | time | storage |", "|---|---|---|---|---|"]
+        for one in self.kept.values():
+            full = (
+                f"; full size: [{Path(one.experiment.full).name}](../../{one.experiment.full})"
+                if one.experiment.full
+                else ""
+            )
+            commands = "<br>".join(f"`{' '.join(one.experiment.command(what))}`" for what in one.experiment.commands)
+            cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else "not measured yet"
+            took = span(one.took_s) if one.journals else "–"
+            storage = "; ".join(dict.fromkeys(storage_of(r) for r in one.recordings if r.result)) or "–"
+            link = f"[{one.name}](../../{one.experiment.file}){full}"
+            lines.append(f"| {link} | {commands} | {cells} | {took} | {_cell_text(storage)} |")
+        again = f"`{studies_command(self.held.name)}` measures all of it from scratch and makes this page."
+        return "\n".join(lines) + f"\n\n{again}" if self.kept else ""
+
+    def _measured_by(self, kept: Kept) -> str:
+        commands = " and ".join(f"`{' '.join(kept.experiment.command(what))}`" for what in kept.experiment.commands)
+        if not kept.journals:
+            return f"{NOT_MEASURED} {commands}, or `{studies_command(self.held.name)}`."
+        storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
+        return f"Measured by {commands}: {counted(len(kept.recordings), 'cell')} in {span(kept.took_s)}, on {storage}."
+
+    def _audit(self) -> Iterator[str]:
+        if not any(one.journals for one in self.kept.values()):
+            return
+        yield "## What our own auditor says of these recordings"
+        yield "All of it, whatever an experiment sets aside; its reason stands behind."
+        for one in self.kept.values():
+            if one.journals:
+                yield "\n".join([f"**{one.name}**", "", *self._findings(one)])
+
+    @staticmethod
+    def _findings(one: Kept) -> Iterator[str]:
+        found = one.findings()
+        if not found:
+            yield "- nothing."
+        for of in {finding.rule.name: finding for finding in found}.values():
+            alike = [finding for finding in found if finding.rule.name == of.rule.name]
+            more = f" (and {len(alike) - 1:,} more of this rule)" if len(alike) > 1 else ""
+            reason = one.waived.get(of.rule.name)
+            aside = f" *The experiment sets it aside: {reason.rstrip('.')}.*" if reason else ""
+            yield f"- {of.severity}, `{of.rule.name}`: {_prose(alike[0].text)}{more}{aside}"
+
+    def _machines(self) -> Iterator[str]:
+        machines = {
+            f"{m.cpu_count} × {m.cpu_model}, {m.memory_bytes / (1 << 30):.0f} GiB of memory, "
+            f"{_kernel(m.kernel)}, {m.os}, {m.virtualization}": None
+            for one in self.kept.values()
+            for m in (recording.machine for recording in one.recordings)
+        }
+        engines = {
+            f"{e.id} {e.version} ({e.mode}, {e.source})": None
+            for one in self.kept.values()
+            for e in (recording.engine for recording in one.recordings)
+            if e
+        }
+        if machines:
+            yield "## The machine and the engines"
+            yield "\n".join(f"- {one}" for one in [*machines, *engines])
+            yield "Other programs may have been at work on the machine; cells were interleaved and shuffled."
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table of ours."""
+
+    heading: str
+    rows: str  # what its rows are
+    cells: Mapping[str, Shown]
+
+
+def _figure(name: str) -> Figure:
+    try:
+        return FIGURES[name]
+    except KeyError:
+        raise ValueError(f'no figure "{name}"; there are: {", ".join(FIGURES)}') from None
+
+
+def _chart_named(key: str, chart: str, position: int) -> bool:
+    return key == f"{chart}-{position}" or key.startswith(f"{chart}-{position}-") or key == chart
+
+
+def studies_command(name: str) -> str:
+    return f"make studies STUDY={name}"
+
+
+def storage_of(recording: Recording) -> str:
+    """Whether what it lay on is described, and so the same elsewhere, or this machine's own."""
+    place: PlaceFacts = recording.place
+    if place.kind == "disk":
+        return f"a simulated drive ({place.disk}), the same on other machines"
+    if place.kind == "guest":
+        return "this machine's own storage, in a guest"
+    how = {"loop": "a loop device on ", "raw": "a loop device on "}.get(place.kind, "")
+    return f"{how}this machine's own storage"
+
+
+def _kernel(text: str) -> str:
+    """Without what a builder has added to its number."""
+    return "-".join(text.split("-")[:1])
+
+
+def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
+    """A row for each of the text's and of ours; the text's columns first."""
+    rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
+    heads = [
+        "",
+        *(
+            f"text: {one}, {theirs.unit}" if theirs.unit and one != AS_SAID else f"text: {one}"
+            for one in theirs.columns
+        ),
+    ]
+    heads += [f"here: {column.heading}" for column in ours]
+    lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
+              *(column.cells[row].text if row in column.cells else "–" for column in ours)]
+             for row in dict.fromkeys(rows)]  # fmt: skip
+    return _markdown(heads, lines)
+
+
+def _alone(ours: Sequence[Column], labels: Mapping[str, str]) -> str:
+    rows = dict.fromkeys(row for column in ours for row in column.cells)
+    lines = [[labels.get(row, row), *(column.cells[row].text if row in column.cells else "–" for column in ours)]
+             for row in rows]  # fmt: skip
+    return _markdown([ours[0].rows, *(column.heading for column in ours)], lines)
+
+
+def _figure_text(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [[_cell_text(one) for one in row] for row in (heads, *rows)]
+    return "\n".join(["| " + " | ".join(lines[0]) + " |", "|---" * len(heads) + "|",
+                      *("| " + " | ".join(row) + " |" for row in lines[1:])])  # fmt: skip
+
+
+def _cell_text(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _prose(text: str) -> str:
+    return text.replace("<", "&lt;").replace("\n", " ")
+
+
+def readme(pages: Sequence[Page]) -> str:
+    """docs/studies/README.md: a row for each table of the texts."""
+    lines = [
+        MADE.format(name="NAME"),
+        "# The five studies, table by table",
+        *TABLE_BY_TABLE,
+    ]
+    rows = ["| text, table or figure | here | experiment |", "|---|---|---|"]
+    for page in pages:
+        study = read(page.name).study
+        rows.append(f"| **[{study.text}]({page.name}.md)** | | |")
+        rows += [
+            f"| {_cell_text(name)} | {_cell_text(said)} | {experiments} |" for name, said, experiments in page.rows
+        ]
+    return "\n\n".join([*lines, "\n".join(rows)]) + "\n"
+
+
+def made(only: Sequence[str] = ()) -> list[Page]:
+    """The pages of these studies, or of all."""
+    return [Making.of(name).page() for name in only or names()]
+
+
+def write(pages: Sequence[Page]) -> None:
+    """Write pages and pictures; a picture only if it shows something else than the one that is there."""
+    for page in pages:
+        (PAGES / f"{page.name}.md").write_text(page.text, encoding="utf-8")
+        for name, spec in page.pictures.items():
+            path = PAGES / "pictures" / f"{name}.svg"
+            path.parent.mkdir(exist_ok=True)
+            if not path.exists() or pictures.made_of(path) != pictures.fingerprint(spec):
+                path.write_text(pictures.svg(spec), encoding="utf-8")
+        for path in (PAGES / "pictures").glob(f"{page.name}*.svg"):
+            if path.stem not in page.pictures:
+                path.unlink()
+    (PAGES / "README.md").write_text(readme(made() if len(pages) < len(names()) else pages), encoding="utf-8")
