@@ -59,7 +59,7 @@ def timed(
             if rate.slowest is not None:
                 per_s, full_s = _until_fast(load, first_ns, rate.slowest, limit_s)
                 if full_s is None:
-                    why = f"not as fast as before within {len(per_s)} s"
+                    why = f"not as fast as before within {len(per_s):,} s"
     except CellFailed as error:
         why = f"the load did not go on: {error.message}"
     return RecoveryTimes(

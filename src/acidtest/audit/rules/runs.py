@@ -364,7 +364,7 @@ def steady_not_awaited(row: Row) -> Iterator[Found]:
     if unsteady:
         did = ", ".join(dict.fromkeys(_still(wait) for wait in unsteady))
         yield Found(
-            f"In {len(unsteady)} of {counted(len(waits), 'repetition')} the measurement began at the bound, after "
+            f"In {len(unsteady):,} of {counted(len(waits), 'repetition')} the measurement began at the bound, after "
             f"{unsteady[0].limit_s:.0f} s of warm-up, before the rate was steady: it {did}."
         )
 
