@@ -204,7 +204,7 @@ pub fn run(
     }
     let books = shared.books.into_inner().expect("no panic under this lock");
     let warmup_ns = shared.warmup_ns.into_inner();
-    let series = series.from_earlier((origin_ns - warmup_ns) / 1_000_000_000);
+    let series = series.counted_from_earlier((origin_ns - warmup_ns) / 1_000_000_000);
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);

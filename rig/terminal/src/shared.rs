@@ -150,3 +150,22 @@ impl Shared<'_> {
         self.stopped.lock().expect("no panic under this lock").get_or_insert(why);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_starts_with_a_second_that_everybody_hears_of_before() {
+        let s = SECOND_NS;
+        for (second, now_ns, start) in [
+            (5, 3 * s, 5 * s),
+            (5, 4 * s + LEAD_NS, 5 * s),
+            (5, 4 * s + LEAD_NS + 1, 6 * s),
+            (5, 9 * s, 10 * s),
+            (0, 0, s),
+        ] {
+            assert_eq!(start_ns(second, now_ns), start);
+        }
+    }
+}
