@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acidtest.errors import AcidtestError
+from acidtest.journal import probe
 from studies import pages, recordings
 from studies.study import ROOT, Command, Experiment, read
 
@@ -58,6 +59,14 @@ def _measure(study: str, only: Sequence[str], out: Path) -> int:
             if code not in DONE:
                 return code
         _keep(study, name, out / study / name)
+    for name, test in read(study).study.disk_tests.items():
+        place = out / study / name
+        if (not only or name in only) and not (place / probe.NAME).exists():
+            place.mkdir(parents=True, exist_ok=True)
+            _, *arguments = test.command(str(place), str(place))
+            if (code := subprocess.run([str(ACIDTEST), *arguments], cwd=ROOT, check=False).returncode) not in DONE:
+                return code
+            _keep(study, name, place)
     pages.write(pages.made([study]))
     print(f"\n{pages.PAGES / study}.md")
     return 0
@@ -69,7 +78,11 @@ def _run(one: Experiment, command: Command, out: Path) -> int:
 
 
 def _keep(study: str, name: str, directory: Path) -> None:
-    one = read(study).study.experiments[name]
+    asked = read(study).study
+    if name in asked.disk_tests:
+        print(f"kept {recordings.keep_disk_test(study, name, directory).relative_to(ROOT)}")
+        return
+    one = asked.experiments[name]
     for command in one.commands:
         if (directory / recordings.FILES[command]).exists():
             path = recordings.keep(study, name, command, directory)

@@ -12,19 +12,22 @@ from typing import Any
 
 import jinja2
 
+from acidtest.analysis.summary import Summary
 from acidtest.audit import ours as audited
 from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.report import disk_test
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
 from acidtest.report.pivot import short
+from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
 from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
-from studies.figures import FIGURES, At, Figure, Shown
+from studies.figures import FIGURES, At, Figure, Shown, shown
 from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
@@ -116,6 +119,11 @@ class Kept:
         return [one for command, journal in self.journals.items() for one in of[command](journal)]
 
 
+def told(summary: Summary) -> str:
+    """Median and interval, in a table's cell."""
+    return shown(summary).text
+
+
 @dataclass
 class Making:
     """One study on its way to a page."""
@@ -172,6 +180,8 @@ class Making:
         if table.picture:
             yield self._picture(table.picture, picture)
         yield from self._figures(table, theirs)
+        if table.disk_test:
+            yield from self._disk_test(table.disk_test)
         said = self._said(table.says)
         if said:
             yield said
@@ -194,9 +204,28 @@ class Making:
                     yield f"{title}:"
                 yield _alone(columns, labels)
 
+    def _disk_test(self, name: str) -> Iterator[str]:
+        """Its table; "not measured yet" where no recording is kept."""
+        command = f"`{' '.join(self.held.study.disk_tests[name].command())}`"
+        recording = recordings.disk_test(self.held.name, name)
+        if recording is None:
+            yield f"{NOT_MEASURED} {command}."
+            return
+        lines = ["| access | past the file cache, MB/s | through it, MB/s | through / past |", "|---|---|---|---|"]
+        for one in disk_test.accesses(recording):
+            figures = (told(one.past), told(one.through), f"{told(one.absorbed)} ×" if one.absorbed else "–")
+            lines.append(f"| {one.name} | {' | '.join(figures)} |")
+        yield "Reads and writes of the drive alone, without a database:"
+        yield "\n".join(lines)
+        storage = "; ".join(layer_text(layer) for layer in recording.layers)
+        yield f"Measured by {command}, on this machine's own storage ({storage})."
+
     def _came_out(self, table: OfText) -> str:
         if table.cannot:
             return f"cannot be had here: {table.cannot}"
+        if table.disk_test:
+            is_kept = recordings.disk_test(self.held.name, table.disk_test) is not None
+            return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or "not measured yet")
         used = [self.kept[one.experiment] for one in table.ours]
         if table.elsewhere and not any(one.journals for one in used):
             return table.elsewhere

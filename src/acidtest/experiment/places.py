@@ -66,6 +66,13 @@ class PlaceSpec(Model):
         exclude_if=lambda seconds: seconds is None,  # so that the digest is the one of before there was such a key
         description="Crash states of a load are inspected for this long.",
     )
+    disk_recovery_s: Annotated[float | None, SECONDS, Unset("recovery is not timed piece by piece")] = Field(
+        default=None,
+        ge=5,
+        le=86_400,
+        exclude_if=lambda seconds: seconds is None,
+        description="After a cut load is driven on what it has left, until it is as fast as before, or for this long.",
+    )
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
         default="none", description="A power cut leaves this of the simulated disk's write cache."
     )
@@ -173,7 +180,7 @@ _DISKS = frozenset(
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
 OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
-OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_keeps"})
+OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps"})
 
 # What each kind of place takes. A key that is not here is without effect there.
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
@@ -221,6 +228,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
+    "disk_recovery_s": (Need("disk_failure", "cut"),),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
 } | {
     key: (
