@@ -100,6 +100,8 @@ class Study(Part):
     text: str  # its name, author and year
     answer: str
     without: str  # what is said in its place as long as it cannot be told
+    line: str = ""  # the same for the README, in one line
+    line_without: str = ""
     picture: Picture | None = None
     experiments: dict[str, Experiment] = {}
     disk_tests: dict[str, DiskTest] = {}
