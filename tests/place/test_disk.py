@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from acidtest.analysis import disk_log
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import sync_filesystem
@@ -338,6 +339,24 @@ def test_a_platter_with_its_write_cache_off_takes_120_durable_writes_a_second(di
         per_s = 40 / (time.monotonic() - began)
     ledger.undo(loop)
     assert per_s <= 123  # the first waits for less than a turn
+
+
+def test_the_times_of_a_log_are_those_of_the_clock_that_acknowledgements_are_noted_by(
+    disk: Made, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    logged = disk(log=log)
+    around = []
+    with Opened(logged.file) as file:
+        for number in range(50):
+            file.write(0, number)
+            before_ns = time.monotonic_ns()
+            file.flush()
+            around.append((before_ns, time.monotonic_ns()))
+    assert logged.stats().log_records == 100
+    _, records = disk_log.read(log)
+    flushed_ns = [disk_log.began_ns(log) + one.time_ns for one in records if one.is_flush]
+    assert [before < at < after for (before, after), at in zip(around, flushed_ns, strict=True)] == [True] * 50
 
 
 def test_every_state_of_a_log_can_be_built(disk: Made, tmp_path: Path) -> None:

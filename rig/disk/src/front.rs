@@ -8,6 +8,7 @@ use super::log::Log;
 use super::medium::{Medium, Region};
 use super::model::{Disk, Finished, Ticket};
 use super::wire::{self, Answer, Head};
+use measure::monotonic_ns;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
 use std::ffi::CString;
@@ -37,18 +38,19 @@ pub struct Served<M> {
     log: Option<Log>,
     size_bytes: u64,
     data_bytes: usize,
-    started: Instant,
+    began_ns: u64,
 }
 
 impl<M: Medium + Send + 'static> Served<M> {
-    /// The disk's time began at `started`.
-    pub fn new(disk: Disk<M>, log: Option<Log>, size_bytes: u64, data_bytes: usize, started: Instant) -> Arc<Self> {
+    /// The disk's time began at `began_ns` of CLOCK_MONOTONIC, which the log's file says: acknowledgements are held
+    /// against the log by that clock, to the nanosecond.
+    pub fn new(disk: Disk<M>, log: Option<Log>, size_bytes: u64, data_bytes: usize, began_ns: u64) -> Arc<Self> {
         let changed = Condvar::new();
-        Arc::new(Served { disk: Mutex::new(disk), changed, log, size_bytes, data_bytes, started })
+        Arc::new(Served { disk: Mutex::new(disk), changed, log, size_bytes, data_bytes, began_ns })
     }
 
     pub fn now(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        monotonic_ns() - self.began_ns
     }
 
     /// The disk, to be commanded. What waits for it is woken when the guard is dropped by [`Self::wake`].
@@ -382,7 +384,7 @@ mod tests {
         let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
         let faults = faults.iter().map(|text| text.parse::<Fault>().unwrap()).collect();
         let disk = Disk::new(cache, capacity, Timing::new(timing).unwrap(), faults, 1);
-        let served = Served::new(disk, log, SIZE, 1 << 16, Instant::now());
+        let served = Served::new(disk, log, SIZE, 1 << 16, monotonic_ns());
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None).unwrap();

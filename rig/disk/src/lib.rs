@@ -27,7 +27,6 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 use timing::Timing;
 
 const SIZE_MAX: u64 = 1 << 44;
@@ -115,7 +114,7 @@ fn make<M: Medium + Send + 'static>(
     let cache = Cache::new(medium, spec.size_bytes, spec.sector_bytes as usize, slots as usize)
         .context("taking memory for the cache")?;
     let capacity = (spec.cache_bytes / block) as usize;
-    let (started, began_ns) = (Instant::now(), monotonic_ns());
+    let began_ns = monotonic_ns();
     let log = match &spec.log {
         None => None,
         Some(_) if capacity == 0 => bail!("a disk without a write cache has nothing to tell in a log"),
@@ -125,7 +124,7 @@ fn make<M: Medium + Send + 'static>(
         ),
     };
     let disk = Disk::new(cache, capacity, timing, faults, spec.seed);
-    let served = Served::new(disk, log, spec.size_bytes, data_bytes, started);
+    let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns);
     let point = PathBuf::from(&spec.mount_point);
     served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
     let unlocked = lock_memory();

@@ -137,6 +137,8 @@ class Shape:
         """Whether the key that is fixed at this path acts here."""
         match path:
             case ("place", key):
+                if key not in PlaceSpec.model_fields:
+                    return True  # it was refused when the file was read, and that says enough
                 if key == "path":  # also where a factor sets it: the templates lie in the fixed one
                     return key in self.place_keys
                 target, value = f"place.{key}", getattr(self.crossing.experiment.place, key)
