@@ -12,7 +12,6 @@ from typing import Any
 
 import jinja2
 
-from acidtest.analysis.summary import Summary
 from acidtest.audit import ours as audited
 from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
@@ -28,11 +27,11 @@ from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
 from studies.figures import FIGURES, At, Figure, Shown, shown
-from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
-README = recordings.ROOT / "README.md"
+README = ROOT / "README.md"
 BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
@@ -119,11 +118,6 @@ class Kept:
         return [one for command, journal in self.journals.items() for one in of[command](journal)]
 
 
-def told(summary: Summary) -> str:
-    """Median and interval, in a table's cell."""
-    return shown(summary).text
-
-
 @dataclass
 class Making:
     """One study on its way to a page."""
@@ -185,7 +179,8 @@ class Making:
         said = self._said(table.says)
         if said:
             yield said
-        yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
+        if table.ours:
+            yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
@@ -209,12 +204,12 @@ class Making:
         command = f"`{' '.join(self.held.study.disk_tests[name].command())}`"
         recording = recordings.disk_test(self.held.name, name)
         if recording is None:
-            yield f"{NOT_MEASURED} {command}."
+            yield f"Not measured yet. {command}."
             return
         lines = ["| access | past the file cache, MB/s | through it, MB/s | through / past |", "|---|---|---|---|"]
         for one in disk_test.accesses(recording):
-            figures = (told(one.past), told(one.through), f"{told(one.absorbed)} ×" if one.absorbed else "–")
-            lines.append(f"| {one.name} | {' | '.join(figures)} |")
+            ratio = f"{shown(one.absorbed).text} ×" if one.absorbed else "–"
+            lines.append(f"| {one.name} | {shown(one.past).text} | {shown(one.through).text} | {ratio} |")
         yield "Reads and writes of the drive alone, without a database:"
         yield "\n".join(lines)
         storage = "; ".join(layer_text(layer) for layer in recording.layers)

@@ -32,6 +32,13 @@ class Recovered:
     before_per_s: float | None  # commits in a second before the cut, the median
     whys: list[str]  # why pieces are missing, each once
 
+    @property
+    def total_s(self) -> float | None:
+        """From the mount to full speed, of the medians; None where a piece is missing."""
+        pieces = [self.mount_s.median, self.start_s.median, self.first_commit_s.median, self.full_speed_s]
+        known = [piece for piece in pieces if piece is not None]
+        return sum(known) if len(known) == len(pieces) else None
+
 
 def recovered(recordings: Iterable[Recording]) -> list[Recovered]:
     """One for each combination whose recovery was timed, in the order in which they were first cut."""

@@ -517,13 +517,6 @@ class RecoveryTimes(Record):
             return None
         return max(0.0, self.start_s - self.clean_start_s)
 
-    @property
-    def total_s(self) -> float | None:
-        """From the mount to full speed."""
-        pieces = (self.start_s, self.first_commit_s, self.full_speed_s)
-        known = [piece for piece in pieces if piece is not None]
-        return self.mount_s + sum(known) if len(known) == len(pieces) else None
-
 
 class Cut(Record):
     """One power cut: what was done, what came back, and the verdict."""
