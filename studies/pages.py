@@ -25,11 +25,11 @@ from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
 from studies.figures import FIGURES, At, Figure, Shown
-from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
-README = recordings.ROOT / "README.md"
+README = ROOT / "README.md"
 BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
@@ -182,10 +182,9 @@ class Making:
         labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
-        if theirs and len(drawn) == 1 and drawn[0][1]:
-            yield _beside(theirs, drawn[0][1], labels)
-            return
-        if theirs:
+        if theirs and drawn and drawn[0][1] and not drawn[0][0]:
+            yield _beside(theirs, drawn.pop(0)[1], labels)
+        elif theirs:
             yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
             yield _beside(theirs, [], labels)
         for title, columns in drawn:
@@ -325,7 +324,7 @@ class Making:
                 lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
         if missing := [_commands(kept) for kept in used if not kept.journals]:
             lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
-        return "\n".join(lines)
+        return "\n\n".join(lines)
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):
@@ -418,13 +417,8 @@ def _kernel(text: str) -> str:
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
     rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
-    heads = [
-        "",
-        *(
-            f"text: {one}, {theirs.unit}" if theirs.unit and one != AS_SAID else f"text: {one}"
-            for one in theirs.columns
-        ),
-    ]
+    unit = f", {theirs.unit}" if theirs.unit else ""
+    heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
     heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
               *(column.cells[row].text if row in column.cells else "–" for column in ours)]
