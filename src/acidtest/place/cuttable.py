@@ -25,7 +25,7 @@ from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, G
 from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.asynchronous import write_through
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.disk import IGNORES_WRITE_THROUGH
+from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
@@ -237,6 +237,7 @@ class CuttablePlace:
             named,
             *mounts.in_force(self._options, mounted[-1], table.shown_as, table.defaults),
             *queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec)),
+            *faults_in_force(self._faults, self._drive.stats()),
         ]
 
     def _arm(self) -> None:

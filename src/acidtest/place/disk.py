@@ -11,6 +11,7 @@ import os
 import selectors
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -255,15 +256,7 @@ class DiskStorage(Storage):
         pass  # it is ours, and goes with its directory
 
     def settings(self) -> list[SettingInForce]:
-        asked, in_force = ", ".join(faults(self._spec)), ", ".join(one.fault for one in self.disk.stats().faults)
-        settings = super().settings()
-        if asked or in_force:
-            settings.append(
-                SettingInForce(
-                    name="place.disk_faults", asked=asked, in_force=in_force, agrees=asked == in_force, source="disk"
-                )
-            )
-        return settings
+        return [*super().settings(), *faults_in_force(faults(self._spec), self.disk.stats())]
 
     def facts(self) -> dict[str, str]:
         return self.disk.facts() | {"direct_io": "yes" if self._direct else "no"}
@@ -277,6 +270,14 @@ class DiskStorage(Storage):
         super().release()
         self.disk.release()
         self._home.release()
+
+
+def faults_in_force(asked: Sequence[str], stats: DiskStats) -> list[SettingInForce]:
+    """The faults asked for, beside those that the disk has; nothing of a disk that is to have and has none."""
+    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(one.fault for one in stats.faults))
+    if not wanted and not has:
+        return []
+    return [SettingInForce(name="place.disk_faults", asked=wanted, in_force=has, agrees=wanted == has, source="disk")]
 
 
 def faults(spec: PlaceSpec) -> list[str]:
