@@ -90,6 +90,16 @@ def _reads(at: At) -> Shown:
     return shown(summarise(means))
 
 
+def _drive_mb(at: At) -> Shown:
+    """What the drive gave for each transaction."""
+    fetched = [
+        r.device.read_bytes / r.result.counts.committed / 1e6
+        for r in at.done
+        if r.device and r.result and r.result.counts.committed
+    ]
+    return shown(summarise(fetched))
+
+
 def _rank(at: At) -> Shown:
     measured = [one for one in at.among if one.row.done]
     if at.line not in measured:
@@ -171,6 +181,7 @@ FIGURES = {
     "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),
     "read-s": Figure("s a read", _reads),
     "read-mb-per-s": Figure("MB/s", lambda at: told(at.line.reads.mb_per_s if at.line.reads else None)),
+    "drive-mb": Figure("MB from the drive", _drive_mb),
     "operation-s": Figure("s", lambda at: told(at.line.operations.seconds if at.line.operations else None)),
     "new-orders-per-minute": Figure("new orders a minute", _new_orders),
     "commits": Figure("committed, each run", lambda at: each([r.result.counts.committed for r in at.done if r.result])),

@@ -117,7 +117,10 @@ fn a_round_may_commit_each_row_by_itself() {
     assert_eq!(ended.broken(), [""; 0]);
     // After 8: five rows, the first two of them updated.
     for (tampering, broken) in [
-        ("delete from iud where id = 3", vec!["each_terminals_rows_are_all_there", "inserts_and_deletes_match_acknowledged"]),
+        (
+            "delete from iud where id = 3",
+            vec!["each_terminals_rows_are_all_there", "inserts_and_deletes_match_acknowledged"],
+        ),
         ("update iud set updates = 1 where id = 4", vec!["each_update_is_of_all_rows", "updates_match_acknowledged"]),
         ("update iud set updates = 3 - id where id < 3", vec!["each_update_is_of_all_rows"]),
     ] {
