@@ -53,7 +53,7 @@ def score_sentence(score: Score, what: str) -> str:
     n, coverage = len(score.scored), score.coverage
     if coverage is None or score.error is None:
         return f"{what}: none can be scored."
-    width = f", and the median interval's upper end is {score.width:.3g} times the lower one" if score.width else ""
+    width = f", and the upper end of the median interval is {score.width:.3g} × its lower one" if score.width else ""
     return (
         f"{what}: {score.held:,} of {n:,} measured figures lie in their 95 % intervals "
         f"({100 * score.held / n:.3g} %; 95 %: {100 * coverage.low:.3g} to {100 * coverage.high:.3g}); "
