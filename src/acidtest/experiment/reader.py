@@ -17,11 +17,11 @@ from pydantic_core import ErrorDetails
 from acidtest import families, kept
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.experiment import encryption, wire
-from acidtest.experiment.models import Experiment, GrowthSpec, ServerSpec
+from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec, ServerSpec
 from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
-from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.experiment.sizes import check_ascending, check_held_out, size_of
 from acidtest.experiment.written import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
 from acidtest.families import FAMILIES, FIREBIRD, PRODUCTS, SERVERS, Family
 from acidtest.files import refuse_foreign_bytes
@@ -141,6 +141,11 @@ def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[st
     with reading.gather():
         place = reading.table("place", written.get("place", {}))
         plain["place"] = reading.known_keys("place", place, PLACE_KEYS)
+    for name, model in (("search", SearchSpec), ("load", LoadSpec)):
+        if name in written:
+            plain[name] = {}
+            with reading.gather():
+                plain[name] = reading.known_keys(name, reading.table(name, written[name]), tuple(model.model_fields))
     plain["servers"] = _servers(reading, written)
     plain["engines"] = _builds(reading, written, plain["servers"])
     plain["factors"] = _factors(reading, plain, written)
@@ -282,6 +287,9 @@ def _growth(reading: Reading, plain: dict[str, Any]) -> None:
         return
     if not isinstance(texts, list) or not texts or not all(isinstance(size, str) for size in texts):
         raise reading.bad(f"growth.sizes: found {shown(texts)}, must be a list of texts", '["1 GB", "2 GB"]')
+    held_out = table.get("held_out", [])
+    if not isinstance(held_out, list) or not all(isinstance(size, str) for size in held_out):
+        raise reading.bad(f"growth.held_out: found {shown(held_out)}, must be a list of texts", '["4 GB"]')
     sets = {target: None for levels in plain["factors"].values() for level in levels for target in level["set"]}
     if SIZE in plain["factors"]:
         reading.refuse(f"factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
@@ -309,11 +317,15 @@ def _growth(reading: Reading, plain: dict[str, Any]) -> None:
             size.with_memory(memories[0])
         if table.get("load") != "fresh":
             check_ascending(sizes, memories)
+        for size in (later := [size_of(size) for size in held_out]):
+            size.with_memory(memories[0])
+        if later:
+            check_held_out(sizes, later, memories)
     except BadInput as error:
         raise reading.bad(error.message, error.remedy) from None
     if twice := next((size for size, count in Counter(texts).items() if count > 1), None):
         raise reading.bad(f'growth.sizes: "{twice}" stands twice', "leave one out")
-    plain["factors"][SIZE] = [{"name": size, "set": {}} for size in texts]
+    plain["factors"][SIZE] = [{"name": size, "set": {}} for size in texts + held_out]
 
 
 def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:
