@@ -11,7 +11,7 @@ from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.growth import RecordedSize
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording
-from acidtest.report.numbers import interval, number
+from acidtest.report.numbers import interval, lower_by, number
 from acidtest.report.results import Line, Results, Table
 from studies.ranking import places
 
@@ -63,7 +63,7 @@ def shown(summary: Summary | None, scale: float = 1.0) -> Shown:
     value = scale * summary.median
     if summary.interval is None:
         return Shown(f"{number(value)} ({summary.n} {'run' if summary.n == 1 else 'runs'})", value)
-    return Shown(f"{number(value)} ({interval(summary, scale)})", value)
+    return Shown(f"{number(value)} ({interval(summary, scale).replace(' – ', '–')})", value)
 
 
 def told(value: float | None) -> Shown:
@@ -81,6 +81,15 @@ def each(values: Sequence[float]) -> Shown:
 
 def _relative(at: At) -> Shown:
     return told(100.0) if at.line.is_base else shown(at.line.relative, 100)
+
+
+def _verdict(at: At) -> Shown:
+    if at.line.is_base:
+        return Shown("–")
+    found = at.line.against_base
+    if found is None or found.verdict != "no difference shown":
+        return Shown(at.line.verdict or "–")
+    return Shown(f"no difference shown; {lower_by(found.smallest_ratio)} would have been found")
 
 
 def _reads(at: At) -> Shown:
@@ -139,7 +148,7 @@ FIGURES = {
     "per-second": Figure("a second", lambda at: shown(at.line.goodput)),
     "per-minute": Figure("a minute", lambda at: shown(at.line.goodput, 60)),
     "relative": Figure("base = 100", _relative),
-    "verdict": Figure("against the base", lambda at: Shown("base" if at.line.is_base else at.line.verdict or "–")),
+    "verdict": Figure("against base", _verdict),
     "rank": Figure("place", _rank),
     "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s())),
     "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),

@@ -187,10 +187,9 @@ class Making:
         labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
-        if theirs and len(drawn) == 1 and drawn[0][1]:
-            yield _beside(theirs, drawn[0][1], labels)
-            return
-        if theirs:
+        if theirs and drawn and drawn[0][1] and not drawn[0][0]:
+            yield _beside(theirs, drawn.pop(0)[1], labels)
+        elif theirs:
             yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
             yield _beside(theirs, [], labels)
         for title, columns in drawn:
@@ -230,6 +229,8 @@ class Making:
         part = [one for one in used if one.journals and len(one.recordings) < one.planned]
         if part:
             said += f" ({len(part[0].recordings):,} of {counted(part[0].planned, 'cell')} so far)"
+        if not all(one.journals for one in used):
+            said += " (in part; the rest is not measured yet)"
         return said
 
     def _experiments(self, table: OfText) -> str:
@@ -271,6 +272,8 @@ class Making:
             return environment.from_string(template.strip()).render()
         except NotMeasured:
             return ""
+        except (jinja2.TemplateError, KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{self.held.name}: {template.strip()[:60]!r}: {error}", "mend its study.toml") from error
 
     def _at(self, experiment: str, where: Mapping[str, str]) -> Iterator[At]:
         kept = self.kept[experiment]
@@ -296,15 +299,14 @@ class Making:
         """The same as in a table, with its interval."""
         return self._cell(experiment, figure, {**(where or {}), **levels}).text
 
-    def _rows(self, experiment: str, where: Mapping[str, str] | None = None, **levels: str) -> list[dict[str, Any]]:
-        """All rows with these levels: their levels, rate and verdict."""
-        found = [*self._at(experiment, {**(where or {}), **levels})]
+    def _rows(self, experiment: str, *where: Mapping[str, str], **levels: str) -> list[dict[str, Any]]:
+        """All rows with these levels: their levels, rate, rate relative to the base, verdict against it, and the
+        smallest difference that would have been found, as a part of the higher rate."""
+        asked = {factor: level for one in (*where, levels) for factor, level in one.items()}
+        found = [*self._at(experiment, asked)]
         if not found:
             raise NotMeasured
-        return [
-            {"levels": dict(at.line.levels), "rate": at.line.goodput.median, "verdict": at.line.verdict,
-             "relative": at.line.relative.median if at.line.relative else None} for at in found
-        ]  # fmt: skip
+        return [_row(at) for at in found]
 
     # Pictures
 
@@ -349,7 +351,7 @@ class Making:
                 lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
         if missing := [_commands(kept) for kept in used if not kept.journals]:
             lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
-        return "\n".join(lines)
+        return "\n\n".join(lines)
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):
@@ -400,6 +402,17 @@ class Column:
     cells: Mapping[str, Shown]
 
 
+def _row(at: At) -> dict[str, Any]:
+    against = at.line.against_base
+    return {
+        "levels": dict(at.line.levels),
+        "rate": at.line.goodput.median,
+        "relative": at.line.relative.median if at.line.relative else None,
+        "verdict": at.line.verdict,
+        "smallest": 1 - against.smallest_ratio if against and against.smallest_ratio is not None else None,
+    }
+
+
 def _figure(name: str) -> Figure:
     try:
         return FIGURES[name]
@@ -427,7 +440,7 @@ def storage_of(recording: Recording) -> str:
     """Whether what it lay on is described, and so the same elsewhere, or this machine's own."""
     place: PlaceFacts = recording.place
     if place.kind == "disk":
-        return f"a simulated drive ({place.disk}), the same on other machines"
+        return f"a simulated drive ({place.disk}), which is the same on other machines"
     if place.kind == "guest":
         return "this machine's own storage, in a guest"
     how = {"loop": "a loop device on ", "raw": "a loop device on "}.get(place.kind, "")
@@ -442,13 +455,8 @@ def _kernel(text: str) -> str:
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
     rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
-    heads = [
-        "",
-        *(
-            f"text: {one}, {theirs.unit}" if theirs.unit and one != AS_SAID else f"text: {one}"
-            for one in theirs.columns
-        ),
-    ]
+    unit = f", {theirs.unit}" if theirs.unit else ""
+    heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
     heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
               *(column.cells[row].text if row in column.cells else "–" for column in ours)]

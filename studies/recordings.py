@@ -24,7 +24,7 @@ FILES: dict[Command, str] = {"run": NAME, "powercut": CUTS}
 LARGEST = 3_000_000  # bytes compressed: what is kept is to be small
 # Directories that each Linux has; a path elsewhere is this machine's.
 SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr")
-_PATH = re.compile(r"(?<![\w.:/<>~-])/([A-Za-z_.][A-Za-z0-9_.-]*)(?:/[^\s\"';,)]*)?")
+_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=,;:\[]))/([A-Za-z_.][A-Za-z0-9_.-]*)(?:/[^\s\"'`;,)]*)?")
 
 
 def path_of(study: str, experiment: str, command: Command = "run") -> Path:

@@ -110,8 +110,8 @@ def test_paths_of_the_run_are_taken_out_and_all_figures_stay(tmp_path: Path, mon
 
 @pytest.mark.parametrize(
     "said",
-    ["/srv/secret/db", "mkfs.ext4 /mnt/disk", "of host " + "h" * 9, "/home/me"],
-    ids=["path", "in words", "host", "home"],
+    ["/srv/secret/db", "mkfs.ext4 /mnt/disk", "path=/mnt/disk", "(/mnt/disk)", "of host " + "h" * 9, "/home/me"],
+    ids=["path", "in words", "after a sign", "in brackets", "host", "home"],
 )
 def test_what_still_names_the_machine_is_refused(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recordings, "KEPT", tmp_path / "kept")
@@ -125,7 +125,17 @@ def test_what_still_names_the_machine_is_refused(said: str, tmp_path: Path, monk
 
 @pytest.mark.parametrize(
     "said",
-    ["/dev/loop3", "ext4 (/dev/vda, rw)", "commits/s", "http://one/two", "OUT/acidtest-1", "/", "1/2", "/sys/block"],
+    [
+        "/dev/loop3",
+        "ext4 (/dev/vda, rw)",
+        "commits/s",
+        "http://one/two",
+        "OUT/acidtest-1",
+        "/",
+        "1/2",
+        "/sys/block",
+        "tpcb/sqlite/drive/raw/–/bfq#1",
+    ],
 )
 def test_what_every_machine_has_is_kept(said: str) -> None:
     assert told(said) == ""
@@ -162,6 +172,18 @@ def test_a_page_says_how_much_of_a_run_is_there() -> None:
     assert "160 (2 runs)" in page.text
 
 
+def test_a_table_of_two_experiments_says_that_one_is_missing() -> None:
+    made = making(compared(2))
+    two = [Ours(experiment=name, figures=["relative"], rows="place.filesystem") for name in ("e", "other")]
+    made.held.study.experiments["other"] = Experiment(file="experiments/quick.toml")
+    whole = Making(made.held, {**made.kept, "other": Kept("other", Experiment(file="experiments/quick.toml"), {})})
+    table = made.held.study.tables[0].model_copy(update={"ours": two})
+    assert whole._came_out(table) == "reproduced (in part; the rest is not measured yet)"
+    assert whole._measured_by([*whole.kept.values()]).endswith(
+        "Not measured yet: `acidtest run experiments/quick.toml --out DIR`, or `make studies STUDY=a-study`."
+    )
+
+
 def test_findings_that_an_experiment_sets_aside_are_printed_with_its_reason() -> None:
     held = compared(2)
     waived = held.header.model_copy(
@@ -178,6 +200,12 @@ def test_a_sentence_with_a_figure_that_is_not_there_is_left_out() -> None:
     assert made._said('{{ (value("e", "per-minute", {"place.filesystem": "raw"}) / 60)|number }}') != ""
     with pytest.raises(NotMeasured):
         made._value("e", "seconds", {"place.filesystem": "raw"})  # no run by count
+
+
+@pytest.mark.parametrize("said", ['{{ value("e") }}', "{{ value(", '{{ value("e", "fast") }}', "{{ nothing }}"])
+def test_a_sentence_that_cannot_be_read_is_told_with_its_study(said: str) -> None:
+    with pytest.raises(BadInput, match=r"^a-study: .*: "):
+        making(compared(2))._said(said)
 
 
 def test_a_picture_is_of_the_rows_that_are_asked_for_and_is_whole() -> None:
