@@ -73,6 +73,15 @@ def test_a_stage_that_rises_is_not_stalled_where_little_was_due() -> None:
     assert stalls.of_recording(staged([100.0] * 20, (0, 20, 1, 100))) == []
 
 
+def test_the_warm_up_is_no_stall() -> None:
+    recording = recorded([10.0] + [100.0] * 6)
+    assert recording.result is not None
+    series = [one.model_copy(update={"at_s": one.at_s - 1}) for one in recording.result.series]
+    early = recording.model_copy(update={"result": recording.result.model_copy(update={"series": series})})
+    assert [one.at_s for one in stalls.of_recording(recording)] == [0.0]
+    assert stalls.of_recording(early) == []
+
+
 def test_what_comes_after_the_last_stage_is_no_stall() -> None:
     assert stalls.of_recording(staged([100.0] * 6 + [10.0], (0, 6, 100, 100))) == []
 

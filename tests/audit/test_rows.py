@@ -92,6 +92,13 @@ def scan(read: str = "sorted", **settings: str) -> Row:
     return row(SOUND, workload={"name": "scan", "kind": "scan", "size_mb": 100, "read": read}, settings=told)
 
 
+def read_from(start: str, times: int, kind: str = "scan") -> Row:
+    """So many reads of a table, whose file cache began like this."""
+    parameters = {"name": kind, "kind": kind} | ({"size_mb": 100, "read": "natural"} if kind == "scan" else {})
+    found = run(counts=factory.counts(committed=times))
+    return row(found, workload=parameters, memory=factory.memory(start=start))
+
+
 def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) -> RunResult:
     return run(kinds=[factory.kind("new_order", [each_ms] * count, limit_ms), factory.kind("delivery", [1.0] * 1000)])
 
@@ -189,6 +196,9 @@ CASES: list[Case] = [
     ),
     ("sort-in-memory", scan(temp_cache_limit_mb="100"), scan(temp_cache_limit_mb="64")),
     ("sort-memory-unknown", scan(), scan("natural")),
+    ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 1)),
+    ("cold-and-cached-reads", read_from("cold-machine", 2), read_from("warm", 2)),
+    ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 2, "tpcb")),
     ("swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
     ("at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
     ("at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),

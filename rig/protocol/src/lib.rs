@@ -1014,6 +1014,8 @@ pub struct DiskSpec {
     pub sector_bytes: u32,
     /// Of the volatile write cache; 0: it is off, a write is answered when it is on the medium.
     pub cache_bytes: u64,
+    /// Of the controller that has the write cache, where there is one.
+    pub battery: DiskBattery,
     pub timing: DiskTiming,
     /// Of what the disk itself leaves to chance.
     pub seed: u64,
@@ -1041,6 +1043,18 @@ pub enum DiskTimingName {
     Nvme,
 }
 
+/// The write cache of a controller with a battery is taken for durable: a flush is answered at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskBattery {
+    /// There is none: the cache is the drive's own, and a flush empties it.
+    None,
+    /// The cache outlives a power cut.
+    Good,
+    /// The controller does not know, or was told not to mind: what its cache holds is lost when power fails.
+    Dead,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DiskCommand {
@@ -1048,6 +1062,9 @@ pub enum DiskCommand {
     Stats {},
     /// A fault from now on, counted from now: `eio on flush 1` is the next flush. Answered by `done`.
     Fault { fault: String },
+    /// This block device lies on the disk's file. `ignore-write-through` needs to know it, for otherwise the end of a write
+    /// with FUA is taken for a flush. Answered by `done`.
+    Under { major: u32, minor: u32 },
     /// No fault from now on, and a disk that had stopped goes on. Answered by `done`.
     Mend {},
     /// Power fails: what survives is settled at once, and the disk becomes a ghost: it answers, so that nothing hangs,
@@ -1143,6 +1160,8 @@ pub struct DiskStats {
     pub flushes: DiskCount,
     /// Flushes that were answered and did nothing.
     pub lied_flushes: u64,
+    /// Writes with FUA that were answered from the cache and stayed there; several at once are one.
+    pub ignored_write_throughs: u64,
     /// Requests that ended with EIO, by a fault or after a cut.
     pub failed: u64,
     /// In the write cache and not yet on the medium: now, and at most so far.

@@ -474,23 +474,24 @@ fn events() -> Vec<Event> {
 }
 
 fn disk_specs() -> Vec<DiskSpec> {
-    let spec = |name, medium, log: Option<&str>| DiskSpec {
+    let spec = |name, medium, log: Option<&str>, battery| DiskSpec {
         protocol: PROTOCOL,
         mount_point: "/data/disk".into(),
         medium,
         size_bytes: 512 << 20,
         sector_bytes: 4_096,
         cache_bytes: 32 << 20,
+        battery,
         timing: DiskTiming { name, parameters: [("rpm".to_string(), 5_400.0)].into() },
         seed: 7,
         faults: vec!["lie-about-flush".into()],
         log: log.map(Into::into),
     };
     vec![
-        spec(DiskTimingName::None, None, Some("/data/log")),
-        spec(DiskTimingName::Rotating, Some("/data/medium".into()), None),
-        spec(DiskTimingName::SataSsd, None, None),
-        spec(DiskTimingName::Nvme, None, None),
+        spec(DiskTimingName::None, None, Some("/data/log"), DiskBattery::None),
+        spec(DiskTimingName::Rotating, Some("/data/medium".into()), None, DiskBattery::Good),
+        spec(DiskTimingName::SataSsd, None, None, DiskBattery::Dead),
+        spec(DiskTimingName::Nvme, None, None, DiskBattery::None),
     ]
 }
 
@@ -501,6 +502,7 @@ fn disk_commands() -> Vec<DiskCommand> {
     vec![
         DiskCommand::Stats {},
         DiskCommand::Fault { fault: "eio on flush 5".into() },
+        DiskCommand::Under { major: 7, minor: 9 },
         DiskCommand::Mend {},
         cut(CutKeeps::None, GhostFlushes::Succeed),
         cut(CutKeeps::Torn, GhostFlushes::Fail),
@@ -523,6 +525,7 @@ fn disk_answers() -> Vec<DiskAnswer> {
         writes: count(),
         flushes: count(),
         lied_flushes: 1,
+        ignored_write_throughs: 1,
         failed: 1,
         dirty_bytes: 4_096,
         dirty_bytes_max: 8_192,

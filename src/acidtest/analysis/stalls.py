@@ -116,7 +116,7 @@ def _low(result: RunResult) -> list[tuple[list[Second], float]]:
 
 def _stages(result: RunResult) -> Iterator[tuple[list[Second], list[float]]]:
     """The whole seconds of each stage, and the arrivals or terminals that were planned in the middle of each."""
-    series = [one for one in result.series if one.length_s >= LENGTH_MIN_S]
+    series = [one for one in result.series if one.at_s >= 0 and one.length_s >= LENGTH_MIN_S]  # before it is warm-up
     if result.arrivals is not None and series and series[-1].length_s < 1:
         series.pop()  # all have arrived, and the last of them are served
     if not result.stages:

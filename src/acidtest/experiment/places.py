@@ -105,6 +105,12 @@ class PlaceSpec(Model):
         default=None,
         description='The kernel takes the drive to have such a cache; with "write through" it sends no flushes to it.',
     )
+    drive_cache: Annotated[Literal["on", "off"] | None, Unset("as the drive has it")] = Field(
+        default=None,
+        exclude_if=lambda switched: switched is None,  # so that the digest is the one of before there was such a key
+        description="The write cache of the drive that device names is switched on or off in the drive itself, and "
+        "afterwards back.",
+    )
     disk: Literal["none", "rotating", "sata-ssd", "nvme"] = Field(
         default="none",
         description='The simulated disk takes as long as such a drive; with "none" as long as this machine.',
@@ -117,6 +123,12 @@ class PlaceSpec(Model):
         ge=0,
         le=1 << 16,
         description="The simulated disk has a volatile write cache of this size; 0 is off.",
+    )
+    disk_battery: Literal["none", "good", "dead"] = Field(
+        default="none",
+        exclude_if=lambda battery: battery == "none",  # so that the digest is the one of before there was such a key
+        description="The simulated disk's write cache is a controller's with a battery (BBU), which answers a flush "
+        "at once; with a good one the cache outlives a power cut.",
     )
     disk_sector: Annotated[Literal[512, 4096], BYTES] = Field(
         default=4096,
@@ -138,6 +150,13 @@ class PlaceSpec(Model):
     memory_mb: Annotated[int | None, MIB, Unset("no limit")] = Field(
         default=None, ge=4, le=1 << 24, description="The engine and all that it caches get no more memory than this."
     )
+    swap_mb: Annotated[int, MIB] = Field(
+        default=0,
+        ge=0,
+        le=1 << 24,
+        exclude_if=lambda swap: not swap,  # so that the digest is the one of before there was such a key
+        description="So much of the engine's own memory may be swapped out beside memory_mb.",
+    )
     start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
         default="as-left",
         description="The run begins with what is left of the database in the file cache (with a limit: nothing), with "
@@ -154,10 +173,12 @@ _FILE_SYSTEMS = frozenset({"filesystem", "mkfs", "mount", "block_size", "stripe_
 _JOURNALS = frozenset({"journal", "journal_mb", "journal_path"})
 _QUEUES = frozenset({"scheduler", "scheduler_tunables", "queue", "read_ahead_kb", "nr_requests", "write_cache"})
 _GUESTS = frozenset({"guest_memory_mb", "guest_cpus", "guest_accelerator"})
-_DISKS = frozenset({"disk", "disk_parameters", "disk_cache_mb", "disk_sector", "disk_faults", "disk_medium"})
+_DISKS = frozenset(
+    {"disk", "disk_parameters", "disk_cache_mb", "disk_battery", "disk_sector", "disk_faults", "disk_medium"}
+)
 
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
-OF_MEMORY = frozenset({"memory_mb", "start", "access"})
+OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
 OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps"})
 
@@ -165,8 +186,8 @@ OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recov
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     "directory": _ANYWHERE | OF_MEMORY,
     "loop": _ANYWHERE | _IMAGES | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
-    "device": _ANYWHERE | {"device"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
-    "raw": _ANYWHERE | {"device"} | _IMAGES | _QUEUES | OF_MEMORY,
+    "device": _ANYWHERE | {"device", "drive_cache"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
+    "raw": _ANYWHERE | {"device", "drive_cache"} | _IMAGES | _QUEUES | OF_MEMORY,
     "guest": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _QUEUES | _GUESTS,
     "disk": _ANYWHERE
     | {"size_mb"}
@@ -201,7 +222,10 @@ class Need:
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "size_mb": (Need("device", None),),
     "sparse": (Need("device", None),),
+    "drive_cache": (Need("device", None, differs=True),),
     "disk_parameters": (Need("disk", "none", differs=True),),
+    "disk_battery": (Need("disk_cache_mb", 0, differs=True),),
+    "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
     "disk_recovery_s": (Need("disk_failure", "cut"),),

@@ -185,6 +185,14 @@ class MemorySample(Record):
     dirty_bytes: int | None  # of those, not yet written
     read_calls: int  # of the engine's processes that live
     storage_read_bytes: int  # what they had to have fetched from storage
+    # The next ones are None in older journals. Time in which some process, or every one, waited for a device: as above.
+    io_stalled_some_us: int | None = None
+    io_stalled_full_us: int | None = None
+    # Of the whole machine, the engine included: what the rest of it has left, and what it waited.
+    machine_available_bytes: int | None = None
+    machine_swapped_out_pages: int | None = None
+    machine_memory_stalled_us: int | None = None  # some process
+    machine_io_stalled_us: int | None = None
 
 
 class Memory(Record):
@@ -192,7 +200,7 @@ class Memory(Record):
 
     limit_bytes: int | None  # in force; None: without a limit
     limit_source: str | None  # "cgroup v1", "cgroup v2"
-    swap: str | None  # how swapping was held off, as read back
+    swap: str | None  # how swapping was held off, or limited, as read back
     peak_bytes: int | None  # the most the control group held, by the kernel's account
     killed: int  # processes that the kernel killed because of the limit
     start: str  # in force when the engine was started: "as-left", "cold", "warm", "cold-machine"
@@ -566,6 +574,23 @@ class FailingState(Record):
     reasons: list[str]
 
 
+class Forecast(Record):
+    """What was foretold of a held-out size of a series, before anything of it was loaded."""
+
+    kind: Literal["forecast"] = "forecast"
+    written_at: str
+    levels: dict[str, str]  # factor -> level of the series: all but the size
+    size: str  # as the experiment has it
+    bytes: float | None  # for which it was foretold; None where nobody can say how many that will be
+    rate_per_s: float | None = None  # of the model that foresees best; None where it was refused
+    low: float | None = None  # ends of the 95 % interval, over all plausible models
+    high: float | None = None
+    model: str | None = None
+    measured: list[str]  # the sizes that it was foretold from
+    doubts: list[str] = []
+    refused: str | None = None  # why nothing was foretold
+
+
 class Explored(Record):
     """Crash states of one load that one host has looked at: part of the one list of what was looked at.
 
@@ -776,6 +801,7 @@ class Journal(Record):
     header: Header
     recordings: list[Recording]
     hosts: list[HostRecord] = []  # of a fleet, of each its last line
+    forecasts: list[Forecast] = []  # of a series and a size the last one before anything of that size was measured
     lines: dict[str, int] = {}  # cell -> line of its recording
     torn_bytes: int  # bytes of a last line cut off by a crash; 0 when whole
     damaged: list[DamagedLine] = []  # in the order of the file, but for those whose cell was recorded again since

@@ -950,6 +950,9 @@ class DiskTiming(Message):
     parameters: dict[str, float] = {}
 
 
+DiskBattery = Literal["none", "good", "dead"]
+
+
 class DiskSpec(Message):
     """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
@@ -959,6 +962,7 @@ class DiskSpec(Message):
     size_bytes: int
     sector_bytes: int = 512
     cache_bytes: int
+    battery: DiskBattery = "none"
     timing: DiskTiming
     seed: int
     faults: list[str] = []
@@ -972,6 +976,12 @@ class StatsCommand(Message):
 class FaultCommand(Message):
     command: Literal["fault"] = "fault"
     fault: str
+
+
+class UnderCommand(Message):
+    command: Literal["under"] = "under"
+    major: int
+    minor: int
 
 
 class MendCommand(Message):
@@ -1030,6 +1040,7 @@ class EndCommand(Message):
 DiskCommand = Annotated[
     StatsCommand
     | FaultCommand
+    | UnderCommand
     | MendCommand
     | CutCommand
     | ReviveCommand
@@ -1069,6 +1080,7 @@ class DiskStats(Message):
     writes: DiskCount
     flushes: DiskCount
     lied_flushes: int
+    ignored_write_throughs: int
     failed: int
     dirty_bytes: int
     dirty_bytes_max: int

@@ -14,6 +14,7 @@ from acidtest.workload import OF_TABLES, kinds_with
 
 IN_GUESTS = {
     "memory_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
+    "swap_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
     "start": ("a guest has a file cache of its own", "choose another kind of place"),
     "access": ("a guest's files are not open on this machine", "choose another kind of place"),
 }

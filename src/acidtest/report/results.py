@@ -309,7 +309,7 @@ def results(
         factors = tuple(samples.varying(rows))
         mine = tuple(c for c in compared if any(c.row is row for row in rows))
         lines = tuple(_line(row, rows, factors, base, mine, notes) for row in rows)
-        series = recorded(journal.header, rows)
+        series = recorded(journal.header, rows, forecasts=journal.forecasts)
         grows = growth(series, predict) if series else None
         # Size is set against the rest in plots and tables of its own.
         grids = () if grows and not (down or across) else pivot.grids(lines, factors, base, down, across)
