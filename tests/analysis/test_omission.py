@@ -90,6 +90,12 @@ def test_two_loads_are_told_as_two_loads(tmp_path: Any) -> None:
     assert told["closed_ms"]["p99"] < 2
 
 
+def test_the_page_begins_with_what_is_hidden(tmp_path: Any) -> None:
+    write_page(compute(made(cell("open", **OPEN), cell("closed", **CLOSED))), tmp_path / "page.html")
+    page = " ".join((tmp_path / "page.html").read_text().split())
+    assert "sqlite: 900 ms, of which a closed loop shows 1.00 ms." in page
+
+
 def test_without_a_pair_nothing_is_said(tmp_path: Any) -> None:
     results = compute(made(cell("open", **OPEN)))
     assert results.omissions == ()

@@ -235,7 +235,7 @@ def _settings(results: Results) -> list[tuple[str, list[SettingInForce]]]:
 
 def _answers(results: Results) -> list[str]:
     """What the tables say, in plain words; nothing that they do not."""
-    answers = []
+    answers = omission_table.answers(results.omissions)
     several = len(results.tables) > 1
     for table in results.tables:
         if table.growth:
