@@ -11,7 +11,7 @@ from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.growth import RecordedSize
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording
-from acidtest.report.numbers import interval, number
+from acidtest.report.numbers import interval, lower_by, number
 from acidtest.report.results import Line, Results, Table
 from studies.ranking import places
 
@@ -83,6 +83,15 @@ def _relative(at: At) -> Shown:
     return told(100.0) if at.line.is_base else shown(at.line.relative, 100)
 
 
+def _verdict(at: At) -> Shown:
+    if at.line.is_base:
+        return Shown("–")
+    found = at.line.against_base
+    if found is None or found.verdict != "no difference shown":
+        return Shown(at.line.verdict or "–")
+    return Shown(f"no difference shown; {lower_by(found.smallest_ratio)} would have been found")
+
+
 def _reads(at: At) -> Shown:
     means = [r.result.service.mean_ns / 1e9 for r in at.done if r.result and r.result.service.count]
     return shown(summarise(means))
@@ -139,7 +148,7 @@ FIGURES = {
     "per-second": Figure("a second", lambda at: shown(at.line.goodput)),
     "per-minute": Figure("a minute", lambda at: shown(at.line.goodput, 60)),
     "relative": Figure("base = 100", _relative),
-    "verdict": Figure("against the base", lambda at: Shown("base" if at.line.is_base else at.line.verdict or "–")),
+    "verdict": Figure("against base", _verdict),
     "rank": Figure("place", _rank),
     "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s())),
     "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),

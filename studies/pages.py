@@ -205,6 +205,8 @@ class Making:
         part = [one for one in used if one.journals and len(one.recordings) < one.planned]
         if part:
             said += f" ({len(part[0].recordings):,} of {counted(part[0].planned, 'cell')} so far)"
+        if not all(one.journals for one in used):
+            said += " (in part; the rest is not measured yet)"
         return said
 
     def _experiments(self, table: OfText) -> str:

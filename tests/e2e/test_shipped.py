@@ -53,7 +53,10 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
         more["growth"] = {"sizes": SIZES}
         more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
     if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
-        more["factors"] = {name: [levels[0], levels[-1]] for name, levels in small["factors"].items()}
+        more["factors"] = {
+            name: levels[:1] if len(levels) == 1 else [levels[0], levels[-1]]
+            for name, levels in small["factors"].items()
+        }
         more["factors"]["place.mount"] = small["factors"]["place.mount"][-1:]
     return {**written, "quick": overlaid(written["quick"], more)}
 

@@ -162,6 +162,18 @@ def test_a_page_says_how_much_of_a_run_is_there() -> None:
     assert "160 (2 runs)" in page.text
 
 
+def test_a_table_of_two_experiments_says_that_one_is_missing() -> None:
+    made = making(compared(2))
+    two = [Ours(experiment=name, figures=["relative"], rows="place.filesystem") for name in ("e", "other")]
+    made.held.study.experiments["other"] = Experiment(file="experiments/quick.toml")
+    whole = Making(made.held, {**made.kept, "other": Kept("other", Experiment(file="experiments/quick.toml"), {})})
+    table = made.held.study.tables[0].model_copy(update={"ours": two})
+    assert whole._came_out(table) == "reproduced (in part; the rest is not measured yet)"
+    assert whole._measured_by([*whole.kept.values()]).endswith(
+        "Not measured yet: `acidtest run experiments/quick.toml --out DIR`, or `make studies STUDY=a-study`."
+    )
+
+
 def test_findings_that_an_experiment_sets_aside_are_printed_with_its_reason() -> None:
     held = compared(2)
     waived = held.header.model_copy(
