@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, not_among
 from studies import measuring, pages
-from studies.study import ROOT, Experiment, read
+from studies.study import ROOT, DiskTest, Experiment, read
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
             return 0
         if asked.part == "measure":
             experiments = {name: _experiment(asked.study, name) for name in asked.only}
-            experiments = experiments or dict(read(asked.study).study.experiments)
+            experiments = experiments or _measured(asked.study)
             if code := measuring.measure(asked.study, experiments, asked.out.absolute() / asked.study):
                 return code
         else:
@@ -47,9 +47,15 @@ def main() -> int:
     return 0
 
 
-def _experiment(study: str, name: str) -> Experiment:
+def _measured(study: str) -> dict[str, Experiment | DiskTest]:
+    """All that is measured for it, by name."""
+    asked = read(study).study
+    return {**asked.experiments, **asked.disk_tests}
+
+
+def _experiment(study: str, name: str) -> Experiment | DiskTest:
     """Raises BadInput where the study has none of that name."""
-    among = read(study).study.experiments
+    among = _measured(study)
     if name not in among:
         raise BadInput(f"{study}: {not_among('experiment', name, among)}")
     return among[name]

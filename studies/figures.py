@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from acidtest.analysis.calls import uses
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.growth import RecordedSize
 from acidtest.analysis.summary import Summary, summarise
@@ -97,6 +99,16 @@ def _reads(at: At) -> Shown:
     return shown(summarise(means))
 
 
+def _drive_mb(at: At) -> Shown:
+    """What the drive gave for each transaction."""
+    fetched = [
+        r.device.read_bytes / r.result.counts.committed / 1e6
+        for r in at.done
+        if r.device and r.result and r.result.counts.committed
+    ]
+    return shown(summarise(fetched))
+
+
 def _rank(at: At) -> Shown:
     measured = [one for one in at.among if one.row.done]
     if at.line not in measured:
@@ -124,8 +136,32 @@ def _survived(at: At) -> Shown:
     return Shown(f"{cut.said}, {cut.survived} of {cut.cuts} cuts survived", cut.survived) if cut else Shown("–")
 
 
+def _hints(at: At) -> Shown:
+    """What the engine told the kernel about the files that hold the database, over all runs."""
+    watched = [(r.engine.known_as if r.engine else "", r.calls) for r in at.done if r.calls and r.calls.commits]
+    if not watched:
+        return Shown("–")
+    told: Counter[str] = Counter()
+    for engine, calls in watched:
+        for use in uses(calls, engine):
+            if use.role == "database":
+                told.update(use.hints)
+                told.update({f"mmap {how}": count for how, count in use.mappings.items()})
+    said = ", ".join(f"{count:,} × {what}" for what, count in sorted(told.items()))
+    return Shown(said or "none", float(told.total()))
+
+
 def _load(at: At) -> Shown:
     return told(at.size.load_mb_per_s if at.size else None)
+
+
+def _foretold(at: At) -> Shown:
+    """Of a held-out size, before anything of it was loaded."""
+    forecast = at.size.forecast if at.size else None
+    if forecast is None or forecast.rate_per_s is None or forecast.low is None or forecast.high is None:
+        return Shown("–")
+    ends = f"{number(forecast.low)} to {number(forecast.high)}"
+    return Shown(f"{number(forecast.rate_per_s)} (95 %: {ends})", forecast.rate_per_s)
 
 
 def _mb(at: At) -> Shown:
@@ -154,6 +190,7 @@ FIGURES = {
     "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),
     "read-s": Figure("s a read", _reads),
     "read-mb-per-s": Figure("MB/s", lambda at: told(at.line.reads.mb_per_s if at.line.reads else None)),
+    "drive-mb": Figure("MB from the drive", _drive_mb),
     "operation-s": Figure("s", lambda at: told(at.line.operations.seconds if at.line.operations else None)),
     "new-orders-per-minute": Figure("new orders a minute", _new_orders),
     "commits": Figure("committed, each run", lambda at: each([r.result.counts.committed for r in at.done if r.result])),
@@ -169,7 +206,9 @@ FIGURES = {
     "latency-p99": Figure("ms, p99", _percentile("p99")),
     "writes-per-commit": Figure("writes a commit", _calls("writes")),
     "flushes-per-commit": Figure("flushes a commit", _calls("flushes")),
+    "hints": Figure("hints on the database's files", _hints),
     "survived": Figure("power cuts", _survived),
     "load-mb-per-s": Figure("loaded, MB/s", _load),
+    "foretold": Figure("foretold, a second", _foretold),
     "database-mb": Figure("database, MB", _mb),
 }  # fmt: skip

@@ -17,14 +17,16 @@ from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.report import disk_test
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
 from acidtest.report.pivot import short
+from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
 from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
-from studies.figures import FIGURES, At, Figure, Shown
+from studies.figures import FIGURES, At, Figure, Shown, shown
 from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
@@ -172,10 +174,13 @@ class Making:
         if table.picture:
             yield self._picture(table.picture, picture)
         yield from self._figures(table, theirs)
+        if table.disk_test:
+            yield from self._disk_test(table.disk_test)
         said = self._said(table.says)
         if said:
             yield said
-        yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
+        if table.ours:
+            yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
@@ -193,9 +198,28 @@ class Making:
                     yield f"{title}:"
                 yield _alone(columns, labels)
 
+    def _disk_test(self, name: str) -> Iterator[str]:
+        """Its table; "not measured yet" where no recording is kept."""
+        command = f"`{' '.join(self.held.study.disk_tests[name].command())}`"
+        recording = recordings.disk_test(self.held.name, name)
+        if recording is None:
+            yield f"Not measured yet. {command}."
+            return
+        lines = ["| access | past the file cache, MB/s | through it, MB/s | through / past |", "|---|---|---|---|"]
+        for one in disk_test.accesses(recording):
+            ratio = f"{shown(one.absorbed).text} ×" if one.absorbed else "–"
+            lines.append(f"| {one.name} | {shown(one.past).text} | {shown(one.through).text} | {ratio} |")
+        yield "Reads and writes of the drive alone, without a database:"
+        yield "\n".join(lines)
+        storage = "; ".join(layer_text(layer) for layer in recording.layers)
+        yield f"Measured by {command}, on this machine's own storage ({storage})."
+
     def _came_out(self, table: OfText) -> str:
         if table.cannot:
             return f"cannot be had here: {table.cannot}"
+        if table.disk_test:
+            is_kept = recordings.disk_test(self.held.name, table.disk_test) is not None
+            return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or "not measured yet")
         used = [self.kept[one.experiment] for one in table.ours]
         if table.elsewhere and not any(one.journals for one in used):
             return table.elsewhere

@@ -243,6 +243,8 @@ def memory(
             MemorySample(
                 at_s=at_s, stalled_some_us=1000 * step, stalled_full_us=0, database_bytes=database_mib * 1024**2,
                 resident_bytes=resident, dirty_bytes=0, read_calls=100 * step, storage_read_bytes=819_200 * step,
+                io_stalled_some_us=2000 * step, io_stalled_full_us=0, machine_available_bytes=(900 - step) * 1024**2,
+                machine_swapped_out_pages=3 * step, machine_memory_stalled_us=500 * step, machine_io_stalled_us=0,
                 **(of_group if limit_mib else dict.fromkeys(of_group)),
             )
         )  # fmt: skip

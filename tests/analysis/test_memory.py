@@ -29,6 +29,11 @@ def test_a_database_larger_than_its_limit() -> None:
     assert found.refaults == 4400
     assert found.stalled_s == pytest.approx(0.049)
     assert found.stalled_of == "control group"
+    assert found.io_stalled_s == pytest.approx(0.098)
+    assert found.machine_stalled_s == pytest.approx(0.0245)
+    assert found.machine_swapped_out_pages == 3 * 49
+    assert found.machine_available_bytes == (900 - 52) * MIB
+    assert found.swapped_bytes == 0
     assert found.fetched_per_read == 8192
     assert found.twice_bytes_max == 16 * MIB  # no more than the engine's own cache
     assert found.peak_bytes == 64 * MIB
@@ -44,6 +49,15 @@ def test_without_a_limit_the_group_tells_nothing_and_the_cache_still_does() -> N
     found = summary(None, start="warm")
     assert (found.limit_bytes, found.times_limit, found.refaults, found.peak_bytes) == (None, None, None, None)
     assert (found.resident_at_end, found.stalled_of, found.start) == (1, "machine", "warm")
+
+
+def test_what_was_swapped_out_is_told_at_its_most() -> None:
+    assert summary(64, swap=5 * MIB).swapped_bytes == 5 * MIB
+    # Older journals know nothing of the rest of the machine.
+    held = factory.memory(64)
+    unknown = {name: None for name in held.samples[0].model_fields_set if name.startswith(("machine_", "io_"))}
+    found = summary(64, samples=[sample.model_copy(update=unknown) for sample in held.samples])
+    assert (found.machine_available_bytes, found.machine_stalled_s, found.io_stalled_s) == (None, None, None)
 
 
 def test_both_caches_hold_no_more_than_the_file_cache() -> None:

@@ -15,7 +15,7 @@ from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
-from acidtest.journal.models import Cut, Generator, SettingInForce, Transactions, Warning
+from acidtest.journal.models import Cut, Generator, SettingInForce, SteadyWait, Transactions, Warning
 from acidtest.journal.protocol import RunResult
 from acidtest.workload import recorded
 from insides import database_size, index, statistics, table
@@ -28,6 +28,15 @@ def row(*runs: RunResult, **changes: Any) -> Row:
     """A row of these runs; ``changes`` replace fields of every recording."""
     done = [factory.recording(LEVELS, n, found=run, **changes) for n, run in enumerate(runs, start=1)]
     return Row(LEVELS, done, invalid=[], failed=[])
+
+
+def awaited(*, reached: bool = True) -> Row:
+    """Two runs that were to begin with a steady rate."""
+    wait = SteadyWait(
+        earliest_s=2, limit_s=40, window_s=8, windows=4, waited_s=14 if reached else 40, reached=reached,
+        state="steady" if reached else "drifts", change=0.01 if reached else -0.3, per_s=[100.0] * 13,
+    )  # fmt: skip
+    return row(SOUND, SOUND, steady_wait=wait)
 
 
 def run(**changes: Any) -> RunResult:
@@ -81,6 +90,13 @@ def scan(read: str = "sorted", **settings: str) -> Row:
     """A read of 100 MB under these settings."""
     told = [SettingInForce(name=k, asked=None, in_force=v, agrees=True, source="told") for k, v in settings.items()]
     return row(SOUND, workload={"name": "scan", "kind": "scan", "size_mb": 100, "read": read}, settings=told)
+
+
+def read_from(start: str, times: int, kind: str = "scan") -> Row:
+    """So many reads of a table, whose file cache began like this."""
+    parameters = {"name": kind, "kind": kind} | ({"size_mb": 100, "read": "natural"} if kind == "scan" else {})
+    found = run(counts=factory.counts(committed=times))
+    return row(found, workload=parameters, memory=factory.memory(start=start))
 
 
 def kinds(each_ms: float, count: int = 1000, limit_ms: float | None = 5000.0) -> RunResult:
@@ -166,6 +182,8 @@ CASES: list[Case] = [
     ),
     ("not-steady", row(SOUND, RAMP), row(SOUND, SHORT)),
     ("not-steady", row(over(*[1000] * 6, *[600] * 6)), row(RAMP, workload=COUNTED)),
+    ("steady-not-awaited", awaited(reached=False), awaited()),
+    ("steady-awaited", awaited(), awaited(reached=False)),
     ("too-short", row(SHORT, SHORT), row(SHORT, SHORT, workload=COUNTED)),
     ("flush-costs-nothing", row(latency(19)), row(latency(21))),
     ("sort-in-memory", scan(work_mem_mb="100"), scan(work_mem_mb="4")),
@@ -178,6 +196,9 @@ CASES: list[Case] = [
     ),
     ("sort-in-memory", scan(temp_cache_limit_mb="100"), scan(temp_cache_limit_mb="64")),
     ("sort-memory-unknown", scan(), scan("natural")),
+    ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 1)),
+    ("cold-and-cached-reads", read_from("cold-machine", 2), read_from("warm", 2)),
+    ("cold-and-cached-reads", read_from("cold", 2), read_from("cold", 2, "tpcb")),
     ("swapped", row(SOUND, memory=factory.memory(swap=4096)), row(SOUND, memory=factory.memory())),
     ("at-the-limit", of_size(70, limit_mib=64), of_size(130, limit_mib=64)),
     ("at-the-limit", of_size(60, limit_mib=64), of_size(60, limit_mib=None)),

@@ -132,7 +132,7 @@ def test_programs_get_the_same(acidtest) -> None:
     assert (key["factor"], key["since"]) == ("firebird.page_size", "0.1")
     table = json.loads(acidtest("help", "growth", "--json"))
     assert [one["name"] for one in table["commands"]] == ["growth"]
-    assert [one["key"] for one in table["keys"]] == ["sizes", "load", "statistics"]
+    assert [one["key"] for one in table["keys"]] == ["sizes", "load", "statistics", "held_out"]
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,12 @@ def test_one_process_outside_is_enough_to_say_so(memory: CellMemory, tmp_path: P
         memory.launched.end_process(*one)
     words = "no limit for 1 of the engine's processes, seen outside of the group"
     assert in_force(memory) == (words, False)
+
+
+def test_swap_that_was_asked_for_is_read_back(ledger: Ledger) -> None:
+    with CellMemory(PlaceSpec(memory_mb=64, swap_mb=16), ledger) as memory:
+        (found,) = [setting for setting in memory.settings() if setting.name == "place.swap_mb"]
+        assert (found.asked, found.in_force, found.agrees) == ("16", "16", True)
+        memory._swap_bytes = 0
+        (wrong,) = [setting for setting in memory.settings() if setting.name == "place.swap_mb"]
+        assert (wrong.in_force, wrong.agrees) == ("0", False)

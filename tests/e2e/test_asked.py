@@ -41,8 +41,12 @@ RUNS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
         ("sqlite", {"filesystem": "ext4", "journal": "none"}),
     ],
 }
-# Where else a kind's keys are asked for: raw's device in test_places, what acts at power cuts in test_powercut.
-ELSEWHERE: dict[str, AbstractSet[str]] = {"raw": {"device", "drive_cache"}, "disk": OF_CUTS}
+# Where else a kind's keys are asked for: raw's device in test_places, what acts at power cuts in test_powercut, swap, which most
+# machines lack, in tests/conductor/test_memory.py and tests/place/test_cgroup.py.
+ELSEWHERE: dict[str, AbstractSet[str]] = {
+    "directory": {"swap_mb"}, "loop": {"swap_mb"}, "raw": {"device", "drive_cache", "swap_mb"},
+    "disk": {*OF_CUTS, "swap_mb"},
+}  # fmt: skip
 
 
 def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:

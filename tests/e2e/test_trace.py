@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
+import subprocess
+import sys
+import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from acidtest.conductor.rig import find_rig
+from acidtest.place import tracing
 from support import journal_lines
 
 alone = pytest.mark.alone  # no event may be lost, and the figures are of a machine that does nothing else
@@ -144,3 +151,99 @@ def test_the_file_systems_own_commits_are_seen(acidtest, tmp_path: Path, filesys
     assert seen["flush"] >= 40, "a flush of the block layer has another place when it is done than when it is issued"
     assert {line["layer"] for line in cell["calls"]["typical"]["lines"]} == {"call", "file_system", "block"}
     assert cell["calls"]["dropped"] == 0
+
+
+# Gives every hint that there is, on its standard input's word; each stands for what an engine does with its files.
+HINTING = """
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.readahead.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_size_t]
+print("ready", flush=True)
+sys.stdin.readline()
+early = os.open("early", os.O_RDWR)
+os.posix_fadvise(early, 0, 0, os.POSIX_FADV_RANDOM)
+os.write(early, b"x")
+print("opened", flush=True)
+sys.stdin.readline()
+late = os.open("late", os.O_RDWR)
+os.posix_fadvise(late, 4096, 8192, os.POSIX_FADV_WILLNEED)
+assert libc.readahead(late, 8192, 4096) == 0
+os.write(late, b"x")
+with mmap.mmap(late, 65536) as mapped:
+    mapped.madvise(mmap.MADV_SEQUENTIAL)
+    mapped.madvise(mmap.MADV_WILLNEED, 4096, 8192)
+anonymous = mmap.mmap(-1, 65536)
+anonymous.madvise(mmap.MADV_DONTNEED)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("means", ["kernel", "strace"])
+def test_every_hint_of_a_real_program_is_seen_with_its_file(tmp_path: Path, means: str) -> None:
+    """Also those from before the first transaction; of the rest only what came after it."""
+    for name in ("early", "late"):
+        (tmp_path / name).write_bytes(bytes(65536))
+    program = subprocess.Popen(
+        [sys.executable, "-c", HINTING], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    instance = f"acidtest-{uuid.uuid4().hex[:12]}"
+    ways: dict[str, dict[str, Any]] = {
+        "kernel": {"kind": "kernel", "instance": instance},
+        "strace": {"kind": "strace", "program": shutil.which("strace")},
+    }
+    observer = subprocess.Popen([find_rig(), "observe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(process: subprocess.Popen[str], order: str) -> str:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(f"{order}\n")
+        process.stdin.flush()
+        return process.stdout.readline().strip()
+
+    try:
+        assert program.stdout
+        assert program.stdout.readline() == "ready\n"
+        asked = {"means": ways[means], "processes": [program.pid], "directory": str(tmp_path)}
+        assert ask(observer, json.dumps(asked)) == '"watching"'
+        assert ask(program, "") == "opened"
+        assert ask(observer, '"begin"') == '"begun"'
+        assert ask(program, "") == "done"
+        ended = {"end": {"embedded": False, "terminals": 1, "commits": 1, "noted": []}}
+        observed = json.loads(ask(observer, json.dumps(ended)))["observed"]
+    finally:
+        program.kill()
+        program.communicate()
+        observer.communicate()
+        tracing.remove(instance)
+    assert observed["dropped"] == 0
+    seen = {
+        (file["path"], call["call"], call["how"]): (call["count"], call["bytes"])
+        for file in observed["files"]
+        for call in file["calls"]
+        if file["path"] in ("early", "late") and call["call"] not in ("openat", "close")
+    }
+    assert seen == {
+        ("early", "fadvise64", "POSIX_FADV_RANDOM"): (1, 0),
+        ("late", "fadvise64", "POSIX_FADV_WILLNEED"): (1, 8192),
+        ("late", "readahead", ""): (1, 4096),
+        ("late", "write", ""): (1, 1),
+        ("late", "mmap", "MAP_SHARED|PROT_WRITE"): (1, 65536),
+        ("late", "madvise", "MADV_SEQUENTIAL"): (1, 65536),
+        ("late", "madvise", "MADV_WILLNEED"): (1, 8192),
+    }
+
+
+def test_what_sqlite_maps_is_told(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "mapped.toml"
+    file.write_text(
+        'name = "mapped"\nrepetitions = 1\nengine = "sqlite"\ndurability = "drive"\n[workload.commits]\ncount = 20\n'
+        '[settings.sqlite]\njournal_mode = "wal"\nmmap_size_mb = 16\n'
+    )
+    ran = acidtest("trace", file, "--out", tmp_path / "out")
+    assert ran.returncode in (0, 1), ran.stderr + ran.stdout
+    words = " ".join(ran.stdout.split())
+    assert "No hint to the kernel was seen" in words
+    assert re.search(r"Mapped into memory, so that reads and writes of it are no calls: .*MAP_SHARED", words)
+    assert acidtest("report", tmp_path / "out").returncode in (0, 1)
+    assert "Mapped into memory" in (tmp_path / "out" / "report.html").read_text()

@@ -7,6 +7,7 @@ import pytest
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, Size, parse, size_of
 from acidtest.experiment.sizes import UNITS_MOST, check_ascending
+from acidtest.plan import make
 
 TEXT = """
 name = "t"
@@ -20,6 +21,10 @@ memory_mb = 128
 duration_s = 1
 """
 SIZES = '["0.5x memory", "1x memory", "300 MB"]'
+
+
+def held_out(sizes: str) -> str:
+    return TEXT.replace("[growth]", f"[growth]\nheld_out = {sizes}")
 
 
 def read(text: str) -> Experiment:
@@ -86,6 +91,10 @@ def test_a_multiple_follows_the_memory_limit_of_each_cell() -> None:
         (TEXT + "[factors]\nwarehouses = [1, 2]\n", "t.toml: warehouses: growth.sizes say how many there are"),
         (TEXT + '[factors]\nsize = [{ name = "a", set = { terminals = 2 } }]\n', "t.toml: factors.size: [growth] has a factor of that name"),
         (TEXT.replace("[growth]", "[growth]\nload = 'once'"), "growth.load"),
+        (held_out('["1 kB"]'), 't.toml: growth.held_out: "1 kB" is not above "'),
+        (held_out('["9 TB", "8 TB"]'), 't.toml: growth.held_out: "8 TB" is not above "9 TB", and forecasts look ahead'),
+        (held_out('["40 warehouses"]'), 't.toml: growth.held_out: "40 warehouses" and "'),
+        (held_out('"9 TB"'), "t.toml: growth.held_out: found"),
     ],
 )  # fmt: skip
 def test_bad_growth_gets_one_line(text: str, said: str) -> None:
@@ -93,6 +102,18 @@ def test_bad_growth_gets_one_line(text: str, said: str) -> None:
         read(text)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_held_out_is_measured_last() -> None:
+    cells = make(read(held_out('["9 TB"]'))).cells
+    assert cells[-1].levels["size"] == "9 TB"
+    assert [cell.held_out for cell in cells] == [cell.levels["size"] == "9 TB" for cell in cells]
+    unsorted = held_out('["9 TB"]').replace(SIZES, '["2 GB", "1 GB"]').replace("[growth]", "[growth]\nload = 'fresh'")
+    assert [cell.levels["size"] for cell in make(read(unsorted)).cells][-1] == "9 TB"
+
+
+def test_an_experiment_without_held_out_sizes_has_the_digest_of_before() -> None:
+    assert "held_out" not in read(TEXT).model_dump()["growth"]
 
 
 def test_fresh_loads_may_come_in_any_order() -> None:

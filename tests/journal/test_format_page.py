@@ -17,7 +17,7 @@ WORDS = set(re.findall(r"`([a-z_0-9]+)`", PAGE))
 @pytest.mark.parametrize(
     "model",
     [
-        models.Header, models.HostRecord, models.Explored, models.RecoveryOutcome, models.FailingState, models.Recording, models.EngineFacts, models.Machine, models.PlaceFacts, models.SettingInForce,
+        models.Header, models.HostRecord, models.Explored, models.Forecast, models.RecoveryOutcome, models.FailingState, models.Recording, models.EngineFacts, models.Machine, models.PlaceFacts, models.SettingInForce,
         protocol.ObservedCalls, protocol.ObservedFile, protocol.CallCount, protocol.StorageCount, protocol.PerCommit,
         protocol.Spread, protocol.TypicalCommit, protocol.ObservedLine, models.Warning, models.Cut, models.Fate, models.Integrity, models.States, models.Memory, models.MemorySample, models.DatabaseSize, models.LoadSample, models.DatabaseStatistics, models.TableStatistics, models.IndexStatistics, models.Transactions, models.DeviceWork, models.EngineCounts, models.EngineCounter, models.EngineSamples, models.EngineFigure, models.EngineSample, models.Generator, models.ServerHost, models.HostSample, models.TracedStatements, models.TracedStatement, protocol.RunResult, protocol.Kind, protocol.Loaded, protocol.LoadSecond, protocol.Counts, protocol.ArrivalCounts, protocol.Second, protocol.Cpu,
         protocol.Histogram, protocol.Checked, protocol.Condition,

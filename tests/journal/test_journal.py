@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import factory
 from acidtest.errors import AcidtestError, BadInput
-from acidtest.journal.models import Header, Machine, PlaceFacts, Recording
+from acidtest.journal.models import Forecast, Header, Machine, PlaceFacts, Recording
 from acidtest.journal.reader import read, split_torn
 from acidtest.journal.writer import JournalWriter, held
 
@@ -33,6 +33,28 @@ def recording(cell: str, status: str = "done") -> Recording:
         ),
         database_bytes=0, checks_before=None, checks_after=None, result=None, warnings=[],
     )  # fmt: skip
+
+
+def forecast(rate: float) -> Forecast:
+    return Forecast(
+        written_at="now", levels={"engine": "e"}, size="2 GB", bytes=2e9, rate_per_s=rate, measured=["1 GB"]
+    )
+
+
+def test_a_forecast_counts_only_if_it_was_written_before_its_size_was_measured(tmp_path: Path) -> None:
+    at = {"levels": {"engine": "e", "size": "2 GB"}}
+    with JournalWriter(tmp_path, header()) as writer:
+        writer.append_forecast(forecast(1.0))
+        writer.append(recording("a", "failed").model_copy(update=at))
+        writer.append_forecast(forecast(2.0))
+        writer.append(recording("b").model_copy(update={"levels": {"engine": "other", "size": "2 GB"}}))
+        writer.append_forecast(forecast(3.0))
+        writer.append(recording("c").model_copy(update=at))
+        writer.append_forecast(forecast(4.0))
+    journal = read(tmp_path / "journal.jsonl")
+    assert [one.rate_per_s for one in journal.forecasts] == [3.0]
+    assert len(journal.recordings) == 3
+    assert journal.damaged == []
 
 
 def test_what_was_appended_is_read_back(tmp_path: Path) -> None:

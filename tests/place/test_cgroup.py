@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acidtest.errors import MachineLacks
 from acidtest.place import Ledger, filecache, leftovers, release_leftovers
-from acidtest.place.cgroup import Cgroup, Hierarchy, Launched, here, hierarchy, parse_pressure, usage_v1, usage_v2
+from acidtest.place.cgroup import (
+    Cgroup,
+    Hierarchy,
+    Launched,
+    here,
+    hierarchy,
+    may_swap,
+    parse_pressure,
+    usage_v1,
+    usage_v2,
+)
 
 V1_STAT = """\
 cache 62914560
@@ -114,6 +126,7 @@ def test_a_v2_group_is_limited_and_read_back(tmp_path: Path, ledger: Ledger, mon
             "memory.max": "max", "memory.swap.max": "max", "memory.swap.current": "0\n", "memory.current": "42\n",
             "memory.peak": "99\n", "memory.stat": V2_STAT, "memory.events": "low 0\nmax 4\noom 1\noom_kill 1\n",
             "memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=8\nfull avg10=0 avg60=0 avg300=0 total=2\n",
+            "io.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0 avg60=0 avg300=0 total=1\n",
             "cgroup.procs": "12\n13\n",
         }.items():  # fmt: skip
             (path / name).write_text(text)
@@ -127,7 +140,13 @@ def test_a_v2_group_is_limited_and_read_back(tmp_path: Path, ledger: Ledger, mon
     (tmp_path / "above" / "memory.max").write_text(f"{32 * MIB}\n")
     assert group.limit_bytes == 32 * MIB  # the group above allows less: that is what is in force
     assert (group.peak_bytes, group.killed, group.pressure(), group.pids()) == (99, 1, (8, 2), [12, 13])
+    assert group.pressure("io") == (7, 1)
     assert group.usage().usage_bytes == 42
+    swapping = Cgroup(ledger, 64 * MIB, Hierarchy(2, tmp_path, tmp_path / "above"), swap_bytes=16 * MIB)
+    assert (group.swap_bytes, swapping.swap_bytes, swapping.swap) == (0, 16 * MIB, f"memory.swap.max {16 * MIB}")
+    for child in swapping.path.iterdir():
+        child.unlink()
+    swapping.release()
     for child in group.path.iterdir():
         child.unlink()
     group.release()
@@ -292,3 +311,62 @@ def test_without_rights_the_command_to_give_is_said(tmp_path: Path, monkeypatch:
     with pytest.raises(MachineLacks, match="may not be written to") as refused:
         here()
     assert "sudo acidtest run" in refused.value.remedy
+
+
+@pytest.fixture
+def swap(tmp_path: Path) -> Iterator[int]:
+    """Bytes of swap that this machine has for the time of a test, in a file of its own; nobody outside a limit uses it."""
+    file = tmp_path / "swap"
+    size = 96 * MIB
+    with file.open("wb") as writer:
+        os.posix_fallocate(writer.fileno(), 0, size)
+    file.chmod(0o600)
+    subprocess.run(["mkswap", file], check=True, capture_output=True)
+    subprocess.run(["swapon", file], check=True, capture_output=True)
+    try:
+        yield size
+    finally:
+        subprocess.run(["swapoff", file], check=True, capture_output=True)
+
+
+HOLD = """
+import sys
+held = bytearray(48 << 20)
+for page in range(0, len(held), 4096):
+    held[page] = 1
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.alone
+def test_what_may_be_swapped_is_swapped_and_no_more(swap: int, ledger: Ledger, tmp_path: Path) -> None:
+    may_swap(64 * MIB)
+    group = Cgroup(ledger, 32 * MIB, swap_bytes=64 * MIB)
+    without = Cgroup(ledger, 32 * MIB)
+    try:
+        assert (group.limit_bytes, group.swap_bytes, without.swap_bytes) == (32 * MIB, 64 * MIB, 0)
+        for one in (group, without):
+            command = [sys.executable, "-c", HOLD]
+            into = f"echo $$ > {one.path}/cgroup.procs; exec "
+            process = subprocess.Popen(
+                ["sh", "-c", into + shlex.join(command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            assert process.stdout
+            said = process.stdout.readline()
+            swapped = one.usage().swap_bytes
+            process.communicate()
+            assert (said, swapped > 8 * MIB, one.killed) == ((b"held\n", True, 0) if one is group else (b"", False, 1))
+    finally:
+        for one in (group, without):
+            one.release()
+
+
+@pytest.mark.alone
+def test_swap_that_the_machine_does_not_have_is_refused_in_a_line() -> None:
+    total = sum(int(line.split()[2]) << 10 for line in Path("/proc/swaps").read_text().splitlines()[1:])
+    with pytest.raises(
+        MachineLacks, match=r"place.swap_mb = \d+: this machine has (no swap|.* MiB of swap)$"
+    ) as refused:
+        may_swap(total + MIB)
+    assert "swapon FILE" in refused.value.remedy

@@ -38,6 +38,18 @@ pub enum Kind {
     },
     /// Hands requests to the kernel; what they are, the call does not show.
     Submit,
+    /// Tells the kernel how a descriptor's file will be read; the arguments of offset, length and advice.
+    Advise {
+        offset: usize,
+        bytes: usize,
+        advice: Option<usize>,
+    },
+    /// The same of mapped memory.
+    AdviseMapped,
+    /// Reads and writes go past the calls from then on.
+    Map,
+    Unmap,
+    Remap,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,6 +98,12 @@ pub const CALLS: &[(&str, Kind)] = &[
     ("renameat", Kind::Rename { path: 1 }),
     ("renameat2", Kind::Rename { path: 1 }),
     ("io_submit", Kind::Submit),
+    ("fadvise64", Kind::Advise { offset: 1, bytes: 2, advice: Some(3) }),
+    ("readahead", Kind::Advise { offset: 1, bytes: 2, advice: None }),
+    ("madvise", Kind::AdviseMapped),
+    ("mmap", Kind::Map),
+    ("munmap", Kind::Unmap),
+    ("mremap", Kind::Remap),
     // What io_uring was handed, by the kernel's own trace of it: calls of no thread. Not among strace's.
     ("io_uring write", Kind::Write { offset: None, flags: None }),
     ("io_uring fsync", Kind::Flush { range: None }),

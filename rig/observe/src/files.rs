@@ -14,6 +14,8 @@ pub trait Processes {
     fn descriptor(&mut self, pid: u32, descriptor: i32) -> Option<(String, u64)>;
     /// The path that a process has at this address now.
     fn path_at(&mut self, pid: u32, address: u64) -> Option<String>;
+    /// Every mapping of a file: where it begins and ends, and the path.
+    fn mappings(&mut self, pid: u32) -> Vec<(u64, u64, String)>;
     /// The process's own directory, which its relative paths begin in.
     fn directory(&mut self, pid: u32) -> Option<String>;
 }
@@ -27,6 +29,8 @@ pub struct How {
     pub direct: bool,
     /// Asked for by the call instead of the descriptor.
     pub by_call: bool,
+    /// Which hint it is, or how memory is mapped; "" of any other call.
+    pub hint: &'static str,
 }
 
 const RWF_DSYNC: u64 = 2;
@@ -35,7 +39,7 @@ const RWF_SYNC: u64 = 4;
 impl How {
     pub fn of(flags: u64) -> How {
         let has = |wanted: i32| flags & wanted as u64 == wanted as u64;
-        How { synced: has(libc::O_DSYNC), whole: has(libc::O_SYNC), direct: has(libc::O_DIRECT), by_call: false }
+        How { synced: has(libc::O_DSYNC), whole: has(libc::O_SYNC), direct: has(libc::O_DIRECT), ..How::default() }
     }
 
     pub fn words(self) -> String {
@@ -46,7 +50,7 @@ impl How {
             (true, false, true) => "RWF_DSYNC",
             (true, true, true) => "RWF_SYNC",
         };
-        [sync, if self.direct { "O_DIRECT" } else { "" }]
+        [sync, if self.direct { "O_DIRECT" } else { "" }, self.hint]
             .into_iter()
             .filter(|s| !s.is_empty())
             .collect::<Vec<_>>()
@@ -82,6 +86,20 @@ impl Act {
     pub fn is_flush(&self) -> bool {
         matches!(self.kind(), Kind::Flush { .. } | Kind::FlushMapped | Kind::FlushAll)
     }
+
+    pub fn is_hint(&self) -> bool {
+        is_hint(self.call, self.how)
+    }
+}
+
+/// How the kernel is to read, or that it is not asked any more: mostly told once, when a file is opened. What is mapped
+/// for one process alone are programs and their tables.
+fn is_hint(call: u8, how: How) -> bool {
+    match CALLS[call as usize].1 {
+        Kind::Advise { .. } | Kind::AdviseMapped => true,
+        Kind::Map => how.hint.starts_with("MAP_SHARED"),
+        _ => false,
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +122,10 @@ pub struct Book<P> {
     /// Thread to its process and its name.
     threads: HashMap<u32, (u32, String)>,
     open: HashMap<(u32, i32), Open>,
+    /// By process and first address: what is mapped, up to where, and from which file.
+    mapped: BTreeMap<(u32, u64), (u64, String)>,
+    /// What began before is not counted, but for hints.
+    counted_from_ns: u64,
     /// Processes whose descriptors were read.
     known: std::collections::HashSet<u32>,
     files: Vec<File>,
@@ -119,6 +141,8 @@ impl<P: Processes> Book<P> {
             processes,
             threads: HashMap::new(),
             open: HashMap::new(),
+            mapped: BTreeMap::new(),
+            counted_from_ns: 0,
             known: Default::default(),
             files: Vec::new(),
             by_path: HashMap::new(),
@@ -139,7 +163,23 @@ impl<P: Processes> Book<P> {
                     self.opened(pid, number, file, flags, Some(position));
                 }
             }
+            for (begin, end, path) in self.processes.mappings(pid) {
+                self.mapped.insert((pid, begin), (end, path));
+            }
         }
+    }
+
+    /// Forgets what was counted, but for hints, and files that are not open any more; counts what begins from now on.
+    pub fn count_from(&mut self, begin_ns: u64) {
+        self.counted_from_ns = begin_ns;
+        let open: std::collections::HashSet<u32> = self.open.values().map(|open| open.file).collect();
+        for (number, file) in self.files.iter_mut().enumerate() {
+            file.counts.retain(|(call, how), _| is_hint(*call, *how));
+            if file.counts.is_empty() && !open.contains(&(number as u32)) {
+                file.flags.clear();
+            }
+        }
+        self.beside.counts.clear();
     }
 
     pub fn name(&self, file: u32) -> &str {
@@ -253,6 +293,52 @@ impl<P: Processes> Book<P> {
                 act.bytes = call.args[1];
             }
             Kind::FlushAll | Kind::Submit => {}
+            Kind::Advise { offset, bytes, advice } => {
+                act.file = Some(self.open_of(key, call)?.file);
+                (act.offset, act.bytes) = (Some(call.args[offset]), call.args[bytes]);
+                act.how.hint = advice.map_or("", |at| word(FADVICE, call.args[at]));
+            }
+            Kind::AdviseMapped => {
+                // Of memory that is no file's, an allocator's mostly: no hint about reading.
+                let path = self.mapped_at(pid, call.args[0])?;
+                act.file = Some(self.file(&path)?);
+                act.bytes = call.args[1];
+                act.how.hint = word(MADVICE, call.args[2]);
+            }
+            Kind::Map => {
+                let begin = done? as u64;
+                let end = begin.saturating_add(call.args[1]);
+                self.unmapped(pid, begin, end);
+                if call.args[3] & libc::MAP_ANONYMOUS as u64 != 0 {
+                    return None;
+                }
+                let file = self.open_of((pid, call.args[4] as i32), call)?.file;
+                self.mapped.insert((pid, begin), (end, self.files[file as usize].path.clone()));
+                (act.file, act.offset, act.bytes) = (Some(file), Some(call.args[5]), call.args[1]);
+                let shared = call.args[3] & libc::MAP_PRIVATE as u64 == 0;
+                act.how.hint = match (shared, call.args[2] & libc::PROT_WRITE as u64 != 0) {
+                    (true, true) => "MAP_SHARED|PROT_WRITE",
+                    (true, false) => "MAP_SHARED",
+                    (false, true) => "MAP_PRIVATE|PROT_WRITE",
+                    (false, false) => "MAP_PRIVATE",
+                };
+            }
+            Kind::Unmap => {
+                done?;
+                self.unmapped(pid, call.args[0], call.args[0].saturating_add(call.args[1]));
+                return None;
+            }
+            Kind::Remap => {
+                let begin = done? as u64;
+                let path = self.mapped_at(pid, call.args[0]);
+                self.unmapped(pid, call.args[0], call.args[0].saturating_add(call.args[1]));
+                let end = begin.saturating_add(call.args[2]);
+                self.unmapped(pid, begin, end);
+                if let Some(path) = path {
+                    self.mapped.insert((pid, begin), (end, path));
+                }
+                return None;
+            }
             Kind::Resize => {
                 act.file = Some(self.open_of(key, call)?.file);
                 let fallocate = CALLS[call.call as usize].0 == "fallocate";
@@ -271,6 +357,31 @@ impl<P: Processes> Book<P> {
         }
         self.count(&act);
         Some(act)
+    }
+
+    /// The file behind an address.
+    fn mapped_at(&self, pid: u32, address: u64) -> Option<String> {
+        let ((of, _), (end, path)) = self.mapped.range(..=(pid, address)).next_back()?;
+        (*of == pid && address < *end).then(|| path.clone())
+    }
+
+    fn unmapped(&mut self, pid: u32, begin: u64, end: u64) {
+        let overlaps: Vec<_> = self
+            .mapped
+            .range(..(pid, end))
+            .rev()
+            .take_while(|((of, _), (until, _))| *of == pid && *until > begin)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in overlaps {
+            let (until, path) = self.mapped.remove(&key).expect("it was there");
+            if key.1 < begin {
+                self.mapped.insert(key, (begin, path.clone()));
+            }
+            if until > end {
+                self.mapped.insert((pid, end), (until, path));
+            }
+        }
     }
 
     fn process_of(&mut self, tid: u32) -> u32 {
@@ -298,6 +409,9 @@ impl<P: Processes> Book<P> {
             let inherited = self.open.iter().filter(|((pid, _), _)| *pid == of);
             let inherited: Vec<_> = inherited.map(|((_, number), open)| ((tid, *number), open.clone())).collect();
             self.open.extend(inherited);
+            let mapped = self.mapped.range((of, 0)..=(of, u64::MAX));
+            let mapped: Vec<_> = mapped.map(|((_, begin), what)| ((tid, *begin), what.clone())).collect();
+            self.mapped.extend(mapped);
         }
     }
 
@@ -381,6 +495,9 @@ impl<P: Processes> Book<P> {
     }
 
     fn count(&mut self, act: &Act) {
+        if act.begin_ns < self.counted_from_ns && !act.is_hint() {
+            return;
+        }
         let file = match act.file {
             Some(file) => &mut self.files[file as usize],
             None => &mut self.beside,
@@ -405,7 +522,8 @@ impl<P: Processes> Book<P> {
     /// Every file that was open or touched, with what was done to it; what concerns no one file comes last.
     pub fn files(self, directory: &str) -> Vec<ObservedFile> {
         let beside = File { path: BESIDE.to_string(), ..self.beside };
-        let files = self.files.into_iter().chain((!beside.counts.is_empty()).then_some(beside));
+        let files = self.files.into_iter().filter(|file| !file.flags.is_empty() || !file.counts.is_empty());
+        let files = files.chain((!beside.counts.is_empty()).then_some(beside));
         let files = files.map(|file| ObservedFile {
             path: below(&file.path, directory).to_string(),
             flags: file.flags.iter().map(|flags| flag_words(*flags)).collect(),
@@ -436,6 +554,37 @@ pub fn below<'a>(path: &'a str, directory: &str) -> &'a str {
 fn is_no_storage(path: &str) -> bool {
     ["/proc/", "/sys/", "/dev/pts/", "/dev/input/"].iter().any(|start| path.starts_with(start))
         || matches!(path, "/dev/null" | "/dev/zero" | "/dev/random" | "/dev/urandom" | "/dev/tty" | "/dev/console")
+}
+
+/// See posix_fadvise(2); the numbers of linux/fadvise.h, which differ on s390x alone.
+pub const FADVICE: &[(u64, &str)] = &[
+    (libc::POSIX_FADV_NORMAL as u64, "POSIX_FADV_NORMAL"),
+    (libc::POSIX_FADV_RANDOM as u64, "POSIX_FADV_RANDOM"),
+    (libc::POSIX_FADV_SEQUENTIAL as u64, "POSIX_FADV_SEQUENTIAL"),
+    (libc::POSIX_FADV_WILLNEED as u64, "POSIX_FADV_WILLNEED"),
+    (libc::POSIX_FADV_DONTNEED as u64, "POSIX_FADV_DONTNEED"),
+    (libc::POSIX_FADV_NOREUSE as u64, "POSIX_FADV_NOREUSE"),
+];
+/// See madvise(2).
+pub const MADVICE: &[(u64, &str)] = &[
+    (libc::MADV_NORMAL as u64, "MADV_NORMAL"),
+    (libc::MADV_RANDOM as u64, "MADV_RANDOM"),
+    (libc::MADV_SEQUENTIAL as u64, "MADV_SEQUENTIAL"),
+    (libc::MADV_WILLNEED as u64, "MADV_WILLNEED"),
+    (libc::MADV_DONTNEED as u64, "MADV_DONTNEED"),
+    (libc::MADV_REMOVE as u64, "MADV_REMOVE"),
+    (libc::MADV_DONTFORK as u64, "MADV_DONTFORK"),
+    (libc::MADV_HUGEPAGE as u64, "MADV_HUGEPAGE"),
+    (libc::MADV_NOHUGEPAGE as u64, "MADV_NOHUGEPAGE"),
+    (libc::MADV_DONTDUMP as u64, "MADV_DONTDUMP"),
+    (libc::MADV_COLD as u64, "MADV_COLD"),
+    (libc::MADV_PAGEOUT as u64, "MADV_PAGEOUT"),
+    (libc::MADV_POPULATE_READ as u64, "MADV_POPULATE_READ"),
+    (libc::MADV_POPULATE_WRITE as u64, "MADV_POPULATE_WRITE"),
+];
+
+fn word(words: &[(u64, &'static str)], number: u64) -> &'static str {
+    words.iter().find(|(value, _)| *value == number).map_or("another advice", |(_, word)| *word)
 }
 
 const ACCESS: [(u64, &str); 3] =
@@ -495,6 +644,13 @@ mod tests {
         }
         fn path_at(&mut self, _: u32, address: u64) -> Option<String> {
             (address == 0xA).then(|| "x.db".to_string())
+        }
+        fn mappings(&mut self, pid: u32) -> Vec<(u64, u64, String)> {
+            if pid == 10 {
+                vec![(0x1000, 0x3000, "/d/x.map".into())]
+            } else {
+                vec![]
+            }
         }
         fn directory(&mut self, _: u32) -> Option<String> {
             Some("/d".to_string())
@@ -570,6 +726,71 @@ mod tests {
         assert_eq!(sync(&mut book, &call(11, "pwrite64", &[5, 0, 10, 0], 10)), "O_SYNC");
         assert!(book.apply(&call(11, "msync", &[0, 10, libc::MS_ASYNC as u64], 0)).is_none());
         assert!(book.apply(&call(11, "msync", &[0, 10, libc::MS_SYNC as u64], 0)).unwrap().is_flush());
+    }
+
+    #[test]
+    fn hints_are_told_with_their_file() {
+        let mut book = Book::new(Table);
+        let told = |book: &mut Book<Table>, name, args: &[u64], ret| {
+            let act = book.apply(&call(11, name, args, ret))?;
+            Some((book.name(act.file.unwrap()).to_string(), act.how.words(), act.offset, act.bytes))
+        };
+        let is = |path: &str, how: &str, offset, bytes| Some((path.to_string(), how.to_string(), offset, bytes));
+        let random = libc::POSIX_FADV_RANDOM as u64;
+        assert_eq!(
+            told(&mut book, "fadvise64", &[3, 0, 0, random], 0),
+            is("/d/x.log", "POSIX_FADV_RANDOM", Some(0), 0)
+        );
+        assert_eq!(told(&mut book, "fadvise64", &[3, 0, 0, 99], 0), is("/d/x.log", "another advice", Some(0), 0));
+        assert_eq!(told(&mut book, "readahead", &[3, 8, 16], 0), is("/d/x.log", "", Some(8), 16));
+        assert_eq!(told(&mut book, "fadvise64", &[4, 0, 0, random], 0), None, "a socket is no file");
+        // A mapping from before, and one that is made now, by its descriptor.
+        let willneed = libc::MADV_WILLNEED as u64;
+        assert_eq!(
+            told(&mut book, "madvise", &[0x2000, 4096, willneed], 0),
+            is("/d/x.map", "MADV_WILLNEED", None, 4096)
+        );
+        let (read, write) = (libc::PROT_READ as u64, (libc::PROT_READ | libc::PROT_WRITE) as u64);
+        let (shared, private) = (libc::MAP_SHARED as u64, libc::MAP_PRIVATE as u64);
+        let anonymous = private | libc::MAP_ANONYMOUS as u64;
+        assert_eq!(
+            told(&mut book, "mmap", &[0, 0x4000, read, shared, 3, 0], 0x8000),
+            is("/d/x.log", "MAP_SHARED", Some(0), 0x4000)
+        );
+        assert_eq!(
+            told(&mut book, "mmap", &[0, 0x1000, write, private, 3, 0], 0x20000),
+            is("/d/x.log", "MAP_PRIVATE|PROT_WRITE", Some(0), 0x1000)
+        );
+        assert_eq!(told(&mut book, "madvise", &[0xB000, 1, 1], 0), is("/d/x.log", "MADV_RANDOM", None, 1));
+        // Given back in the middle, moved, and covered by memory of no file.
+        assert_eq!(told(&mut book, "munmap", &[0x9000, 0x1000], 0), None);
+        assert_eq!(told(&mut book, "madvise", &[0x9000, 1, 1], 0), None);
+        assert!(told(&mut book, "madvise", &[0x8000, 1, 1], 0).is_some());
+        assert_eq!(told(&mut book, "mremap", &[0xA000, 0x2000, 0x6000, 1], 0x50000), None);
+        assert_eq!(told(&mut book, "madvise", &[0xA000, 1, 1], 0), None);
+        assert!(told(&mut book, "madvise", &[0x55000, 1, 1], 0).is_some());
+        assert_eq!(told(&mut book, "mmap", &[0, 0x1000, write, anonymous, u64::MAX, 0], 0x51000), None);
+        assert_eq!(told(&mut book, "madvise", &[0x51000, 1, 4], 0), None, "an allocator's memory is no file");
+        assert!(told(&mut book, "madvise", &[0x50000, 1, 1], 0).is_some());
+        assert_eq!(told(&mut book, "mmap", &[0, 4096, read, shared, 3, 0], -12), None);
+        book.born(55, 11, false, "process".into());
+        assert!(book.apply(&call(55, "madvise", &[0x50000, 1, 1], 0)).is_some(), "a process has its parent's mappings");
+    }
+
+    #[test]
+    fn what_was_before_the_first_transaction_is_not_counted_but_for_hints() {
+        let mut book = Book::new(Table);
+        book.apply(&call(11, "write", &[3, 0, 10], 10)).unwrap();
+        book.apply(&call(11, "fadvise64", &[3, 0, 0, 1], 0)).unwrap();
+        book.count_from(6);
+        let mut late = call(11, "write", &[3, 0, 10], 10);
+        book.apply(&late).unwrap();
+        (late.begin_ns, late.end_ns) = (6, 9);
+        book.apply(&late).unwrap();
+        book.apply(&call(11, "fadvise64", &[3, 0, 0, 1], 0)).unwrap();
+        let files = book.files("/d");
+        let counts: Vec<_> = files[0].calls.iter().map(|call| (call.call.as_str(), call.count)).collect();
+        assert_eq!(counts, [("write", 1), ("fadvise64", 2)]);
     }
 
     proptest! {

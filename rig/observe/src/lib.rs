@@ -41,7 +41,14 @@ trait Source {
     fn finish(self: Box<Self>, out: &mut Vec<Seen>) -> Result<u64>;
 }
 
-/// What the driving process says at the end.
+/// What the driving process says: once that the first transaction is about to begin, then how it ended.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    Begin,
+    End(Ended),
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Ended {
     embedded: bool,
@@ -55,6 +62,7 @@ struct Ended {
 #[serde(rename_all = "snake_case")]
 enum Reply {
     Watching,
+    Begun,
     Observed(Box<Observed>),
     Failed(String),
 }
@@ -91,22 +99,31 @@ fn converse(asked: &Observe, orders: &mut impl BufRead) -> Result<Option<Observe
         Means::Strace { program } => (Box::new(strace::Strace::start(program, &asked.processes)?), "strace"),
     };
     let mut watched = Watched::new(&asked.processes);
-    let began_ns = monotonic_ns();
     say(&Reply::Watching)?;
     let mut seen = Vec::new();
-    while !waiting(FETCH_MS)? {
-        source.take(&mut seen)?;
-        seen.drain(..).for_each(|one| watched.take(one));
+    loop {
+        while !waiting(FETCH_MS)? {
+            source.take(&mut seen)?;
+            seen.drain(..).for_each(|one| watched.take(one));
+        }
+        let ended_ns = monotonic_ns();
+        let mut line = String::new();
+        if orders.read_line(&mut line).context("reading standard input")? == 0 {
+            return Ok(None);
+        }
+        match serde_json::from_str(&line).context("standard input is no order")? {
+            Order::Begin => {
+                watched.begin(ended_ns);
+                say(&Reply::Begun)?;
+            }
+            Order::End(ended) => {
+                let dropped = source.finish(&mut seen)?;
+                seen.drain(..).for_each(|one| watched.take(one));
+                let seconds = ended_ns.saturating_sub(watched.begun_ns) as f64 / 1e9;
+                return Ok(Some(watched.told(means, seconds, dropped, ended, &asked.directory)));
+            }
+        }
     }
-    let seconds = (monotonic_ns() - began_ns) as f64 / 1e9;
-    let dropped = source.finish(&mut seen)?;
-    seen.drain(..).for_each(|one| watched.take(one));
-    let mut line = String::new();
-    if orders.read_line(&mut line).context("reading standard input")? == 0 {
-        return Ok(None);
-    }
-    let ended: Ended = serde_json::from_str(&line).context("standard input is not what terminals noted")?;
-    Ok(Some(watched.told(means, seconds, dropped, ended, &asked.directory)))
 }
 
 /// Whether there is something to read on standard input, waiting so long for it.
@@ -130,6 +147,8 @@ struct Watched {
     storage_events: Vec<calls::StorageEvent>,
     /// When the last call that was kept ended, once no more are.
     until_ns: u64,
+    /// What began before belongs to the opening of sessions: of that only hints count.
+    begun_ns: u64,
 }
 
 impl Watched {
@@ -138,20 +157,34 @@ impl Watched {
         for (pid, _) in processes::threads_of(processes, std::process::id()) {
             book.meet(pid);
         }
-        Watched { book, calls: 0, acts: Vec::new(), storage_events: Vec::new(), until_ns: u64::MAX }
+        Watched { book, calls: 0, acts: Vec::new(), storage_events: Vec::new(), until_ns: u64::MAX, begun_ns: 0 }
+    }
+
+    /// No transaction has begun yet.
+    fn begin(&mut self, now_ns: u64) {
+        self.begun_ns = now_ns;
+        self.book.count_from(now_ns);
+        (self.calls, self.until_ns) = (0, u64::MAX);
+        self.acts.clear();
+        self.storage_events.clear();
     }
 
     fn take(&mut self, seen: Seen) {
         match seen {
             Seen::Call(call) => {
-                self.calls += 1;
+                let counts = call.begin_ns >= self.begun_ns;
+                self.calls += u64::from(counts);
                 let Some(act) = self.book.apply(&call) else { return };
+                if !counts {
+                    return;
+                }
                 if self.acts.len() < KEPT_MAX {
                     self.acts.push(act);
                 } else {
                     self.until_ns = self.until_ns.min(call.end_ns);
                 }
             }
+            Seen::Storage(event) if event.begin_ns < self.begun_ns => {}
             Seen::Storage(event) if self.storage_events.len() < KEPT_MAX => self.storage_events.push(event),
             Seen::Storage(_) => {}
             Seen::Born { tid, parent, thread, name } => self.book.born(tid, parent, thread, name),
@@ -221,17 +254,27 @@ impl Watch {
         match watch.hear()? {
             Reply::Watching => Ok(watch),
             Reply::Failed(why) => bail!(why),
-            Reply::Observed(_) => bail!("the observer answered before it was asked"),
+            Reply::Observed(_) | Reply::Begun => bail!("the observer answered before it was asked"),
+        }
+    }
+
+    /// The first transaction is about to begin: what was seen so far was the opening of sessions.
+    pub fn begin(&mut self) -> Result<()> {
+        self.tell(&Order::Begin)?;
+        match self.hear()? {
+            Reply::Begun => Ok(()),
+            Reply::Failed(why) => bail!(why),
+            Reply::Watching | Reply::Observed(_) => bail!("the observer did not begin"),
         }
     }
 
     /// Ends it; answers what it saw.
     pub fn finish(mut self, terminals: u32, commits: u64, noted: Vec<Noted>) -> Result<Observed> {
-        self.tell(&Ended { embedded: self.embedded, terminals, commits, noted })?;
+        self.tell(&Order::End(Ended { embedded: self.embedded, terminals, commits, noted }))?;
         match self.hear()? {
             Reply::Observed(observed) => Ok(*observed),
             Reply::Failed(why) => bail!(why),
-            Reply::Watching => bail!("the observer said again that it watches"),
+            Reply::Watching | Reply::Begun => bail!("the observer said again that it watches"),
         }
     }
 

@@ -35,10 +35,23 @@ impl Processes for Proc {
         text_at(pid, address)
     }
 
+    fn mappings(&mut self, pid: u32) -> Vec<(u64, u64, String)> {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        maps.lines().filter_map(mapping).collect()
+    }
+
     fn directory(&mut self, pid: u32) -> Option<String> {
         let path = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
         Some(path.to_string_lossy().into_owned())
     }
+}
+
+/// `7f01a000-7f01b000 rw-s 00000000 fe:00 1234   /d/x.db-shm`; nothing of memory that is no file's. See proc_pid_maps(5).
+fn mapping(line: &str) -> Option<(u64, u64, String)> {
+    let (range, rest) = line.split_once(' ')?;
+    let (begin, end) = range.split_once('-')?;
+    let path = &rest[rest.find('/')?..];
+    Some((u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?, path.to_string()))
 }
 
 const PATH_MAX: usize = libc::PATH_MAX as usize;
@@ -100,6 +113,14 @@ mod tests {
         assert_eq!(text_at(own, text.as_ptr() as u64).as_deref(), Some("/tmp/some.db-journal"));
         assert_eq!(Proc.path_at(own, text.as_ptr() as u64).as_deref(), Some("/tmp/some.db-journal"));
         assert_eq!(text_at(own, 8), None);
+    }
+
+    #[test]
+    fn a_mapping_is_read() {
+        let read = mapping("7f01a000-7f01b000 rw-s 00000000 fe:00 1234                    /d/x 1.db-shm");
+        assert_eq!(read, Some((0x7f01_a000, 0x7f01_b000, "/d/x 1.db-shm".to_string())));
+        assert_eq!(mapping("7ffd0000-7ffd1000 rw-p 00000000 00:00 0    [stack]"), None);
+        assert!(Proc.mappings(std::process::id()).iter().any(|(begin, end, _)| begin < end));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Calls as strace tells them, where the kernel's tracing is not to be had: each costs two stops of the engine. See strace(1).
 
 use super::calls::{is_system_call, number_of, Call, Kind, Seen, CALLS};
-use super::files::OPEN_FLAGS;
+use super::files::{FADVICE, MADVICE, OPEN_FLAGS};
 use super::processes::threads_of;
 use super::Source;
 use anyhow::{bail, Context, Result};
@@ -166,7 +166,11 @@ fn call_of(tid: u32, begin_ns: u64, text: &str) -> Option<Call> {
     let (words, rest) = arguments(rest);
     let answer = rest.trim_start().strip_prefix('=')?.trim_start();
     let (ret, about) = answer.split_once(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or((answer, ""));
-    let mut ret: i64 = ret.parse().ok()?;
+    let mut ret: i64 = match answer.strip_prefix("0x") {
+        // An address.
+        Some(hex) => i64::from_str_radix(hex.split(|c: char| !c.is_ascii_hexdigit()).next()?, 16).ok()?,
+        None => ret.parse().ok()?,
+    };
     if ret == -1 {
         // `-1 ENOENT (No such file or directory)`
         let name = about.trim_start().split(' ').next().unwrap_or("");
@@ -191,6 +195,7 @@ fn call_of(tid: u32, begin_ns: u64, text: &str) -> Option<Call> {
             });
             (whole, None)
         }
+        Kind::Map => (None, words.get(4).and_then(|word| in_angles(word))),
         _ => (None, words.first().and_then(|word| in_angles(word))),
     };
     Some(Call {
@@ -276,17 +281,30 @@ fn flag(name: &str) -> u64 {
         ("F_OFD_GETLK", libc::F_OFD_GETLK as u64),
         ("MS_SYNC", libc::MS_SYNC as u64),
         ("MS_ASYNC", libc::MS_ASYNC as u64),
+        ("PROT_READ", libc::PROT_READ as u64),
+        ("PROT_WRITE", libc::PROT_WRITE as u64),
+        ("PROT_EXEC", libc::PROT_EXEC as u64),
+        ("MAP_SHARED", libc::MAP_SHARED as u64),
+        ("MAP_SHARED_VALIDATE", libc::MAP_SHARED_VALIDATE as u64),
+        ("MAP_PRIVATE", libc::MAP_PRIVATE as u64),
+        ("MAP_ANONYMOUS", libc::MAP_ANONYMOUS as u64),
         ("RWF_DSYNC", 2),
         ("RWF_SYNC", 4),
         ("SEEK_CUR", libc::SEEK_CUR as u64),
         ("SEEK_END", libc::SEEK_END as u64),
     ];
     let open = OPEN_FLAGS.iter().find(|(_, word)| *word == name).map(|(value, _)| *value as u64);
-    let other = || OTHERS.iter().find(|(word, _)| *word == name).map(|(_, value)| *value);
+    let advice = || FADVICE.iter().chain(MADVICE).find(|(_, word)| *word == name).map(|(value, _)| *value);
+    let other = || OTHERS.iter().find(|(word, _)| *word == name).map(|(_, value)| *value).or_else(advice);
     // A number among names: `O_RDWR|0x8000`.
     let number = || u64::from_str_radix(name.strip_prefix("0x")?, 16).ok();
     // An unknown command of fcntl must not be taken for F_DUPFD, which is 0.
-    let unknown = if name.starts_with("F_") { u64::from(u32::MAX) } else { 0 };
+    // And an unknown advice not for the normal one.
+    let unknown = if ["F_", "MADV_", "POSIX_FADV_"].iter().any(|start| name.starts_with(start)) {
+        u64::from(u32::MAX)
+    } else {
+        0
+    };
     open.or_else(other).or_else(number).unwrap_or(unknown)
 }
 
@@ -404,6 +422,21 @@ mod tests {
         let failed =
             one("7 1000000001.000000 openat(AT_FDCWD</>, \"no\", O_RDONLY) = -1 ENOENT (No such file) <0.000009>");
         assert_eq!(failed.ret, -i64::from(libc::ENOENT));
+    }
+
+    #[test]
+    fn hints_and_mappings_by_name() {
+        let call = one("7 1000000001.000000 fadvise64(5</d/x.db>, 0, 8192, POSIX_FADV_WILLNEED) = 0 <0.000009>");
+        assert_eq!((call.args[0], call.args[2], call.args[3]), (5, 8192, libc::POSIX_FADV_WILLNEED as u64));
+        let call = one("7 1000000001.000000 madvise(0x7f0000001000, 4096, MADV_RANDOM) = 0 <0.000009>");
+        assert_eq!((call.args[0], call.args[2]), (0x7f00_0000_1000, libc::MADV_RANDOM as u64));
+        let call = one("7 1000000001.000000 madvise(0x7f0000001000, 4096, MADV_NEW) = 0 <0.000009>");
+        assert_ne!(call.args[2], libc::MADV_NORMAL as u64);
+        let call =
+            one("7 1000000001.000000 mmap(NULL, 32768, PROT_READ|PROT_WRITE, MAP_SHARED, 6</d/x.db-shm>, 0) = 0x7f5e3a000000 <0.1>");
+        assert_eq!((call.ret, call.args[4]), (0x7f5e_3a00_0000, 6));
+        assert_eq!(call.args[3], libc::MAP_SHARED as u64);
+        assert_eq!(call.descriptor_path.as_deref(), Some("/d/x.db-shm"));
     }
 
     #[test]

@@ -53,6 +53,7 @@ fn phases() -> Vec<Phase> {
                 threads: Some(2),
                 pacing,
                 warmup_s: 0.5,
+                may_start_early: false,
                 extent,
                 retries: 10,
                 acknowledge_to: Some("/tmp/acknowledgements".into()),
@@ -65,6 +66,8 @@ fn phases() -> Vec<Phase> {
         }
     }
     phases.push(Phase::Run(shaped()));
+    let plain = RunPlan { classes: vec![], stages: vec![], share: None, ..shaped() };
+    phases.push(Phase::Run(RunPlan { warmup_s: 30.0, may_start_early: true, ..plain }));
     phases
 }
 
@@ -84,6 +87,7 @@ fn shaped() -> RunPlan {
         threads: None,
         pacing: Pacing::Closed { think_ms: 1.5 },
         warmup_s: 0.5,
+        may_start_early: false,
         extent: Extent::Duration { seconds: 2.5 },
         retries: 10,
         acknowledge_to: None,
@@ -273,11 +277,11 @@ fn probe_jobs() -> Vec<ProbeJob> {
     };
     let every: Vec<_> = methods
         .into_iter()
-        .flat_map(|method| [WritePattern::Overwrite, WritePattern::Append].map(|pattern| (method, pattern)))
+        .flat_map(|method| [ProbePattern::Overwrite, ProbePattern::Append].map(|pattern| (method, pattern)))
         .zip(extents().into_iter().cycle())
         .map(|((method, pattern), extent)| step(method, pattern, extent))
         .collect();
-    let overwrite = step(DirectDsync, WritePattern::Overwrite, Extent::Count { transactions: 10 });
+    let overwrite = step(DirectDsync, ProbePattern::Overwrite, Extent::Count { transactions: 10 });
     vec![
         job(ProbeTarget::Directory { path: "/data/probe".into() }, every),
         job(ProbeTarget::Device { path: "/dev/sdx".into() }, vec![overwrite]),

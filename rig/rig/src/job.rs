@@ -254,6 +254,8 @@ fn run(
     events: &mut EventWriter,
 ) -> Step<Acknowledged> {
     doing("preparing the run", workload.set_up(&|| database.open()))?;
+    // Before sessions open: what an engine tells the kernel about a file it mostly tells when it opens it.
+    let mut watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
     let own_sleepers = |asked: Sleepers| Sleepers { sessions: plan.part().count(asked.sessions), ..asked };
     let mut sleepers =
         plan.sleepers.map(|asked| Sleeping::begin(database.as_ref(), own_sleepers(asked))).transpose()?;
@@ -303,7 +305,9 @@ fn run(
     if let Some(counter) = &mut counter {
         events.write(&counter.begin())?;
     }
-    let watch = job.observe.as_ref().map(|asked| Watch::start(asked).map_err(not_watched)).transpose()?;
+    if let Some(watch) = &mut watch {
+        watch.begin().map_err(not_watched)?;
+    }
     let noted = watch.as_ref().map(|_| Mutex::new(Vec::<Noted>::new()));
     let mut unheard = None;
     // Each run of a job draws from a stream of its own.
@@ -326,6 +330,11 @@ fn run(
         };
         if let Err(error) = events.write(&event) {
             unheard.get_or_insert(error);
+        }
+        if plan.may_start_early && news.phase == PhaseName::Warmup {
+            gate::heard(said)
+        } else {
+            None
         }
     });
     if let Some(unheard) = unheard {

@@ -100,6 +100,45 @@ fn the_rows_of_whole_rounds_are_gone_and_those_of_a_round_under_way_are_there() 
 }
 
 #[test]
+fn a_round_may_commit_each_row_by_itself() {
+    let each = json!({"name": "iud", "rows": 5, "commit": "each"});
+    // A round has 5 inserts, one select, 5 updates and 5 deletes.
+    let cases = [(3, 3, 0, [3, 0, 0, 0]), (6, 5, 0, [5, 1, 0, 0]), (8, 5, 2, [5, 1, 2, 0]), (13, 3, 3, [5, 1, 5, 2])];
+    for (transactions, rows, updated, kinds) in cases {
+        let place = Place::new();
+        let ended = succeed(&place.job(each.clone(), vec![load(), check(), run(1, count(transactions)), check()]));
+        assert_eq!(ended.broken(), [""; 0]);
+        assert_eq!((place.rows("iud"), place.number("select coalesce(sum(updates), 0) from iud")), (rows, updated));
+        let committed: Vec<_> = ended.result().kinds.iter().map(|kind| kind.committed).collect();
+        assert_eq!(committed, kinds);
+    }
+    let place = Place::new();
+    let ended = succeed(&place.job(each.clone(), vec![load(), run(3, lasting(0.2)), run(2, count(99)), check()]));
+    assert_eq!(ended.broken(), [""; 0]);
+    // After 8: five rows, the first two of them updated.
+    for (tampering, broken) in [
+        (
+            "delete from iud where id = 3",
+            vec!["each_terminals_rows_are_all_there", "inserts_and_deletes_match_acknowledged"],
+        ),
+        ("update iud set updates = 1 where id = 4", vec!["each_update_is_of_all_rows", "updates_match_acknowledged"]),
+        ("update iud set updates = 3 - id where id < 3", vec!["each_update_is_of_all_rows"]),
+    ] {
+        let place = Place::new();
+        succeed(&place.job(each.clone(), vec![load()]));
+        place.change("create table seen (n integer)");
+        place.change(&format!(
+            "create trigger tamper after update on iud when new.id = 2 begin insert into seen values (1); end;
+             create trigger late after insert on seen begin {tampering}; end"
+        ));
+        let ended = succeed(&place.job(each.clone(), vec![run(1, count(8)), check()]));
+        let mut found = ended.broken();
+        found.sort_unstable();
+        assert!(broken.iter().all(|name| found.contains(name)), "{tampering}: {found:?}");
+    }
+}
+
+#[test]
 fn a_table_is_read_whole_in_three_ways() {
     let place = Place::new();
     succeed(&place.job(scan(1, "natural"), vec![load()]));

@@ -2,6 +2,9 @@
 //!
 //! The simple test that users of Firebird hand around: 5,000 inserts, each a statement of its own, then the rest. Each
 //! terminal does it to rows of its own, so that after a whole round the table is empty again.
+//!
+//! Its callers commit all rows of a kind together, or each row by itself, as a client does that commits on its own after
+//! each statement: then the same test is a test of commits.
 
 use crate::registry::Kind;
 use crate::sql::filled;
@@ -18,6 +21,17 @@ use transaction::{
 #[serde(deny_unknown_fields)]
 pub struct Iud {
     rows: u32,
+    #[serde(default)]
+    commit: Committed,
+}
+
+/// How many rows a transaction inserts, updates or deletes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Committed {
+    #[default]
+    All,
+    Each,
 }
 
 impl Kind for Iud {
@@ -28,7 +42,7 @@ impl Kind for Iud {
     }
 
     fn samples() -> Vec<Iud> {
-        vec![Iud { rows: 5_000 }]
+        [Committed::All, Committed::Each].map(|commit| Iud { rows: 5_000, commit }).into()
     }
 
     fn workload(self, _: u64) -> Box<dyn Workload> {
@@ -57,25 +71,33 @@ impl Workload for Iud {
     fn check(&self, session: &mut dyn Session, acknowledged: &Acknowledged) -> Outcome<Vec<Condition>> {
         let wanted = i64::from(self.rows);
         let rows = number(session, "select count(*) from iud")?;
-        let owners = session.rows("select owner, count(*), min(updates), max(updates) from iud group by owner")?;
-        let owners: Vec<[i64; 3]> =
-            owners.iter().map(|row| [1, 2, 3].map(|column| row[column].as_i64().unwrap_or(-1))).collect();
+        let owners = session.rows(
+            "select owner, count(*), min(updates), max(updates), min(id), max(id), \
+                    count(case when updates = 1 then 1 end), max(case when updates = 1 then id else 0 end) \
+             from iud group by owner",
+        )?;
+        let owners: Vec<Rows> = owners.iter().map(|row| Rows::of(row)).collect();
         let of = |kind: usize| acknowledged.kinds[kind] as i64;
         // A commit that may or may not have taken place may have been any of them.
-        let near = |present: usize, expected: i64| (present as i64 - expected).unsigned_abs() <= acknowledged.unknown;
-        let updated = owners.iter().filter(|owner| owner[1] > 0).count();
-        let torn = owners.iter().filter(|owner| owner[0] != wanted).count();
-        let uneven = owners.iter().filter(|owner| owner[1] != owner[2] || !(0..=1).contains(&owner[1])).count();
+        let near = |present: i64, expected: i64| (present - expected).unsigned_abs() <= acknowledged.unknown;
+        let each = self.commit == Committed::Each;
+        let (present, updated) = if each {
+            (rows, owners.iter().map(|owner| owner.updated).sum())
+        } else {
+            (owners.len() as i64, owners.iter().filter(|owner| owner.least > 0).count() as i64)
+        };
+        let what = if each { "rows" } else { "rows of terminals" };
+        let torn = owners.iter().filter(|owner| if each { !owner.in_a_row() } else { owner.count != wanted }).count();
+        let uneven = owners.iter().filter(|owner| !owner.updated_once(each)).count();
         let ids = number(session, "select count(distinct id) from iud")?;
         let whole = filled("select count(*) from iud where {char_length}(payload) <> 100", session.dialect(), &[])?;
         let short = number(session, &whole)?;
         Ok(vec![
             condition(
                 "inserts_and_deletes_match_acknowledged",
-                near(owners.len(), of(INSERT) - of(DELETE)),
+                near(present, of(INSERT) - of(DELETE)),
                 format!(
-                    "rows of {} terminals, {} inserts and {} deletes acknowledged, {} unknown",
-                    owners.len(),
+                    "{what}: {present}; {} inserts and {} deletes acknowledged, {} unknown",
                     of(INSERT),
                     of(DELETE),
                     acknowledged.unknown
@@ -84,12 +106,16 @@ impl Workload for Iud {
             condition(
                 "updates_match_acknowledged",
                 near(updated, of(UPDATE) - of(DELETE)),
-                format!("{updated} terminals' rows are updated, {} updates acknowledged", of(UPDATE)),
+                format!("{what} that are updated: {updated}; {} updates acknowledged", of(UPDATE)),
             ),
             condition(
                 "each_terminals_rows_are_all_there",
                 torn == 0,
-                format!("{rows} rows; of {torn} terminals not {wanted}"),
+                if each {
+                    format!("{rows} rows; of {torn} terminals not one after the other")
+                } else {
+                    format!("{rows} rows; of {torn} terminals not {wanted}")
+                },
             ),
             condition("each_update_is_of_all_rows", uneven == 0, format!("{uneven} terminals' rows differ")),
             condition("no_row_is_there_twice", ids == rows, format!("{rows} rows, {ids} ids")),
@@ -114,9 +140,47 @@ impl Workload for Iud {
             range: [first, first + i64::from(self.rows) - 1].map(Value::Int),
             row: [Value::Int(first), Value::Int(owner), Value::Text(FILLER.repeat(2)[..100].to_string())],
             first,
+            each: self.commit == Committed::Each,
+            done: 0,
             kind: INSERT,
             ended: false,
         }))
+    }
+}
+
+/// What a terminal has in the table.
+struct Rows {
+    count: i64,
+    /// The fewest and the most updates of any.
+    least: i64,
+    most: i64,
+    first: i64,
+    last: i64,
+    updated: i64,
+    /// The last that is updated; 0 where none is.
+    last_updated: i64,
+}
+
+impl Rows {
+    fn of(row: &[Value]) -> Rows {
+        let of = |column: usize| row[column].as_i64().unwrap_or(-1);
+        Rows { count: of(1), least: of(2), most: of(3), first: of(4), last: of(5), updated: of(6), last_updated: of(7) }
+    }
+
+    /// They are inserted, and deleted, one after the other.
+    fn in_a_row(&self) -> bool {
+        self.last - self.first + 1 == self.count
+    }
+
+    /// Each row at most once, and where `each` is updated by itself those before it are too.
+    fn updated_once(&self, each: bool) -> bool {
+        (0..=1).contains(&self.least)
+            && self.most <= 1
+            && if each {
+                self.updated == 0 || self.last_updated - self.first + 1 == self.updated
+            } else {
+                self.least == self.most
+            }
     }
 }
 
@@ -129,18 +193,32 @@ struct Round {
     range: [Value; 2],
     row: [Value; 3],
     first: i64,
+    /// Each row is inserted, updated and deleted by a transaction of its own.
+    each: bool,
+    /// Of the kind whose turn it is, so many rows, where each has its own transaction.
+    done: u64,
     kind: usize,
     /// The transaction last drawn was committed: the next one's turn has come. Given up, it is drawn again.
     ended: bool,
 }
 
 impl Round {
-    async fn insert(&mut self, client: &mut Client) -> Outcome<u64> {
-        for id in self.first..self.first + self.rows as i64 {
+    /// The first and the last row of the transaction whose turn it is.
+    fn turn(&self) -> (i64, i64) {
+        if self.each && self.kind != SELECT {
+            let only = self.first + self.done as i64;
+            (only, only)
+        } else {
+            (self.first, self.first + self.rows as i64 - 1)
+        }
+    }
+
+    async fn insert(&mut self, client: &mut Client, first: i64, last: i64) -> Outcome<u64> {
+        for id in first..=last {
             self.row[0] = Value::Int(id);
             client.change_one(self.insert, &self.row).await?;
         }
-        Ok(self.rows)
+        Ok((last - first + 1) as u64)
     }
 
     async fn select(&mut self, client: &mut Client) -> Outcome<u64> {
@@ -151,14 +229,17 @@ impl Round {
 
     async fn once(&mut self, client: &mut Client) -> Result<Ended, Refused> {
         client.begin().await?;
+        let (first, last) = self.turn();
+        let wanted = (last - first + 1) as u64;
+        self.range = [first, last].map(Value::Int);
         let rows = match self.kind {
-            INSERT => self.insert(client).await?,
+            INSERT => self.insert(client, first, last).await?,
             SELECT => self.select(client).await?,
             UPDATE => client.execute(self.update, &self.range).await?,
             _ => client.execute(self.delete, &self.range).await?,
         };
-        if rows != self.rows {
-            let message = format!("{}: {} rows are the terminal's, {rows} found", KINDS[self.kind].name, self.rows);
+        if rows != wanted {
+            let message = format!("{}: {wanted} rows are the terminal's, {rows} found", KINDS[self.kind].name);
             return Err(SessionError { class: Class::RowMissed, message }.into());
         }
         let ended = commit(client).await?;
@@ -170,7 +251,11 @@ impl Round {
 impl Script for Round {
     fn draw(&mut self, _: &mut Rng) -> Option<Drawn> {
         if std::mem::take(&mut self.ended) {
-            self.kind = (self.kind + 1) % KINDS.len();
+            self.done += 1;
+            if !self.each || self.kind == SELECT || self.done == self.rows {
+                self.kind = (self.kind + 1) % KINDS.len();
+                self.done = 0;
+            }
         }
         Some(Drawn { kind: self.kind, ..Drawn::default() })
     }

@@ -13,6 +13,8 @@ from acidtest.journal.protocol import CallCount, ObservedCalls, ObservedFile, Ob
 WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2", "io_uring write")
 READS = ("read", "readv", "pread64", "preadv", "preadv2", "io_uring read")
 FLUSHES = ("fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs", "io_uring fsync")
+HINTS = ("fadvise64", "madvise", "readahead")
+MAPPINGS = ("mmap",)
 SYNCED = ("O_DSYNC", "O_SYNC", "RWF_DSYNC", "RWF_SYNC")
 
 
@@ -41,6 +43,10 @@ class FileUse:
     flushes: Mapping[str, int] = field(default_factory=dict)
     flush_us: float = 0.0
     submitted: int = 0  # io_submit: requests that the kernel does not show
+    hints: Mapping[str, int] = field(
+        default_factory=dict
+    )  # to the kernel, "fadvise64 POSIX_FADV_WILLNEED", from when its session opened on
+    mappings: Mapping[str, int] = field(default_factory=dict)  # "MAP_SHARED": its reads and writes are no calls
     others: int = 0
     errors: int = 0
 
@@ -67,7 +73,9 @@ def _use(file: ObservedFile, engine: str) -> FileUse:
     for call in flushing:
         flushes[call.call if call.call in FLUSHES else synced(call.how)] += call.count
     submitted = [call for call in file.calls if call.call in ("io_submit", "io_uring other")]
-    known = {id(call) for call in (*reads, *writes, *flushing, *submitted)}
+    hints = [call for call in file.calls if call.call in HINTS]
+    mappings = [call for call in file.calls if call.call in MAPPINGS]
+    known = {id(call) for call in (*reads, *writes, *flushing, *submitted, *hints, *mappings)}
     return FileUse(
         path=file.path,
         role=role(engine, file.path),
@@ -79,6 +87,8 @@ def _use(file: ObservedFile, engine: str) -> FileUse:
         flushes=dict(flushes),
         flush_us=sum(call.total_us for call in flushing),
         submitted=_count(submitted),
+        hints={f"{call.call} {call.how}".strip(): call.count for call in hints},
+        mappings={call.how: call.count for call in mappings},
         others=_count(call for call in file.calls if id(call) not in known),
         errors=sum(call.errors for call in file.calls),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidtest.analysis.samples import Row
@@ -22,7 +23,12 @@ class MemorySummary:
     resident_at_end: float | None  # and at the end of the measurement
     refaults: float | None  # pages of files pushed out and read again during the measurement, median
     stalled_s: float | None  # time in which some process waited for memory during the measurement, median
+    io_stalled_s: float | None  # the same for a device
     stalled_of: str | None  # "control group" or "machine"
+    swapped_bytes: int | None  # the most of the engine's memory that was swapped out in any repetition
+    machine_available_bytes: int | None  # the least that the whole machine had left in any repetition
+    machine_swapped_out_pages: float | None  # by the whole machine during the measurement, median
+    machine_stalled_s: float | None  # time in which some process of the whole machine waited for memory, median
     cache_bytes: int | None  # the engine's own cache
     twice_bytes_max: float | None  # upper bound of what both caches held at the end, median
     fetched_per_read: float | None  # bytes that storage gave for each read call of the engine, median
@@ -61,7 +67,18 @@ def of_row(row: Row) -> MemorySummary | None:
         resident_at_end=median([_resident(memory.samples[-1]) for memory, _ in measured]),
         refaults=median([gained for _, run in measured if (gained := _gained(run, "refaults_file")) is not None]),
         stalled_s=median([us / 1e6 for _, run in measured if (us := _gained(run, "stalled_some_us")) is not None]),
+        io_stalled_s=median(
+            [us / 1e6 for _, run in measured if (us := _gained(run, "io_stalled_some_us")) is not None]
+        ),
         stalled_of=first.pressure_source,
+        swapped_bytes=max(_told(memories, "swap_bytes"), default=None),
+        machine_available_bytes=min(_told(memories, "machine_available_bytes"), default=None),
+        machine_swapped_out_pages=median(
+            [pages for _, run in measured if (pages := _gained(run, "machine_swapped_out_pages")) is not None]
+        ),
+        machine_stalled_s=median(
+            [us / 1e6 for _, run in measured if (us := _gained(run, "machine_memory_stalled_us")) is not None]
+        ),
         cache_bytes=first.cache_bytes,
         twice_bytes_max=median([float(most) for m in memories if (most := m.twice_bytes_max) is not None]),
         fetched_per_read=median(
@@ -92,6 +109,11 @@ def _measured(memory: Memory) -> list[MemorySample]:
     """The samples of the measurement, and the last one before it."""
     before = [sample for sample in memory.samples if sample.at_s < 0][-1:]
     return before + [sample for sample in memory.samples if sample.at_s >= 0]
+
+
+def _told(memories: Sequence[Memory], name: str) -> list[int]:
+    """Of every sample of every repetition that has it."""
+    return [value for one in memories for sample in one.samples if (value := getattr(sample, name)) is not None]
 
 
 def _gained(samples: list[MemorySample], name: str) -> float | None:

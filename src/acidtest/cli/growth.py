@@ -68,7 +68,7 @@ def _recorded(directory: Path, memory: int | None) -> Sequence[Series]:
 
     journal = opened(directory / NAME)
     rows = samples.rows(journal.header, journal.recordings)
-    series = [one for one in recorded(journal.header, rows, memory) if one.points]
+    series = [one for one in recorded(journal.header, rows, memory, journal.forecasts) if one.points]
     if not series:
         raise BadInput(
             f"{directory / NAME}: no database in it grew",

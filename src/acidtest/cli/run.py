@@ -23,7 +23,7 @@ from acidtest.words import counted
 if TYPE_CHECKING:
     from acidtest import conductor, plan
     from acidtest.journal import protocol
-    from acidtest.journal.models import Recording
+    from acidtest.journal.models import Forecast, Journal, Recording
 
 LOAD_SHOWN_EVERY_S = 60.0  # to a log
 
@@ -60,7 +60,9 @@ def run(
         planned = planning.planned(file, quick=quick, cuts=False, part=Experiment.to_run)
         planning.print_told(planned, console)
         with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
-            outcome = conductor.run(planned, file, out, watcher, retry_failed=retry_failed, devices=devices)
+            outcome = conductor.run(
+                planned, file, out, watcher, retry_failed=retry_failed, devices=devices, foretell=foretold
+            )
     statuses = {recording.status for recording in outcome.journal.recordings}
     del outcome  # the report reads the journal itself, and two of a large one need not be held
     with stopping.leaving(stopping.GOES_ON):
@@ -82,6 +84,16 @@ def run(
         raise typer.Exit(1)
     if rendered.page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
+
+
+def foretold(journal: Journal, cell: plan.Cell) -> Forecast | None:
+    """What the journal lets expect of the held-out size of ``cell``; None where it is there already."""
+    from acidtest.analysis.growth import foretell
+    from acidtest.journal.models import SIZE
+
+    assert cell.size is not None
+    series = {factor: level for factor, level in cell.levels.items() if factor != SIZE}
+    return foretell(journal, series, cell.size.asked, cell.size.bytes, cell.size.units)
 
 
 @contextmanager

@@ -22,12 +22,14 @@ from acidtest.conductor.verify import verify
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, told
-from acidtest.journal.models import Journal
+from acidtest.journal.models import Forecast, Journal
 from acidtest.journal.writer import JournalWriter
 from acidtest.place import DirectoryPlace, Guests, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.lease import leased
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan
+
+Foretell = Callable[[Journal, Cell], Forecast | None]  # None where the journal has the forecast, or came too late
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,12 @@ def conduct(
     where: Path,
     watcher: Watcher,
     devices: Devices = Devices(),
+    foretell: Foretell | None = None,
 ) -> RunOutcome:
     """Have ``conductor`` run the cells of ``plan`` that ``output`` lacks. ``where`` is the experiment's file.
 
-    Each recording is on the drive before the conductor goes on. Raises BadInput (an experiment that cannot run, a bad
+    Each recording is on the drive before the conductor goes on, and what ``foretell`` says of a held-out size before
+    anything of it is loaded. Raises BadInput (an experiment that cannot run, a bad
     output directory, another experiment's journal, no space), MachineLacks (an engine or the rig is missing), and
     AcidtestError for what could not be released, and where the place or the journal was removed in mid-run. A cell that
     cannot run is a recording with status ``failed``. Cells that have run need nothing: their engines may be gone.
@@ -80,7 +84,7 @@ def conduct(
         watcher.begins(len(plan.cells) - len(remaining), len(plan.cells), str(parent))
         needed = admission.admit_remaining(remaining, conductor, engines, parent, devices, watcher)
         if remaining:
-            _run(conductor, remaining, engines, parent, needed, writer, watcher)
+            _run(conductor, remaining, engines, parent, needed, writer, watcher, foretell)
         return RunOutcome(writer.journal, len(remaining))
 
 
@@ -141,6 +145,7 @@ def _run(
     needed_bytes: int,
     writer: JournalWriter,
     watcher: Watcher,
+    foretell: Foretell | None,
 ) -> None:
     left = {cell.id: cell for cell in cells}
     estimate = Estimate(conductor.left_s)
@@ -153,6 +158,8 @@ def _run(
         for step in steps:
             if isinstance(step, Begun):
                 watcher.cell_begins(step.cell, estimate.seconds(left.values()))
+                if foretell and step.cell.held_out and (forecast := foretell(writer.journal, step.cell)):
+                    writer.append_forecast(forecast)
                 continue
             if isinstance(step, Probed):
                 writer.append(step.recording)

@@ -31,6 +31,8 @@ def admit(places: Iterable[PlaceSpec]) -> None:
     for place in places:
         if place.memory_mb is not None:
             cgroups.here()
+            if place.swap_mb:
+                cgroups.may_swap(place.swap_mb << 20)
         if place.start == "cold-machine":
             filecache.may_drop_machine()
         if place.access != "as-engine":
@@ -40,7 +42,7 @@ def admit(places: Iterable[PlaceSpec]) -> None:
 def asked(place: PlaceSpec) -> list[str]:
     """The keys of this module that ``place`` sets."""
     default = PlaceSpec()
-    return [key for key in ("memory_mb", "start", "access") if getattr(place, key) != getattr(default, key)]
+    return [key for key in ("memory_mb", "swap_mb", "start", "access") if getattr(place, key) != getattr(default, key)]
 
 
 class CellMemory:
@@ -55,6 +57,7 @@ class CellMemory:
         self._cgroup: Cgroup | None = None
         self._limit_bytes: int | None = None
         self._swap: str | None = None
+        self._swap_bytes: int | None = None  # that may be swapped out, as read back
         self._inside: set[int] = set()  # processes of the engine that were seen in the control group
         self._outside: set[int] = set()  # and those that were seen outside of it
         self._hint: Hint | None = None
@@ -72,8 +75,9 @@ class CellMemory:
 
     def __enter__(self) -> CellMemory:
         if self._place.memory_mb is not None:
-            self._cgroup = Cgroup(self._ledger, self._place.memory_mb << 20)
+            self._cgroup = Cgroup(self._ledger, self._place.memory_mb << 20, swap_bytes=self._place.swap_mb << 20)
             self._limit_bytes, self._swap = self._cgroup.limit_bytes, self._cgroup.swap
+            self._swap_bytes = self._cgroup.swap_bytes
             self.launched = Launched(self._ledger, self._cgroup)
         return self
 
@@ -167,6 +171,10 @@ class CellMemory:
             settings.append(
                 _setting("memory_mb", asked, in_force, f"cgroup v{self._cgroup.version}", in_force == asked)
             )
+        if self._cgroup and self._place.swap_mb:
+            in_force = "unknown" if self._swap_bytes is None else f"{self._swap_bytes / (1 << 20):g}"
+            asked = str(self._place.swap_mb)
+            settings.append(_setting("swap_mb", asked, in_force, f"cgroup v{self._cgroup.version}", in_force == asked))
         if at := self._at_start:
             cached = f"{self._start} ({at.resident_bytes / 1e6:.3g} of {at.file_bytes / 1e6:.3g} MB in the file cache)"
             kept = self._start not in ("cold", "cold-machine") or at.share <= COLD_SHARE_MAX

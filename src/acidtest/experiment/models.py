@@ -63,6 +63,13 @@ class GrowthSpec(Model):
         default="incremental", description="One database grows from size to size, or each size is loaded from nothing."
     )
     statistics: bool = Field(default=True, description="Statistics of tables and indexes are taken at each size.")
+    held_out: Annotated[
+        list[str], Form("as sizes, each above all of them"), Unset("nothing is foretold before it is measured")
+    ] = Field(
+        default=[],
+        exclude_if=lambda sizes: not sizes,  # so that the digest is the one of before there was such a key
+        description="These sizes are measured last, each after its rate was foretold from the others and written down.",
+    )
 
 
 class SearchSpec(Model):

@@ -66,6 +66,13 @@ class PlaceSpec(Model):
         exclude_if=lambda seconds: seconds is None,  # so that the digest is the one of before there was such a key
         description="Crash states of a load are inspected for this long.",
     )
+    disk_recovery_s: Annotated[float | None, SECONDS, Unset("recovery is not timed piece by piece")] = Field(
+        default=None,
+        ge=5,
+        le=86_400,
+        exclude_if=lambda seconds: seconds is None,
+        description="After a cut load is driven on what it has left, until it is as fast as before, or for this long.",
+    )
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
         default="none", description="A power cut leaves this of the simulated disk's write cache."
     )
@@ -143,6 +150,13 @@ class PlaceSpec(Model):
     memory_mb: Annotated[int | None, MIB, Unset("no limit")] = Field(
         default=None, ge=4, le=1 << 24, description="The engine and all that it caches get no more memory than this."
     )
+    swap_mb: Annotated[int, MIB] = Field(
+        default=0,
+        ge=0,
+        le=1 << 24,
+        exclude_if=lambda swap: not swap,  # so that the digest is the one of before there was such a key
+        description="So much of the engine's own memory may be swapped out beside memory_mb.",
+    )
     start: Literal["as-left", "cold", "warm", "cold-machine"] = Field(
         default="as-left",
         description="The run begins with what is left of the database in the file cache (with a limit: nothing), with "
@@ -164,9 +178,9 @@ _DISKS = frozenset(
 )
 
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
-OF_MEMORY = frozenset({"memory_mb", "start", "access"})
+OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
-OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_keeps"})
+OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps"})
 
 # What each kind of place takes. A key that is not here is without effect there.
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
@@ -211,8 +225,10 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "drive_cache": (Need("device", None, differs=True),),
     "disk_parameters": (Need("disk", "none", differs=True),),
     "disk_battery": (Need("disk_cache_mb", 0, differs=True),),
+    "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
+    "disk_recovery_s": (Need("disk_failure", "cut"),),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
 } | {
     key: (

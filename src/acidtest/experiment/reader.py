@@ -21,7 +21,7 @@ from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchS
 from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
-from acidtest.experiment.sizes import check_ascending, size_of
+from acidtest.experiment.sizes import check_ascending, check_held_out, size_of
 from acidtest.experiment.written import TOP_KEYS, BuildForm, LevelForm, ServerForm, keys_in
 from acidtest.families import FAMILIES, FIREBIRD, PRODUCTS, SERVERS, Family
 from acidtest.files import refuse_foreign_bytes
@@ -287,6 +287,9 @@ def _growth(reading: Reading, plain: dict[str, Any]) -> None:
         return
     if not isinstance(texts, list) or not texts or not all(isinstance(size, str) for size in texts):
         raise reading.bad(f"growth.sizes: found {shown(texts)}, must be a list of texts", '["1 GB", "2 GB"]')
+    held_out = table.get("held_out", [])
+    if not isinstance(held_out, list) or not all(isinstance(size, str) for size in held_out):
+        raise reading.bad(f"growth.held_out: found {shown(held_out)}, must be a list of texts", '["4 GB"]')
     sets = {target: None for levels in plain["factors"].values() for level in levels for target in level["set"]}
     if SIZE in plain["factors"]:
         reading.refuse(f"factors.{SIZE}: [growth] has a factor of that name", "give the factor another name")
@@ -314,11 +317,15 @@ def _growth(reading: Reading, plain: dict[str, Any]) -> None:
             size.with_memory(memories[0])
         if table.get("load") != "fresh":
             check_ascending(sizes, memories)
+        for size in (later := [size_of(size) for size in held_out]):
+            size.with_memory(memories[0])
+        if later:
+            check_held_out(sizes, later, memories)
     except BadInput as error:
         raise reading.bad(error.message, error.remedy) from None
     if twice := next((size for size, count in Counter(texts).items() if count > 1), None):
         raise reading.bad(f'growth.sizes: "{twice}" stands twice', "leave one out")
-    plain["factors"][SIZE] = [{"name": size, "set": {}} for size in texts]
+    plain["factors"][SIZE] = [{"name": size, "set": {}} for size in texts + held_out]
 
 
 def _servers(reading: Reading, written: dict[str, Any]) -> dict[str, Any]:

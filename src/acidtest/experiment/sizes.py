@@ -87,18 +87,38 @@ def size_of(text: str) -> Size:
 
 def check_ascending(sizes: Sequence[Size], memories_mb: Sequence[int | None]) -> None:
     """Raise BadInput unless each size is above the one before it, whichever of the memory limits there is."""
-    counted = [size for size in sizes if size.units is not None]
-    if counted and len(counted) < len(sizes):
-        other = next(size for size in sizes if size.units is None)
-        raise BadInput(
-            f'growth.sizes: "{counted[0].asked}" and "{other.asked}" cannot be put in order',
-            f"give all in {UNITS_OF_SIZE[0]}, or none",
-        )
+    _check_comparable(sizes, "growth.sizes")
     for memory_mb in memories_mb:
-        order = [(size.with_memory(memory_mb).bytes or size.units or 0) for size in sizes]
-        for (below, size), (before, after) in zip(pairwise(sizes), pairwise(order), strict=True):
-            if after <= before:
+        for below, size in pairwise(sizes):
+            if _in_order(size, memory_mb) <= _in_order(below, memory_mb):
                 raise BadInput(
                     f'growth.sizes: "{size.asked}" is not above "{below.asked}", and a database only grows',
                     'put them in ascending order, or load = "fresh"',
                 )
+
+
+def check_held_out(sizes: Sequence[Size], held_out: Sequence[Size], memories_mb: Sequence[int | None]) -> None:
+    """Raise BadInput unless each size held out is above all others before it, whichever of the memory limits."""
+    _check_comparable([*sizes, *held_out], "growth.held_out")
+    for memory_mb in memories_mb:
+        largest = max(sizes, key=lambda size: _in_order(size, memory_mb))
+        for below, size in pairwise([largest, *held_out]):
+            if _in_order(size, memory_mb) <= _in_order(below, memory_mb):
+                raise BadInput(
+                    f'growth.held_out: "{size.asked}" is not above "{below.asked}", and forecasts look ahead',
+                    "give sizes above all others, in ascending order",
+                )
+
+
+def _check_comparable(sizes: Sequence[Size], where: str) -> None:
+    counted = [size for size in sizes if size.units is not None]
+    if counted and len(counted) < len(sizes):
+        other = next(size for size in sizes if size.units is None)
+        raise BadInput(
+            f'{where}: "{counted[0].asked}" and "{other.asked}" cannot be put in order',
+            f"give all in {UNITS_OF_SIZE[0]}, or none",
+        )
+
+
+def _in_order(size: Size, memory_mb: int | None) -> int:
+    return size.with_memory(memory_mb).bytes or size.units or 0

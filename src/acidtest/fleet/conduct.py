@@ -150,7 +150,13 @@ def _named(hosts: Sequence[Host]) -> str:
 
 
 def _refuse_what_stays_here(plan: Plan, where: Path) -> None:
-    """A file of the user's that is read by its path would have to be on each host, and the same."""
+    """A file of the user's that is read by its path would have to be on each host, and the same. A forecast needs a
+    journal of all sizes before the next one is loaded, and hosts send theirs meanwhile."""
+    if plan.experiment.growth is not None and plan.experiment.growth.held_out:
+        raise BadInput(
+            f"{where}: growth.held_out: a held-out size is foretold on the machine that measures the others",
+            "run without --fleet, or leave held_out out",
+        )
     for cell in plan.cells:
         if files := cell.workload.local_files():
             raise BadInput(

@@ -145,12 +145,19 @@ class Go(Message):
     at_ns: int
 
 
+class MeasureFrom(Message):
+    """To a rig in a warm-up that may end early: measure from this second of the load on."""
+
+    second: int
+
+
 class RunPhase(Message):
     phase: Literal["run"] = "run"
     terminals: int
     threads: int | None = None
     pacing: Pacing
     warmup_s: float
+    may_start_early: bool = False  # at the second that a MeasureFrom names
     extent: Extent
     retries: int
     acknowledge_to: str | None = None
@@ -241,12 +248,12 @@ class DeviceTarget(Message):
 ProbeTarget = Annotated[DirectoryTarget | DeviceTarget, Field(discriminator="kind")]
 
 FlushMethod = Literal["plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"]
-WritePattern = Literal["overwrite", "append"]
+ProbePattern = Literal["overwrite", "append", "overwrite_random", "read", "read_random"]
 
 
 class ProbeStep(Message):
     method: FlushMethod
-    pattern: WritePattern
+    pattern: ProbePattern
     block_bytes: int
     writers: int
     one_file: bool

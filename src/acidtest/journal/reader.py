@@ -14,12 +14,23 @@ from typing import Any
 from pydantic import ValidationError
 
 from acidtest.errors import BadInput
-from acidtest.journal.models import FORMAT, DamagedLine, Explored, Header, HostRecord, Journal, Recording
+from acidtest.journal.models import (
+    FORMAT,
+    SIZE,
+    DamagedLine,
+    Explored,
+    Forecast,
+    Header,
+    HostRecord,
+    Journal,
+    Recording,
+)
 
 NAME = "journal.jsonl"
 CELL = re.compile(rb'"cell":("(?:[^"\\]|\\.)+")')
 OF_HOST = b'{"kind":"host"'
 OF_EXPLORED = b'{"kind":"explored"'
+OF_FORECAST = b'{"kind":"forecast"'
 TORN = "cut off while it was written"
 CUTS = "cuts.jsonl"  # of power cuts: beside the journal of a run of the same experiment, if there is one
 SEARCH = "search.jsonl"  # of searches for the highest rate, likewise
@@ -47,6 +58,8 @@ def read(path: Path) -> Journal:
     at: dict[str, int] = {}
     damaged: list[DamagedLine] = []
     hosts: dict[str, HostRecord] = {}
+    forecasts: dict[tuple[Any, ...], Forecast] = {}
+    measured: set[tuple[Any, ...]] = set()  # sizes of series that have a figure by this line
     shared = _Shared()
     number = 1
     for number, read_line in enumerate(lines, start=2):
@@ -58,6 +71,12 @@ def read(path: Path) -> Journal:
                 host = HostRecord.model_validate_json(line)
                 hosts[host.name] = host
                 continue
+            if line.startswith(OF_FORECAST):
+                forecast = Forecast.model_validate_json(line)
+                key = (*forecast.levels.items(), forecast.size)
+                if key not in measured:  # else it was no forecast
+                    forecasts[key] = forecast
+                continue
             recording = shared.of(Recording.model_validate_json(line))
         except ValidationError as error:
             damaged.append(_damaged(path, number, line, error))
@@ -65,6 +84,9 @@ def read(path: Path) -> Journal:
             continue
         recordings.pop(recording.cell, None)
         recordings[recording.cell] = recording
+        if recording.status == "done" and SIZE in recording.levels:
+            series = ((name, level) for name, level in recording.levels.items() if name != SIZE)
+            measured.add((*series, recording.levels[SIZE]))
         at[recording.cell] = number
     if torn:
         damaged.append(DamagedLine(file=str(path), line=number + 1, cell=_cell_of(raw[len(whole) :]), why=TORN))
@@ -73,6 +95,7 @@ def read(path: Path) -> Journal:
         header=header,
         recordings=list(recordings.values()),
         hosts=list(hosts.values()),
+        forecasts=list(forecasts.values()),
         lines={cell: number for cell, number in at.items() if cell in recordings},
         torn_bytes=torn,
         damaged=[one for one in damaged if one.cell not in recordings],

@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.files import fsync_path
-from acidtest.journal.models import Explored, Header, HostRecord, Journal, Recording
+from acidtest.journal.models import Explored, Forecast, Header, HostRecord, Journal, Recording
 from acidtest.journal.reader import NAME, NAMES, read, split_torn
 
 
@@ -142,6 +142,10 @@ class JournalWriter:
     def append_explored(self, explored: Explored) -> None:
         """The same of crash states that were looked at."""
         self._append(explored.model_dump_json())
+
+    def append_forecast(self, forecast: Forecast) -> None:
+        """The same of what is foretold of a held-out size."""
+        self._append(forecast.model_dump_json())
 
     def _append(self, line: str) -> None:
         if not self._is_there():

@@ -22,6 +22,7 @@ from acidtest.place.facts import mount_of_type
 from acidtest.place.ledger import Ledger
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+SWAPPINESS = 60  # of a group that may swap: the kernel's own
 REMEDY = {
     1: "run as root: sudo acidtest run ...",
     2: "run as root: sudo acidtest run ...; or in a scope that is handed to you: "
@@ -82,6 +83,22 @@ def here() -> Hierarchy:
     return own
 
 
+def may_swap(swap_bytes: int) -> None:
+    """Raise MachineLacks, with the command to give, unless this machine has so much swap, and counts it by group."""
+    total = sum(int(line.split()[2]) << 10 for line in _read(Path("/proc/swaps")).splitlines()[1:])
+    if total < swap_bytes:
+        has = f"{total / (1 << 20):,.0f} MiB of swap" if total else "no swap"
+        raise MachineLacks(
+            f"place.swap_mb = {swap_bytes >> 20}: this machine has {has}",
+            "add swap as root: fallocate -l SIZE FILE; chmod 600 FILE; mkswap FILE; swapon FILE; or ask for less",
+        )
+    own = here()
+    if own.version == 1 and not (own.parent / "memory.memsw.limit_in_bytes").exists():
+        raise MachineLacks(
+            "place.swap_mb: this kernel does not count swap by control group", "boot it with swapaccount=1"
+        )
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a control group holds now; bytes, and pages and microseconds counted since it was made."""
@@ -131,7 +148,7 @@ def usage_v2(stat: str, usage_bytes: int, swap_bytes: int) -> Usage:
 
 
 def parse_pressure(text: str) -> tuple[int, int] | None:
-    """Microseconds in which some, and in which all, waited for memory; the kernel's accounting/psi.rst."""
+    """Microseconds in which some, and in which all, waited for memory or a device; the kernel's accounting/psi.rst."""
     totals: dict[str, int] = {}
     for line in text.splitlines():
         kind, *fields = line.split()
@@ -145,7 +162,10 @@ def parse_pressure(text: str) -> tuple[int, int] | None:
 class Cgroup:
     """One group with a limit, its name in the ledger before it is made. Raises CellFailed when it cannot be made."""
 
-    def __init__(self, ledger: Ledger, limit_bytes: int, hierarchy: Hierarchy | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, limit_bytes: int, hierarchy: Hierarchy | None = None, *, swap_bytes: int = 0
+    ) -> None:
+        """``swap_bytes`` of its processes' own memory may be swapped out; none unless it is asked for."""
         hierarchy = hierarchy or here()
         self.version = hierarchy.version
         self.path = hierarchy.parent / f"acidtest-{uuid.uuid4().hex[:12]}"
@@ -156,21 +176,22 @@ class Cgroup:
         except OSError as error:
             raise CellFailed(f"place.memory_mb: {self.path}: could not be made: {error.strerror}") from None
         try:
-            self._limit(limit_bytes)
+            self._limit(limit_bytes, swap_bytes)
         except OSError as error:
             self.release()
             raise CellFailed(f"place.memory_mb: {error.filename}: {limit_bytes} not taken: {error.strerror}") from None
 
-    def _limit(self, limit_bytes: int) -> None:
+    def _limit(self, limit_bytes: int, swap_bytes: int) -> None:
         if self.version == 2:
             (self.path / "memory.max").write_text(str(limit_bytes), encoding="utf-8")
-            if (self.path / "memory.swap.max").exists():
-                (self.path / "memory.swap.max").write_text("0", encoding="utf-8")
+            if swap_bytes or (self.path / "memory.swap.max").exists():
+                (self.path / "memory.swap.max").write_text(str(swap_bytes), encoding="utf-8")
             return
-        (self.path / "memory.swappiness").write_text("0", encoding="utf-8")
+        (self.path / "memory.swappiness").write_text(str(SWAPPINESS if swap_bytes else 0), encoding="utf-8")
         (self.path / "memory.limit_in_bytes").write_text(str(limit_bytes), encoding="utf-8")
-        if (self.path / "memory.memsw.limit_in_bytes").exists():
-            (self.path / "memory.memsw.limit_in_bytes").write_text(str(limit_bytes), encoding="utf-8")
+        if swap_bytes or (self.path / "memory.memsw.limit_in_bytes").exists():
+            both = str(limit_bytes + swap_bytes)
+            (self.path / "memory.memsw.limit_in_bytes").write_text(both, encoding="utf-8")
 
     @property
     def limit_bytes(self) -> int | None:
@@ -187,8 +208,18 @@ class Cgroup:
         return min(limits, default=None)
 
     @property
+    def swap_bytes(self) -> int | None:
+        """So much may be swapped out, as read back; None where the kernel does not count it, or sets no limit."""
+        if self.version == 2:
+            limit = _read(self.path / "memory.swap.max").strip()
+            return int(limit) if limit.isdigit() else None
+        both = _pairs(_read(self.path / "memory.stat")).get("hierarchical_memsw_limit")
+        memory = self.limit_bytes
+        return None if both is None or both >= 1 << 62 or memory is None else both - memory
+
+    @property
     def swap(self) -> str:
-        """How swapping is held off, as read back."""
+        """How swapping is held off, or limited, as read back."""
         if self.version == 2:
             limit = _read(self.path / "memory.swap.max").strip()
             return f"memory.swap.max {limit}" if limit else "no swap accounting in this kernel"
@@ -205,9 +236,9 @@ class Cgroup:
         swap = _read(self.path / "memory.swap.current").strip()
         return usage_v2(stat, int(kernel_text(self.path / "memory.current")), int(swap or 0))
 
-    def pressure(self) -> tuple[int, int] | None:
-        """The group's own, which v1 does not have."""
-        return parse_pressure(_read(self.path / "memory.pressure"))
+    def pressure(self, of: str = "memory") -> tuple[int, int] | None:
+        """The group's own, of "memory" or "io"; v1 does not have it."""
+        return parse_pressure(_read(self.path / f"{of}.pressure"))
 
     @property
     def peak_bytes(self) -> int | None:

@@ -76,6 +76,7 @@ class CuttablePlace:
         self.survivors = home.path / "survivors"  # what the last cut left, as ``recover`` found it
         self._mount_id: str | None = None  # kept likewise, for this device
         self._mounted = False
+        self.mount_s = 0.0  # of the last mount alone
         self.device = Path()
 
     def prepare(self, files: Sequence[Path]) -> None:
@@ -130,6 +131,13 @@ class CuttablePlace:
             self._drive.save(self.survivors, whole=False)
         except CellFailed:  # no room for them; the cut is judged all the same
             self.survivors.unlink(missing_ok=True)
+        self._arm()
+        self._attach()
+        return self.mount_survivor()
+
+    def recover_state(self, state: DiskState) -> Recovery:
+        """As ``recover``, after ``end``, of a disk that is in this state: the kept one with a log's writes on it."""
+        self._drive.load(state)
         self._arm()
         self._attach()
         return self.mount_survivor()
@@ -263,10 +271,12 @@ class CuttablePlace:
         return direct
 
     def _mount(self) -> None:
+        began = time.monotonic()
         if self._mount_id is None:
             self._mount_id = self._ledger.mount(self.device, self.path, self._filesystem, self._options)
         else:
             self._ledger.mount_again(self._mount_id, self._filesystem, self._options)
+        self.mount_s = time.monotonic() - began
         self._mounted = True
 
     def _unmount(self) -> None:

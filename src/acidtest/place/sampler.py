@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.files import kernel_text
@@ -19,7 +21,7 @@ HINT_EVERY_S = 0.05  # what is read in this time after a file was opened is read
 SHARE_MAX = 0.02  # of one core: a thousand files take their time, and the run shall not feel it
 SAMPLES_MAX = 240
 FILES_EVERY_S = 2.0  # how often new files are looked for
-PRESSURE = Path("/proc/pressure/memory")
+PRESSURE = Path("/proc/pressure")
 
 
 class Sampler:
@@ -38,13 +40,17 @@ class Sampler:
         self._taken = 0
         self._kept: list[MemorySample] = []  # at_s on the lab's monotonic clock
         self._last: MemorySample | None = None  # kept or not
-        self._stalled = (0, 0)  # when sampling began
+        self._stalled = (0, 0)  # for memory, when sampling began
+        self._io_stalled = (0, 0)  # for devices
+        self._machine = Machine(None, None, None, None)  # when sampling began
         self._seen = False  # processes of the engine
         self.pressure_source: str | None = None
 
     def start(self) -> None:
         self._look()
         self._stalled = self._pressure() or (0, 0)
+        self._io_stalled = self._pressure("io") or (0, 0)
+        self._machine = machine_now()
         work: list[tuple[Callable[[], None], float]] = [(self._sample, EVERY_S)]
         if self._hint:
             work.append((self._give, HINT_EVERY_S))
@@ -103,7 +109,8 @@ class Sampler:
         self._seen = bool(pids)
         cached = filecache.residency(self._files)
         usage = self._cgroup.usage() if self._cgroup else None
-        stalled = self._pressure()
+        stalled, io_stalled = self._pressure(), self._pressure("io")
+        whole, began = machine_now(), self._machine
         reads, read_bytes = _reads(pids)
         return MemorySample(
             at_s=time.monotonic(),
@@ -121,15 +128,48 @@ class Sampler:
             dirty_bytes=cached.dirty_bytes,
             read_calls=reads,
             storage_read_bytes=read_bytes,
+            io_stalled_some_us=io_stalled[0] - self._io_stalled[0] if io_stalled else None,
+            io_stalled_full_us=io_stalled[1] - self._io_stalled[1] if io_stalled else None,
+            machine_available_bytes=whole.available_bytes,
+            machine_swapped_out_pages=_since(whole.swapped_out_pages, began.swapped_out_pages),
+            machine_memory_stalled_us=_since(whole.memory_stalled_us, began.memory_stalled_us),
+            machine_io_stalled_us=_since(whole.io_stalled_us, began.io_stalled_us),
         )
 
-    def _pressure(self) -> tuple[int, int] | None:
-        if self._cgroup and (own := self._cgroup.pressure()) is not None:
+    def _pressure(self, of: str = "memory") -> tuple[int, int] | None:
+        if self._cgroup and (own := self._cgroup.pressure(of)) is not None:
             self.pressure_source = "control group"
             return own
-        whole = parse_pressure(_text(PRESSURE))
+        whole = parse_pressure(_text(PRESSURE / of))
         self.pressure_source = "machine" if whole else None
         return whole
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the whole machine has left, and what it has waited and swapped since it started."""
+
+    available_bytes: int | None
+    swapped_out_pages: int | None
+    memory_stalled_us: int | None
+    io_stalled_us: int | None
+
+
+def machine_now() -> Machine:
+    """See proc_meminfo(5), proc_vmstat(5), and the kernel's accounting/psi.rst."""
+    available = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    swapped = re.search(r"^pswpout (\d+)", _text(Path("/proc/vmstat")), re.MULTILINE)
+    memory, io = (parse_pressure(_text(PRESSURE / of)) for of in ("memory", "io"))
+    return Machine(
+        int(available[1]) << 10 if available else None,
+        int(swapped[1]) if swapped else None,
+        memory[0] if memory else None,
+        io[0] if io else None,
+    )
+
+
+def _since(now: int | None, before: int | None) -> int | None:
+    return None if now is None or before is None else now - before
 
 
 def _reads(pids: list[int]) -> tuple[int, int]:

@@ -46,6 +46,7 @@ class Cell:
     place: PlaceSpec
     size: Size | None = None  # that the database is brought to, in bytes or warehouses; None where none is asked for
     series: str = ""  # cells of one have one database, which grows from size to size
+    held_out: bool = False  # the rate at its size is foretold before anything of that size is loaded
 
     @property
     def combination(self) -> str:
@@ -310,13 +311,14 @@ class _Cells:
         place, workload = self._place(shape, values), self._workload(shape, values)
         if place is None or workload is None:
             return None
-        size, series = None, ""
+        size, series, held_out = None, "", False
         if (grows := self._experiment.growth) is not None:
             try:
                 size = size_of(levels[SIZE]).with_memory(place.memory_mb)
             except BadInput as error:
                 self._problems.add(BadInput(f"{self._where}: {error.message}", error.remedy))
                 return None
+            held_out = levels[SIZE] in grows.held_out
             series = name if grows.load == "fresh" else "/".join(v for f, v in levels.items() if f != SIZE)
         return Cell(
             id=f"{name}#1",
@@ -332,6 +334,7 @@ class _Cells:
             place=place,
             size=size,
             series=series,
+            held_out=held_out,
         )
 
     def _place(self, shape: Shape, values: Values) -> PlaceSpec | None:

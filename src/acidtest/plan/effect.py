@@ -14,6 +14,7 @@ from acidtest.workload import OF_TABLES, kinds_with
 
 IN_GUESTS = {
     "memory_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
+    "swap_mb": ("a control group of this machine does not hold an engine in a guest", "write guest_memory_mb"),
     "start": ("a guest has a file cache of its own", "choose another kind of place"),
     "access": ("a guest's files are not open on this machine", "choose another kind of place"),
 }
@@ -48,6 +49,10 @@ DRIVING: Mapping[str, Condition] = {
         ),
     ),
     **{key: Condition("acidtest run", NOT_IN_CUTS) for key in ("stages", "classes", "sleeping_sessions", "connect")},
+    "warmup_limit_s": Condition(
+        "acidtest run, and a place that is no guest",
+        Why("without effect where power is cut, and in a guest", "give warmup_s in its place"),
+    ),
     "sleeping_in_transaction": Condition(
         "sleeping_sessions, and acidtest run",
         Why("without effect: no session sleeps", "add sleeping_sessions to the workload's table, or leave it out"),

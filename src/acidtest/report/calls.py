@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -46,6 +46,8 @@ def print_calls(recording: Recording, console: Console) -> None:
     console.print()
     console.print(_files([use for use in files if use.touched], calls.commits))
     _print_others([use for use in files if not use.touched], console)
+    for sentence in hints(recording):
+        console.print(Text(sentence))
     _print_storage(calls, console)
     _print_commit(calls, console)
     if calls.typical:
@@ -95,6 +97,28 @@ def _print_others(files: Sequence[FileUse], console: Console) -> None:
     named = [f"{use.path} ({', '.join(filter(None, (use.role, *use.flags)))})" for use in files[:OTHERS_MAX]]
     more = f" and {len(files) - OTHERS_MAX:,} more" if len(files) > OTHERS_MAX else ""
     console.print(Text(f"Open or read only: {'; '.join(named)}{more}.", style="dim"))
+
+
+def hints(recording: Recording) -> list[str]:
+    """What the engine told the kernel about its files since its sessions opened: hints, and what it has mapped."""
+    calls = recording.calls
+    if calls is None or not calls.commits:
+        return []
+    files = uses(calls, recording.engine.known_as if recording.engine else "")
+    told = [f"{use.path} ({use.role}): {_counts(use.hints)}" for use in files if use.hints]
+    mapped = [
+        f"{use.path} ({use.role}): {_counts(use.mappings)}" for use in files if use.mappings and use.role != "other"
+    ]
+    return [
+        f"Hints to the kernel: {'; '.join(told)}."
+        if told
+        else "No hint to the kernel was seen: no fadvise, madvise or readahead on a file.",
+        *([f"Mapped into memory, so that reads and writes of it are no calls: {'; '.join(mapped)}."] if mapped else []),
+    ]
+
+
+def _counts(of: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} × {what}" for what, count in sorted(of.items()))
 
 
 def _print_storage(calls: ObservedCalls, console: Console) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from acidtest.analysis import database
@@ -18,15 +19,22 @@ from acidtest.analysis.growth import (
     Prediction,
     RatioAt,
     RecordedSize,
+    Score,
     Series,
     analyse,
     compare,
+    foretold_sentence,
+    held_out,
+    looking_back,
     pairs,
+    score_sentence,
     sentences,
     size_text,
 )
 from acidtest.report.numbers import bounds_json, summary_json
 
+HELD_OUT = "Of sizes held out, foretold before they were loaded"
+LOOKED_BACK = "Looking back, each size foretold from the smaller ones of its series alone"
 NO_RATE = "Nothing is told of its growth: no size has a rate."
 
 
@@ -65,7 +73,13 @@ class Concluded:
     def sentences(self) -> list[str]:
         """The answer, and what is missing."""
         answer = sentences(self.answer, self.predictions) if self.answer else [NO_RATE]
-        return [*answer, *self.incomplete]
+        return [*answer, *map(foretold_sentence, held_out([self.series]).forecasts), *self.refused, *self.incomplete]
+
+    @property
+    def refused(self) -> list[str]:
+        """Of held-out sizes, why nothing was foretold."""
+        forecasts = [(at, at.forecast) for at in self.sizes if at.forecast]
+        return [f"{at.asked}, held out: {one.refused}." for at, one in forecasts if one.refused]
 
     @property
     def incomplete(self) -> list[str]:
@@ -135,12 +149,28 @@ class Growth:
                 means[f"a warehouse has {percent:g} % of its rows"] = None
         return list(means)
 
+    @cached_property
+    def held_out(self) -> Score:
+        """Of the forecasts that were written down before anything of their size was loaded."""
+        return held_out([one.series for one in self.series])
+
+    @cached_property
+    def looked_back(self) -> Score:
+        """Of the sizes that smaller ones of the same series could have foretold; about half a second each."""
+        return looking_back([one.series for one in self.series])
+
+    @property
+    def scores(self) -> list[str]:
+        """How forecasts have fared over all series, in words; nothing where none was or could be made."""
+        both = ((HELD_OUT, self.held_out), (LOOKED_BACK, self.looked_back))
+        return [score_sentence(score, what) for what, score in both if score.scored]
+
     @property
     def answers(self) -> list[str]:
         """What the series say, in plain words; each begins with its name where there are several."""
         named = len(self.series) > 1
         words = [(one.name, " ".join(one.sentences)) for one in self.series]
-        return [f"{name}: {sentences}" if named else sentences for name, sentences in words]
+        return [f"{name}: {sentences}" if named else sentences for name, sentences in words] + self.scores
 
     def as_json(self) -> dict[str, Any]:
         """For programs; shares are of 1, sizes in bytes, rates a second."""
@@ -156,7 +186,11 @@ class Growth:
                 }
                 for name, of in self.against_first
             ],
+            "forecasts": self._scores_json(),
         }
+
+    def _scores_json(self) -> dict[str, Any]:
+        return {"held_out": _score_json(self.held_out), "looking_back": _score_json(self.looked_back)}
 
     def recorded_json(self) -> dict[str, Any]:
         """Of recorded series, with all that was recorded; docs/GROWTH.md has the keys."""
@@ -193,6 +227,7 @@ class Growth:
                 for pair in self.pairs
             ],
             "reduced_scale": self.reduced_scale,
+            "forecasts": self._scores_json(),
         }
 
 
@@ -247,6 +282,17 @@ def _answer_json(one: Concluded, answer: GrowthAnswer) -> dict[str, Any]:
         "predictions": [asdict(prediction) for prediction in one.predictions],
         "refused": answer.refused,
         "said": one.sentences,
+    }
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    return {
+        "held": score.held,
+        "of": len(score.scored),
+        "coverage": score.coverage and asdict(score.coverage),
+        "median_error": score.error,
+        "median_width": score.width,
+        "forecasts": [asdict(one) | {"holds": one.holds} for one in score.forecasts],
     }
 
 

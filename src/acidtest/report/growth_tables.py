@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acidtest.analysis.growth import Pair, RatioAt, RecordedSize, size_text
+from acidtest.analysis.growth import Foretold, Pair, RatioAt, RecordedSize, size_text
 from acidtest.report.fitted import Column
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import interval, number, share
@@ -78,6 +78,23 @@ SIZES = (
     Column("95 %", lambda at: interval(at.rate), drop=2),
 )
 IN_TERMINAL = tuple(column for column in SIZES if column.head in ("database", "load s", "load MB/s"))
+
+
+def forecasts(growth: Growth) -> list[tuple[Foretold, str]]:
+    """Each with when it was made."""
+    made = ((growth.held_out, "before it was loaded"), (growth.looked_back, "looking back, from smaller sizes"))
+    return [(one, when) for score, when in made for one in score.forecasts]
+
+
+FORECASTS = (
+    Column("series", lambda row: row[0].series, right=False),
+    Column("database", lambda row: size_text(row[0].bytes)),
+    Column("foretold", lambda row: row[1], right=False),
+    Column("commits/s foretold", lambda row: number(row[0].rate)),
+    Column("95 %", lambda row: f"{number(row[0].interval.low)} to {number(row[0].interval.high)}"),
+    Column("measured", lambda row: row[0].missing or number(row[0].measured)),
+    Column("inside", lambda row: {None: NOTHING, True: "yes", False: "no"}[row[0].holds], right=False),
+)
 PAIRS = (
     Column("times as fast", lambda of: of[0].name, right=False),
     Column("size", lambda of: of[1].asked, right=False),

@@ -25,6 +25,9 @@ def print_growth(growth: Growth, console: Console) -> None:
         if one.answer and one.answer.models:
             console.print()
             print_fitted(_model_columns(one.predictions, one.answer), one.answer.models, console, "--json has all")
+    for sentence in growth.scores:
+        console.print()
+        console.print(sentence, markup=False)
     for name, ratios in growth.against_first:
         console.print()
         console.print(Text(f"{name} over {growth.series[0].name}", style="bold"))

@@ -14,10 +14,11 @@ from acidtest.workload.base import WorkloadSpec
 class IudWorkload(WorkloadMessage):
     name: Literal["iud"] = "iud"
     rows: int
+    commit: Literal["all", "each"] = "all"
 
 
 class Iud(WorkloadSpec):
-    """Four kinds of transactions in turn, each on all of a terminal's rows."""
+    """Four kinds of transactions in turn, each on all of a terminal's rows, or on one row after the other."""
 
     TRANSACTION_KINDS: ClassVar[tuple[str, ...]] = ("insert", "select", "update", "delete")
     WRITING_KINDS: ClassVar[tuple[str, ...]] = ("insert", "update", "delete")
@@ -25,8 +26,8 @@ class Iud(WorkloadSpec):
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "inserts_and_deletes_match_acknowledged": "there are other rows than acknowledged inserts and deletes leave",
         "updates_match_acknowledged": "there are not as many updated rows as were acknowledged",
-        "each_terminals_rows_are_all_there": "a terminal has a part of its rows",
-        "each_update_is_of_all_rows": "an update reached a part of a terminal's rows",
+        "each_terminals_rows_are_all_there": "rows of a terminal are missing",
+        "each_update_is_of_all_rows": "rows of a terminal are updated that should not be, or are not",
         "no_row_is_there_twice": "a row is there twice",
         "payloads_are_whole": "the text of a row is not whole",
     }
@@ -39,8 +40,14 @@ class Iud(WorkloadSpec):
         description="Each terminal inserts, reads, updates and deletes this many rows.",
     )
 
+    commit: Literal["all", "each"] = Field(
+        default="all",
+        exclude_if=lambda commit: commit == "all",  # so that the digest is the one of before there was such a key
+        description="A transaction inserts, updates or deletes all rows of a terminal, or one of them.",
+    )
+
     def message(self) -> IudWorkload:
-        return IudWorkload(rows=self.rows)
+        return IudWorkload(rows=self.rows, commit=self.commit)
 
     def loaded_bytes(self) -> int:
         return self.rows * 400

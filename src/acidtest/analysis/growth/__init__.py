@@ -15,16 +15,18 @@ from acidtest.analysis.growth.answer import (
 )
 from acidtest.analysis.growth.compared import Pair, RatioAt, compare, pairs
 from acidtest.analysis.growth.forecast import Model
+from acidtest.analysis.growth.held_out import Foretold, Score, foretell, held_out, looking_back
 from acidtest.analysis.growth.loads import LoadPoint, load_curve
 from acidtest.analysis.growth.recorded import recorded
 from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
-from acidtest.analysis.growth.words import sentences
+from acidtest.analysis.growth.words import foretold_sentence, score_sentence, sentences
 
 __all__ = [
     "CACHE",
     "MEMORY",
     "AtSize",
     "Estimate",
+    "Foretold",
     "GrowthAnswer",
     "Knee",
     "Landmark",
@@ -35,14 +37,20 @@ __all__ = [
     "RatioAt",
     "Recorded",
     "RecordedSize",
+    "Score",
     "Series",
     "SizePoint",
     "Step",
     "analyse",
     "compare",
+    "foretell",
+    "foretold_sentence",
+    "held_out",
     "load_curve",
+    "looking_back",
     "pairs",
     "recorded",
+    "score_sentence",
     "sentences",
     "size_text",
 ]

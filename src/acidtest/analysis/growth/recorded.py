@@ -12,15 +12,18 @@ from acidtest.analysis.device import shares
 from acidtest.analysis.growth.series import CACHE, MEMORY, Landmark, Recorded, RecordedSize, Series, SizePoint
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import median
-from acidtest.journal.models import NOT_APPLICABLE, SIZE, Header, Recording
+from acidtest.journal.models import NOT_APPLICABLE, SIZE, Forecast, Header, Recording
 
 
-def recorded(header: Header, rows: Sequence[Row], memory_bytes: float | None = None) -> list[Series]:
+def recorded(
+    header: Header, rows: Sequence[Row], memory_bytes: float | None = None, forecasts: Sequence[Forecast] = ()
+) -> list[Series]:
     """One series for each combination of the levels of all factors but size, in the experiment's order, named by what
     varies; none of an experiment that has no growth.
 
     Landmarks are the memory limit, else the machine's memory (``memory_bytes`` instead of both, where given), the
     engine's own cache, and where indexes get another level: halfway, on a logarithmic axis, between two sizes.
+    ``forecasts`` are the journal's.
     """
     asked = header.experiment.get("growth")
     if not asked:
@@ -35,14 +38,15 @@ def recorded(header: Header, rows: Sequence[Row], memory_bytes: float | None = N
         name = ", ".join(key[f] for f in varying if key[f] != NOT_APPLICABLE) or members[0].engine
         present = {row.levels[SIZE] for row in members}
         never = tuple(size for size in header.factors.get(SIZE, []) if size not in present)
-        sizes = tuple(_size(name, row) for row in members)
+        foretold = {one.size: one for one in forecasts if one.levels == key}
+        sizes = tuple(_size(name, row, foretold.get(row.levels[SIZE])) for row in members)
         points = sorted((one.point for one in sizes if one.point), key=lambda point: point.bytes)
         beside = Recorded(members[0].workload, key, sizes, never, asked.get("load") == "fresh")
         series.append(Series(name, tuple(points), tuple(_landmarks(sizes, memory_bytes)), beside))
     return series
 
 
-def _size(series: str, row: Row) -> RecordedSize:
+def _size(series: str, row: Row, forecast: Forecast | None) -> RecordedSize:
     ended = [*row.done, *row.invalid, *row.failed]
     reached = [r.database_size for r in ended if r.database_size]
     bytes_ = median([float(r.database_size.bytes) for r in (row.done or ended) if r.database_size])
@@ -57,6 +61,7 @@ def _size(series: str, row: Row) -> RecordedSize:
         statistics=statistics,
         statistics_missing="" if statistics else next((o.statistics_said for o in reached if o.statistics_said), ""),
         device=shares([(r.device, r.result.measured_s) for r in row.done if r.device and r.result]),
+        forecast=forecast,
     )
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from acidtest.analysis.device import DeviceShares
 from acidtest.analysis.samples import Row
 from acidtest.analysis.summary import Summary, summarise
-from acidtest.journal.models import SIZE, DatabaseSize, DatabaseStatistics
+from acidtest.journal.models import SIZE, DatabaseSize, DatabaseStatistics, Forecast
 
 MEMORY = "memory"  # the landmark beyond which reads come from storage
 CACHE = "the engine's cache"
@@ -49,6 +49,7 @@ class RecordedSize:
     statistics: DatabaseStatistics | None
     statistics_missing: str  # why there are none
     device: DeviceShares | None
+    forecast: Forecast | None = None  # that was written down before it was loaded; None of a size not held out
 
     @property
     def asked(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, Prediction, size_text
+from acidtest.analysis.growth.held_out import Foretold, Score
 from acidtest.analysis.growth.series import MEMORY
 from acidtest.words import counted
 
@@ -29,6 +30,35 @@ def expected(prediction: Prediction) -> str:
         f"the figure is the {prediction.model} model's)."
     )
     return " ".join([words, *map(_sentence, prediction.doubts)])
+
+
+def foretold_sentence(one: Foretold) -> str:
+    """A forecast of a held-out size, and what was measured there."""
+    words = (
+        f"At {size_text(one.bytes)}, held out, {one.rate:.4g} a second were foretold, between "
+        f"{_rate(one.interval.low)} and {one.interval.high:.4g} (95 %)"
+    )
+    if one.measured is None:
+        return f"{words}; nothing is measured against it: {one.missing}."
+    off = one.measured / one.rate - 1
+    side = "more" if off >= 0 else "less"
+    lies = "inside" if one.holds else "outside"
+    return (
+        f"{words}; {one.measured:.4g} were measured, {abs(100 * off):.3g} % {side} than foretold, {lies} the interval."
+    )
+
+
+def score_sentence(score: Score, what: str) -> str:
+    """How forecasts have fared; ``what`` says which they are."""
+    n, coverage = len(score.scored), score.coverage
+    if coverage is None or score.error is None:
+        return f"{what}: none can be scored."
+    width = f", and the upper end of the median interval is {score.width:.3g} × its lower one" if score.width else ""
+    return (
+        f"{what}: {score.held:,} of {n:,} measured figures lie in their 95 % intervals "
+        f"({100 * score.held / n:.3g} %; 95 %: {100 * coverage.low:.3g} to {100 * coverage.high:.3g}); "
+        f"the median figure is {100 * score.error:.3g} % off{width}."
+    )
 
 
 def share(estimate: Estimate) -> str:

@@ -12,6 +12,7 @@ from acidtest.workload import recorded
 
 AT_LIMIT = (0.8, 1.25)  # database size as a multiple of the memory limit
 HINTED_S = 1.0
+COLD = ("cold", "cold-machine")
 CACHE_STUDY = "the study of Firebird and the Windows file cache: docs/WINDOWS-FILE-CACHE.md"
 
 
@@ -54,6 +55,24 @@ def sort_in_memory(row: Row) -> Iterator[Found]:
         yield Found(
             f"The engine may sort in {given / 1e6:,.0f} MB, and the table is no larger: nothing was sorted through "
             "files."
+        )
+
+
+@rule(
+    "cold-and-cached-reads",
+    severity="doubtful",
+    over=Row,
+    says="A first read found nothing in the file cache, later ones what it had left: one figure averages both.",
+    remedy='One read a run (count = 1, one terminal), and "place.start" = ["cold", "warm"] as a factor.',
+    source=CACHE_STUDY,
+)
+def cold_and_cached_reads(row: Row) -> Iterator[Found]:
+    cold = [r for r in row.done if r.memory and r.memory.start in COLD and r.result and r.result.counts.committed > 1]
+    if cold and reads.of_row(row) is not None:
+        most = max(r.result.counts.committed for r in cold if r.result)
+        yield Found(
+            f"The first of {most:,} reads found nothing in the file cache, the later ones what it had left there: the "
+            "figure averages both."
         )
 
 
