@@ -245,6 +245,8 @@ class Making:
         columns: list[Column] = []
         for table in found.tables:
             lines = [one for one in table.lines if fits(one.levels, ours.where)]
+            if not lines:
+                continue  # a workload of others
             across = [*dict.fromkeys(one.levels.get(ours.columns, "") for one in lines)] if ours.columns else [""]
             across = [one for one in across if one != NOT_APPLICABLE] or across
             for level in across:

@@ -70,6 +70,9 @@ FASTER = {
     "just above what the fastest turn": recordings(256),
     "8 terminals, more than one turn each": recordings(2100, terminals=8),
     "a simulated disk whose cache lies": recordings(1000, place=simulated(f"{PLATTER}, lie-about-flush")),
+    "a simulated controller with a dead battery": recordings(
+        1000, place=simulated(f"{PLATTER}, controller with a dead battery")
+    ),
     "a simulated disk, just above its turns": recordings(123, place=simulated(PLATTER)),
     "ten commits in eight turns": recordings(found=factory.result(150, count=10), place=simulated(PLATTER)),
     "a slower simulated disk": recordings(100, place=simulated(f"rotating, rpm 5400, {PLATTER.partition(', ')[2]}")),
@@ -105,6 +108,9 @@ AS_FAST_AS_IT_TURNS = {
     "a drive without a platter": recordings(place=DISK | {"rotational": "no"}),
     "a drive that is not known": recordings(place=DISK | {"rotational": "unknown"}),
     "a mapped device": recordings(place=DISK | {"device_model": "unknown", "device": "/dev/mapper/root"}),
+    "a simulated controller with a good battery": recordings(
+        1000, place=simulated(f"{PLATTER}, battery-backed controller")
+    ),
     "a controller": recordings(place=DISK | {"device_model": "PERC H730 Mini"}),
     "a virtual machine": recordings(virtualization="virtual machine"),
     "a machine that is not known": recordings(virtualization="unknown"),

@@ -99,6 +99,59 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[.
     assert "16 losses announced by the level or the drive, none unannounced." in shown
 
 
+def test_a_controller_s_battery_decides(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    """The flush is acknowledged in both cases."""
+    factors = """
+engine = "sqlite"
+durability = "drive"
+[factors]
+drive = [
+  { name = "battery-backed", set = { "place.disk_battery" = "good" } },
+  { name = "dead battery", set = { "place.disk_battery" = "dead" } },
+]
+"""
+    code, results = cut(acidtest, written(tmp_path / "cuts.toml", factors), tmp_path / "out")
+    assert {c["levels"]["drive"]: c["verdict"] for c in results["combinations"]} == {
+        "battery-backed": "survived", "dead battery": "lost",
+    }  # fmt: skip
+    assert code == 0
+    assert results["losses"] == {"announced": 3, "unannounced": 0}
+    assert {one["announced_by"] for one in results["cuts"]} == {
+        None, "the drive's controller, whose battery is dead",
+    }  # fmt: skip
+    controls = {one["cut"]["drive"]: one["cut"]["checks"].get("disk-loses-its-cache") for one in results["cuts"]}
+    assert controls == {"battery-backed controller": None, "controller with a dead battery": "survived"}
+
+
+def test_a_log_that_is_written_through_is_lost_by_a_drive_that_ignores_that(
+    acidtest: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Of a log that is flushed nothing is said on that drive: where its flush was the journal's, it may be lost as well."""
+    factors = """
+engine = "mariadb-11.8"
+durability = "drive"
+[factors]
+method = [
+  { name = "flushed", set = { "mysql.innodb_log_file_write_through" = false } },
+  { name = "written through", set = { "mysql.innodb_log_file_write_through" = true } },
+]
+drive = [
+  { name = "honest", set = { "place.disk_faults" = "" } },
+  { name = "ignores write-through", set = { "place.disk_faults" = "ignore-write-through" } },
+]
+[settings.mysql]
+innodb_log_file_buffering = false
+"""
+    code, results = cut(acidtest, written(tmp_path / "cuts.toml", factors, size_mb=512), tmp_path / "out")
+    verdicts = {(c["levels"]["method"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
+    assert verdicts["flushed", "honest"] == verdicts["written through", "honest"] == "survived"
+    assert verdicts["written through", "ignores write-through"] == "lost"
+    assert code == 0
+    assert results["losses"]["unannounced"] == 0
+    ignoring = [one["cut"] for one in results["cuts"] if one["cut"]["drive"] == "ignore-write-through"]
+    assert {one["checks"]["disk-loses-its-cache"] for one in ignoring} == {"survived"}
+
+
 def test_the_first_commit_of_a_server_whose_log_was_made_anew_survives(
     acidtest: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -1,5 +1,5 @@
-"""The write cache of real drives. What sysfs and the controllers of real drives answer stands in here for such drives,
-which no test machine need have; the drives' own behaviour is no part of it."""
+"""The write cache of real drives. What sysfs and a controller answer stands in here for such drives, which no test machine
+need have; it is as QEMU's NVMe, SATA and SCSI drives answered under Linux 6.1."""
 
 from __future__ import annotations
 
@@ -91,13 +91,18 @@ def test_what_has_no_cache_or_does_not_give_it_away_is_refused_in_one_line(tmp_p
         drive_cache.switch(virtual, "off")
 
 
-@pytest.mark.parametrize("disk", sorted(Path("/sys/block").iterdir()), ids=lambda disk: disk.name)
-def test_every_drive_of_this_machine_is_read_or_refused_in_one_line(disk: Path) -> None:
-    try:
-        assert drive_cache.state(disk) in ("on", "off")
-    except drive_cache.NoSwitch as error:
-        assert str(error).startswith(f"/dev/{disk.name}: ")
-        assert "\n" not in str(error)
+def test_every_drive_of_this_machine_is_read_or_refused_in_one_line() -> None:
+    told = 0
+    for disk in Path("/sys/block").iterdir():
+        try:
+            assert drive_cache.state(disk) in ("on", "off")
+        except drive_cache.NoSwitch as error:
+            assert str(error).startswith(f"/dev/{disk.name}: ")
+            assert "\n" not in str(error)
+        except FileNotFoundError:
+            continue  # somebody's loop device, which has just gone
+        told += 1
+    assert told > 0
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@
 //! only overwrites is submitted with FUA where the device has it, and is followed by a bio that asks for a flush where it
 //! has not (fs/iomap/direct-io.c). Such a bio is told by its call chain, which begins in `iomap_dio_complete`.
 //!
-//! It errs on the side of the flush: what is lost of the events, or cannot be told, is taken for one that was asked for. So
-//! is what `O_SYNC` asks for beyond `O_DSYNC`, but for direct writes to files, of which the call chain tells no difference.
+//! It errs on the side of the flush: where events were lost, one is taken to have been asked for. It stops at two places. A
+//! direct write to a file with `O_SYNC`, which is flushed also where there is FUA, is taken for one with `O_DSYNC`. And a
+//! processor that comes online later is not watched.
 //!
 //! A ring for each processor holds the events. Looking at them asks for no memory: see [`super::front`].
 

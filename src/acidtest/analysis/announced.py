@@ -22,6 +22,7 @@ GIVES_UP = {
     "ignore-write-through": "the drive, which ignores write-through",
 }
 CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
+BACKED = "battery-backed controller"  # so is this
 # Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
 DAMAGE = frozenset(
     {"file-system-mounts", "engine-starts", "engine-reads-its-data", "transactions-are-whole", "engine-check-holds"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.announced import CACHE_OFF
+from acidtest.analysis.announced import BACKED, CACHE_OFF
 from acidtest.audit.flushes import TURNS_PER_S_COMMON, TURNS_PER_S_MOST, VIRTUAL_WORDS
 from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Machine, PlaceFacts
@@ -24,7 +24,7 @@ def turns_per_s(place: PlaceFacts, machine: Machine) -> tuple[float, str] | None
     """
     if place.disk:
         timing, *details = place.disk.split(", ")
-        if timing != ROTATING:
+        if timing != ROTATING or BACKED in details:
             return None
         rpm = next((float(one.removeprefix(RPM)) for one in details if one.startswith(RPM)), 60 * TURNS_PER_S_COMMON)
         return rpm / 60, f"simulated disk: {place.disk}"
@@ -41,7 +41,9 @@ def turns_per_s(place: PlaceFacts, machine: Machine) -> tuple[float, str] | None
 
 def has_volatile_cache(place: PlaceFacts) -> bool:
     """Whether the drive itself says that a power cut takes what is in its write cache."""
-    return CACHE_OFF not in place.disk.split(", ") if place.disk else place.write_cache == "write back"
+    if place.disk:
+        return not {CACHE_OFF, BACKED} & set(place.disk.split(", "))
+    return place.write_cache == "write back"
 
 
 def without_barriers(place: PlaceFacts) -> str:
