@@ -35,6 +35,7 @@ from bench.disk import spread
 
 EXPERIMENT = """
 name = "bench"
+repetitions = 1
 engine = "sqlite"
 durability = "drive"
 [workload.numbered]

@@ -65,7 +65,7 @@ def shown(summary: Summary | None, scale: float = 1.0) -> Shown:
     value = scale * summary.median
     if summary.interval is None:
         return Shown(f"{number(value)} ({summary.n} {'run' if summary.n == 1 else 'runs'})", value)
-    return Shown(f"{number(value)} ({interval(summary, scale)})", value)
+    return Shown(f"{number(value)} ({interval(summary, scale).replace(' – ', '–')})", value)
 
 
 def told(value: float | None) -> Shown:

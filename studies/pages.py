@@ -15,21 +15,26 @@ import jinja2
 from acidtest.audit import ours as audited
 from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
+from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.report import disk_test
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
 from acidtest.report.pivot import short
+from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
 from acidtest.report.vega import Spec
 from acidtest.words import counted
 from studies import pictures, recordings
-from studies.figures import FIGURES, At, Figure, Shown
-from studies.study import Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.figures import FIGURES, At, Figure, Shown, shown
+from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
+README = ROOT / "README.md"
+BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
-NOT_MEASURED = "Not measured yet."
+CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
 MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
 
 ABOUT = """\
@@ -59,6 +64,7 @@ class Page:
     text: str
     pictures: Mapping[str, Spec]
     rows: Sequence[tuple[str, str, str]]  # of docs/studies/README.md: the text's table, what came out, experiments
+    line: str  # of the README
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,10 @@ class Making:
         study = self.held.study
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
         rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
-        return Page(self.held.name, text, self.pictures, rows)
+        said = self._said(study.line) or study.line_without or "not measured yet"
+        page = f"[docs/studies](docs/studies/{self.held.name}.md)"
+        line = f"- *{study.title.rstrip('?')}*: {' '.join(said.split()).rstrip('.')}: {page}."
+        return Page(self.held.name, text, self.pictures, rows, line)
 
     def _parts(self) -> Iterator[str]:
         study = self.held.study
@@ -143,10 +152,11 @@ class Making:
         if study.picture:
             yield self._picture(study.picture, self.held.name)
         yield ABOUT.format(text=study.text)
-        yield self._how()
         for position, table in enumerate(study.tables, start=1):
             yield from self._table(table, f"{self.held.name}-{position}")
         yield from self._audit()
+        yield "## How to measure it again"
+        yield self._how()
         yield from self._machines()
 
     # One table of the text
@@ -164,21 +174,22 @@ class Making:
         if table.picture:
             yield self._picture(table.picture, picture)
         yield from self._figures(table, theirs)
+        if table.disk_test:
+            yield from self._disk_test(table.disk_test)
         said = self._said(table.says)
         if said:
             yield said
-        for name in dict.fromkeys(ours.experiment for ours in table.ours):
-            yield self._measured_by(self.kept[name])
+        if table.ours:
+            yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
         labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
-        if theirs and len(drawn) == 1 and drawn[0][1]:
-            yield _beside(theirs, drawn[0][1], labels)
-            return
-        if theirs:
+        if theirs and drawn and drawn[0][1] and not drawn[0][0]:
+            yield _beside(theirs, drawn.pop(0)[1], labels)
+        elif theirs:
             yield f"The text ({theirs.unit}):" if theirs.unit else "The text:"
             yield _beside(theirs, [], labels)
         for title, columns in drawn:
@@ -187,9 +198,28 @@ class Making:
                     yield f"{title}:"
                 yield _alone(columns, labels)
 
+    def _disk_test(self, name: str) -> Iterator[str]:
+        """Its table; "not measured yet" where no recording is kept."""
+        command = f"`{' '.join(self.held.study.disk_tests[name].command())}`"
+        recording = recordings.disk_test(self.held.name, name)
+        if recording is None:
+            yield f"Not measured yet. {command}."
+            return
+        lines = ["| access | past the file cache, MB/s | through it, MB/s | through / past |", "|---|---|---|---|"]
+        for one in disk_test.accesses(recording):
+            ratio = f"{shown(one.absorbed).text} ×" if one.absorbed else "–"
+            lines.append(f"| {one.name} | {shown(one.past).text} | {shown(one.through).text} | {ratio} |")
+        yield "Reads and writes of the drive alone, without a database:"
+        yield "\n".join(lines)
+        storage = "; ".join(layer_text(layer) for layer in recording.layers)
+        yield f"Measured by {command}, on this machine's own storage ({storage})."
+
     def _came_out(self, table: OfText) -> str:
         if table.cannot:
             return f"cannot be had here: {table.cannot}"
+        if table.disk_test:
+            is_kept = recordings.disk_test(self.held.name, table.disk_test) is not None
+            return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or "not measured yet")
         used = [self.kept[one.experiment] for one in table.ours]
         if table.elsewhere and not any(one.journals for one in used):
             return table.elsewhere
@@ -224,7 +254,7 @@ class Making:
                     cells = {
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
-                    part = [ours.labels.get(level, level)] if level else []
+                    part = [ours.labels.get(level, CALLED.get(level, level))] if level else []
                     heading = ", ".join([*part, figure.called(found)])
                     columns.append(Column(heading, short(ours.rows), cells))
         return columns
@@ -298,29 +328,30 @@ class Making:
     def _how(self) -> str:
         lines = ["| experiment | command | cells | time | storage |", "|---|---|---|---|---|"]
         for one in self.kept.values():
-            full = (
-                f"; full size: [{Path(one.experiment.full).name}](../../{one.experiment.full})"
-                if one.experiment.full
-                else ""
-            )
-            commands = "<br>".join(f"`{' '.join(one.experiment.command(what))}`" for what in one.experiment.commands)
+            size = one.experiment.full
+            full = f"; full size: [{Path(size).name}](../../{size})" if size else ""
             cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else "not measured yet"
             took = span(one.took_s) if one.journals else "–"
             storage = "; ".join(dict.fromkeys(storage_of(r) for r in one.recordings if r.result)) or "–"
             link = f"[{one.name}](../../{one.experiment.file}){full}"
-            lines.append(f"| {link} | {commands} | {cells} | {took} | {_cell_text(storage)} |")
+            lines.append(f"| {link} | {_commands(one)} | {cells} | {took} | {_cell_text(storage)} |")
         again = f"`{studies_command(self.held.name)}` measures all of it from scratch and makes this page."
-        return "\n".join(lines) + f"\n\n{again}" if self.kept else ""
+        kept = f"The recordings are in docs/studies/recordings/{self.held.name}." if _any_kept(self.kept) else ""
+        return "\n".join([*lines, "", f"{again} {kept}".rstrip()]) if self.kept else ""
 
-    def _measured_by(self, kept: Kept) -> str:
-        commands = " and ".join(f"`{' '.join(kept.experiment.command(what))}`" for what in kept.experiment.commands)
-        if not kept.journals:
-            return f"{NOT_MEASURED} {commands}, or `{studies_command(self.held.name)}`."
-        storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
-        return f"Measured by {commands}: {counted(len(kept.recordings), 'cell')} in {span(kept.took_s)}, on {storage}."
+    def _measured_by(self, used: Sequence[Kept]) -> str:
+        lines = []
+        for kept in used:
+            if kept.journals:
+                storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
+                cells = counted(len(kept.recordings), "cell")
+                lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
+        if missing := [_commands(kept) for kept in used if not kept.journals]:
+            lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
+        return "\n\n".join(lines)
 
     def _audit(self) -> Iterator[str]:
-        if not any(one.journals for one in self.kept.values()):
+        if not _any_kept(self.kept):
             return
         yield "## What our own auditor says of these recordings"
         yield "All of it, whatever an experiment sets aside; its reason stands behind."
@@ -379,6 +410,14 @@ def _chart_named(key: str, chart: str, position: int) -> bool:
     return key == f"{chart}-{position}" or key.startswith(f"{chart}-{position}-") or key == chart
 
 
+def _any_kept(kept: Mapping[str, Kept]) -> bool:
+    return any(one.journals for one in kept.values())
+
+
+def _commands(kept: Kept) -> str:
+    return " and ".join(f"`{' '.join(kept.experiment.command(what))}`" for what in kept.experiment.commands)
+
+
 def studies_command(name: str) -> str:
     return f"make studies STUDY={name}"
 
@@ -402,13 +441,8 @@ def _kernel(text: str) -> str:
 def _beside(theirs: Published, ours: Sequence[Column], labels: Mapping[str, str]) -> str:
     """A row for each of the text's and of ours; the text's columns first."""
     rows = [*theirs.rows, *(row for column in ours for row in column.cells if row not in theirs.rows)]
-    heads = [
-        "",
-        *(
-            f"text: {one}, {theirs.unit}" if theirs.unit and one != AS_SAID else f"text: {one}"
-            for one in theirs.columns
-        ),
-    ]
+    unit = f", {theirs.unit}" if theirs.unit else ""
+    heads = ["", *("the text" if one == AS_SAID else f"text: {one}{unit}" for one in theirs.columns)]
     heads += [f"here: {column.heading}" for column in ours]
     lines = [[labels.get(row, row), *(_figure_text(f) for f in theirs.rows.get(row, ["–"] * len(theirs.columns))),
               *(column.cells[row].text if row in column.cells else "–" for column in ours)]
@@ -458,6 +492,15 @@ def readme(pages: Sequence[Page]) -> str:
     return "\n\n".join([*lines, "\n".join(rows)]) + "\n"
 
 
+def in_readme(text: str, pages: Sequence[Page]) -> str:
+    """The README with one line for each study, between its marks. Raises BadInput where it lacks them."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise BadInput(f"README.md: lacks {BEGIN} and {END}", "the lines of the studies stand between them")
+    return "".join([before, begin, "\n", *(f"{page.line}\n" for page in pages), end, after])
+
+
 def made(only: Sequence[str] = ()) -> list[Page]:
     """The pages of these studies, or of all."""
     return [Making.of(name).page() for name in only or names()]
@@ -475,4 +518,6 @@ def write(pages: Sequence[Page]) -> None:
         for path in (PAGES / "pictures").glob(f"{page.name}*.svg"):
             if path.stem not in page.pictures:
                 path.unlink()
-    (PAGES / "README.md").write_text(readme(made() if len(pages) < len(names()) else pages), encoding="utf-8")
+    every = made() if len(pages) < len(names()) else pages
+    (PAGES / "README.md").write_text(readme(every), encoding="utf-8")
+    README.write_text(in_readme(README.read_text(encoding="utf-8"), every), encoding="utf-8")

@@ -13,7 +13,9 @@ from typing import Any
 
 from acidtest.errors import BadInput
 from acidtest.files import state_directory
+from acidtest.journal import probe
 from acidtest.journal.models import Journal
+from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.reader import CUTS, NAME, read
 from studies.study import ROOT, Command
 
@@ -39,6 +41,21 @@ def kept(study: str, experiment: str, command: Command = "run") -> Journal | Non
         plain = Path(scratch) / FILES[command]
         plain.write_bytes(lzma.decompress(path.read_bytes()))
         return read(plain)
+
+
+def disk_test(study: str, name: str) -> ProbeRecording | None:
+    """The disk test that is kept; None where none is."""
+    path = KEPT / study / name / probe.NAME
+    return probe.read(path) if path.exists() else None
+
+
+def keep_disk_test(study: str, name: str, directory: Path) -> Path:
+    """Keep the disk test in ``directory``, without this machine's paths. Raises BadInput."""
+    (line,) = _stripped(probe.read(directory / probe.NAME).model_dump_json(), directory)
+    path = KEPT / study / name / probe.NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(line, encoding="utf-8")
+    return path
 
 
 def keep(study: str, experiment: str, command: Command, directory: Path) -> Path:

@@ -44,6 +44,18 @@ class Experiment(Part):
         return ["acidtest", what, self.file, *(["--quick"] if self.quick else []), "--out", out]
 
 
+class DiskTest(Part):
+    """What ``acidtest probe --disk-test`` measures for a study, on this machine's storage."""
+
+    seconds: float = 60
+    size_mb: int = 1024
+
+    def command(self, directory: str = "DIR", out: str = "OUT") -> list[str]:
+        """What is typed to run it."""
+        size = ["--seconds", f"{self.seconds:g}", "--size-mb", str(self.size_mb)]
+        return ["acidtest", "probe", directory, "--disk-test", *size, "--out", out]
+
+
 class Ours(Part):
     """Figures of ours: rows and columns are factors of the experiment, of rows that have the levels of ``where``."""
 
@@ -73,6 +85,7 @@ class Table(Part):
     place: str = ""  # where in the text, of a table without typed figures
     theirs: str = ""  # its name in text.toml
     ours: list[Ours] = []
+    disk_test: str = ""  # one of the study's
     picture: Picture | None = None
     cannot: str = ""  # why it cannot be had here
     elsewhere: str = ""  # a document of docs/ that has it, and what it says of it in a few words
@@ -87,8 +100,11 @@ class Study(Part):
     text: str  # its name, author and year
     answer: str
     without: str  # what is said in its place as long as it cannot be told
+    line: str = ""  # the same for the README, in one line
+    line_without: str = ""
     picture: Picture | None = None
     experiments: dict[str, Experiment] = {}
+    disk_tests: dict[str, DiskTest] = {}
     tables: list[Table] = Field(min_length=1)
 
 
@@ -131,10 +147,13 @@ def _check(held: Held, table: Table) -> None:
         _known(held, table.name, "theirs", table.theirs, held.text)
     for ours in table.ours:
         _known(held, table.name, "experiment", ours.experiment, held.study.experiments)
+    if table.disk_test:
+        _known(held, table.name, "disk_test", table.disk_test, held.study.disk_tests)
     if not (table.place or table.theirs):
         raise BadInput(f"{held.name}: {table.name}: has no place in the text", "give it place, or theirs")
-    if not (table.ours or table.picture or table.cannot or table.elsewhere):
-        raise BadInput(f"{held.name}: {table.name}: has nothing of ours", "give it ours, picture, cannot or elsewhere")
+    if not (table.ours or table.picture or table.disk_test or table.cannot or table.elsewhere):
+        why = "give it ours, picture, disk_test, cannot or elsewhere"
+        raise BadInput(f"{held.name}: {table.name}: has nothing of ours", why)
 
 
 def _known(held: Held, where: str, key: str, name: str, among: Mapping[str, object]) -> None:

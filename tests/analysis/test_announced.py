@@ -109,6 +109,9 @@ def test_missing_commits_and_damage_are_told_apart(
         ("drop on flush 1", {}, ""),  # it says so
         ("lie-about-flush", {}, "the drive, which lies about flushes"),
         ("tear, lie-about-flush every 2nd, cut keeps torn", {}, "the drive, which lies about flushes"),
+        ("ignore-write-through", {}, "the drive, which ignores write-through"),
+        ("controller with a dead battery", {}, "the drive's controller, whose battery is dead"),
+        ("battery-backed controller", {}, ""),
         ("lie-about-flush", {"disk": "none, write cache off"}, ""),  # there is nothing to flush
         ("honest", {"write_cache": "write through"}, "the kernel, which sends the drive no flush"),
         ("honest", {"write_cache": "write through", "disk": "none, write cache off"}, ""),

@@ -136,7 +136,7 @@ def test_a_score_counts_what_lies_inside() -> None:
     assert score.error == pytest.approx(100 / 80 - 1)  # the middle one of 0, 10, 25, 27 and 61 %
     assert score_sentence(score, "Here") == (
         "Here: 3 of 5 measured figures lie in their 95 % intervals (60 %; 95 %: 14.7 to 94.7); the median figure is 25 % off, "
-        "and the median interval's upper end is 2 times the lower one."
+        "and the upper end of the median interval is 2 × its lower one."
     )
     wide = Score((Foretold("s", GB, 100.0, Interval(1.0, 11.0), 9.0),))
     assert score_sentence(wide, "Here").endswith("off, and the median interval is so wide that it says little.")

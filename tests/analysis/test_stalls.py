@@ -45,17 +45,45 @@ def test_half_of_the_median_is_no_stall_and_few_commits_are_none() -> None:
     assert stalls.of_recording(recorded([10, 10, 1, 10, 10, 10])) == []
 
 
-def test_each_stage_has_a_median_of_its_own() -> None:
-    recording = recorded([100.0] * 6 + [1000.0] * 5 + [400.0])
+def staged(rates: list[float], *stages: tuple[float, float, float, float]) -> Recording:
+    """``stages`` begin at, last, and go from one level to another."""
+    recording = recorded(rates)
     ran = recording.result
     assert ran is not None
     tally = Tally(counts=ran.counts, arrivals=None, latency=ran.latency, service=ran.service, kinds=[])
+    made = [
+        StageResult.model_validate({"at_s": at_s, "length_s": length_s, "from": first, "to": last, "tally": tally})
+        for at_s, length_s, first, last in stages
+    ]
+    return recording.model_copy(update={"result": ran.model_copy(update={"stages": made})})
 
-    def stage(at_s: float, length_s: float) -> StageResult:
-        return StageResult.model_validate({"at_s": at_s, "length_s": length_s, "from": 1, "to": 1, "tally": tally})
 
-    staged = recording.model_copy(update={"result": ran.model_copy(update={"stages": [stage(0, 6), stage(6, 6)]})})
-    assert [one.at_s for one in stalls.of_recording(staged)] == [11.0]
+def test_each_stage_has_a_median_of_its_own() -> None:
+    found = stalls.of_recording(staged([100.0] * 6 + [1000.0] * 5 + [400.0], (0, 6, 1, 1), (6, 6, 1, 1)))
+    assert [one.at_s for one in found] == [11.0]
+
+
+def test_a_stage_that_rises_is_not_stalled_where_little_was_due() -> None:
+    rising = [50.0 + 100 * second for second in range(10)]
+    assert stalls.of_recording(staged(rising, (0, 10, 0, 1000))) == []
+    rising[2] = 100.0
+    (found,) = stalls.of_recording(staged(rising, (0, 10, 0, 1000)))
+    assert (found.at_s, found.commits_per_s, found.median_per_s) == (2.0, 100.0, 250.0)
+    # Terminals that are more than the engine can serve: the rate stands still, and nothing more is due.
+    assert stalls.of_recording(staged([100.0] * 20, (0, 20, 1, 100))) == []
+
+
+def test_the_warm_up_is_no_stall() -> None:
+    recording = recorded([10.0] + [100.0] * 6)
+    assert recording.result is not None
+    series = [one.model_copy(update={"at_s": one.at_s - 1}) for one in recording.result.series]
+    early = recording.model_copy(update={"result": recording.result.model_copy(update={"series": series})})
+    assert [one.at_s for one in stalls.of_recording(recording)] == [0.0]
+    assert stalls.of_recording(early) == []
+
+
+def test_what_comes_after_the_last_stage_is_no_stall() -> None:
+    assert stalls.of_recording(staged([100.0] * 6 + [10.0], (0, 6, 100, 100))) == []
 
 
 def test_a_recording_without_samples_and_log_still_tells_its_stalls() -> None:

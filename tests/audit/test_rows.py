@@ -15,7 +15,7 @@ from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit import judge, ours
 from acidtest.audit import rules as all_rules
 from acidtest.audit.bench import Bench
-from acidtest.journal.models import Cut, Generator, SettingInForce, Transactions, Warning
+from acidtest.journal.models import Cut, Generator, SettingInForce, SteadyWait, Transactions, Warning
 from acidtest.journal.protocol import RunResult
 from acidtest.workload import recorded
 from insides import database_size, index, statistics, table
@@ -28,6 +28,15 @@ def row(*runs: RunResult, **changes: Any) -> Row:
     """A row of these runs; ``changes`` replace fields of every recording."""
     done = [factory.recording(LEVELS, n, found=run, **changes) for n, run in enumerate(runs, start=1)]
     return Row(LEVELS, done, invalid=[], failed=[])
+
+
+def awaited(*, reached: bool = True) -> Row:
+    """Two runs that were to begin with a steady rate."""
+    wait = SteadyWait(
+        earliest_s=2, limit_s=40, window_s=8, windows=4, waited_s=14 if reached else 40, reached=reached,
+        state="steady" if reached else "drifts", change=0.01 if reached else -0.3, per_s=[100.0] * 13,
+    )  # fmt: skip
+    return row(SOUND, SOUND, steady_wait=wait)
 
 
 def run(**changes: Any) -> RunResult:
@@ -173,6 +182,8 @@ CASES: list[Case] = [
     ),
     ("not-steady", row(SOUND, RAMP), row(SOUND, SHORT)),
     ("not-steady", row(over(*[1000] * 6, *[600] * 6)), row(RAMP, workload=COUNTED)),
+    ("steady-not-awaited", awaited(reached=False), awaited()),
+    ("steady-awaited", awaited(), awaited(reached=False)),
     ("too-short", row(SHORT, SHORT), row(SHORT, SHORT, workload=COUNTED)),
     ("flush-costs-nothing", row(latency(19)), row(latency(21))),
     ("sort-in-memory", scan(work_mem_mb="100"), scan(work_mem_mb="4")),

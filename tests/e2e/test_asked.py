@@ -24,7 +24,8 @@ FILE_SYSTEM = {
 IMAGE = {"size_mb": 256, "sparse": True}
 MEMORY = {"memory_mb": 100, "start": "cold", "access": "random"}
 DISK = {
-    "disk": "nvme", "disk_parameters": "queue_depth=2", "disk_cache_mb": 1, "disk_sector": 512, "disk_faults": "reorder",
+    "disk": "nvme", "disk_parameters": "queue_depth=2", "disk_cache_mb": 1, "disk_battery": "dead", "disk_sector": 512,
+    "disk_faults": "reorder, ignore-write-through",
     "disk_medium": "file",
 }  # fmt: skip
 # By kind: the engine and the keys of each of its runs.
@@ -43,7 +44,8 @@ RUNS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
 # Where else a kind's keys are asked for: raw's device in test_places, what acts at power cuts in test_powercut, swap, which most
 # machines lack, in tests/conductor/test_memory.py and tests/place/test_cgroup.py.
 ELSEWHERE: dict[str, AbstractSet[str]] = {
-    "directory": {"swap_mb"}, "loop": {"swap_mb"}, "raw": {"device", "swap_mb"}, "disk": {*OF_CUTS, "swap_mb"},
+    "directory": {"swap_mb"}, "loop": {"swap_mb"}, "raw": {"device", "drive_cache", "swap_mb"},
+    "disk": {*OF_CUTS, "swap_mb"},
 }  # fmt: skip
 
 
@@ -81,6 +83,8 @@ def in_force(recording: Mapping[str, Any], key: str, value: object) -> bool:
             return str(value).replace("=", " ") in place["disk"]
         case "disk_cache_mb":
             return f"write cache {value} MiB" in place["disk"]
+        case "disk_battery":
+            return f", controller with a {value} battery, " in place["disk"]
         case "disk_sector":
             return f"sectors of {value} bytes" in place["disk"]
         case "disk_medium":

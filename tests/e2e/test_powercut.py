@@ -168,6 +168,40 @@ def test_other_failures(
         assert (one["cut"]["after_failed_flush"] is not None) == failure.endswith("-flush")
 
 
+def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    """How long a piece takes on a busy machine is not ours to say; that all of them are there, and add up, is."""
+    file = written(tmp_path / "cuts.toml", place="disk_recovery_s = 5\ndisk = 'sata-ssd'", size_mb=256)
+    file.write_text(file.read_text().replace("count = 20", "duration_s = 12"))
+    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    assert code == 0
+    (one,) = (made["cut"] for made in results["cuts"])
+    assert one["verdict"] == "survived"
+    assert one["fate"]["lost"] == 0
+    assert one["at_s"] >= 11
+    pieces = one["recovery"]
+    assert pieces["mount_s"] > 0 and pieces["clean_mount_s"] > 0
+    assert pieces["start_s"] > 0 and pieces["clean_start_s"] > 0
+    assert pieces["first_commit_s"] > 0  # the load found its place behind what the cut had left
+    assert len(pieces["before_per_s"]) >= 8
+    assert sum(pieces["before_per_s"]) <= one["fate"]["acknowledged"]
+    if pieces["before"] != "steady":
+        assert (pieces["full_speed_s"], pieces["watched_s"]) == (None, 0)
+        assert pieces["why"].startswith("the rate before the cut was not steady")
+    elif pieces["full_speed_s"] is None:
+        assert pieces["watched_s"] == 5 and pieces["why"] == "not as fast as before within 5 s"
+    else:
+        back = int(pieces["full_speed_s"])
+        assert pieces["why"] == ""
+        assert min(pieces["after_per_s"][back : back + 3]) >= min(pieces["before_per_s"])
+    (row,) = results["recoveries"]
+    assert row["mount_s"]["median"] == pieces["mount_s"]
+    shown = acidtest("report", tmp_path / "out", "--csv", tmp_path / "cuts.csv").stdout
+    assert "Recovery, piece by piece" in shown
+    with (tmp_path / "cuts.csv").open() as handle:
+        (exported,) = csv.DictReader(handle)
+    assert float(exported["recovery_mount_s"]) == pieces["mount_s"]
+
+
 def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     factors = '[factors]\nengine = ["sqlite"]\ndurability = ["os", "drive"]'
     file = written(tmp_path / "cuts.toml", factors, 'disk_failure = "crash-states"\ndisk_states = 25', count=10)
@@ -279,6 +313,10 @@ def test_what_cannot_be_cut_is_refused(acidtest: Callable[..., Any], tmp_path: P
     assert done.returncode == 2
     assert 'kind = "disk"' in done.stderr
     assert acidtest("powercut").returncode == 2
+    short = written(tmp_path / "short.toml", place="disk_recovery_s = 5")
+    refused = acidtest("powercut", short, "--out", tmp_path / "out")
+    assert refused.returncode == 2
+    assert "workload.numbered: a load of 11 s or less shows no rate to recover to" in refused.stderr
     stranger = acidtest("powercut", "--replay", file)
     assert stranger.returncode == 2
     assert "cannot be read" in stranger.stderr

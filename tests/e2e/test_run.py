@@ -250,3 +250,32 @@ def test_a_scan_counts_reads_and_says_how_the_engine_read(acidtest, tmp_path: Pa
         assert row["reads"]["mb_per_s"] > 0
         assert row["reads"]["seconds"] > 0
         assert row["reads"]["rows"] > 1000
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql-15"])
+def test_a_measurement_waits_for_a_steady_rate(acidtest, tmp_path: Path, engine: str) -> None:
+    """Whether the rate of a busy machine comes to be steady is not ours to say: both ends are told as they are."""
+    file = tmp_path / "gate.toml"
+    file.write_text(
+        f'name = "gate"\nrepetitions = 1\ndurability = "none"\nengine = "{engine}"\n'
+        "[workload.commits]\nterminals = 2\nthink_ms = 5\nwarmup_s = 1.0\nwarmup_limit_s = 20\nduration_s = 2.0\n"
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out", "--json")
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    (recording,) = journal_lines(tmp_path / "out")
+    wait, result = recording["steady_wait"], recording["result"]
+    assert (wait["earliest_s"], wait["limit_s"], wait["window_s"], wait["windows"]) == (1.0, 20.0, 8, 4)
+    assert wait["waited_s"] == result["warmup_s"] <= 20
+    assert wait["waited_s"] == int(wait["waited_s"]) >= 12
+    assert wait["reached"] or wait["waited_s"] == 20
+    assert len(wait["per_s"]) >= wait["window_s"]
+    # The seconds of the series begin with the load, and those of the measurement are what was counted.
+    series = result["series"]
+    assert series[0]["at_s"] == -wait["waited_s"]
+    assert sum(second["committed"] for second in series if second["at_s"] >= 0) == result["counts"]["committed"]
+    assert sum(second["committed"] for second in series if second["at_s"] < 0) > 0
+    found = {finding["rule"]: finding["text"] for finding in json.loads(ran.stdout)["findings"]}
+    if wait["reached"]:
+        assert found["steady-awaited"].startswith("The measurement began after at most")
+    else:
+        assert "at the bound, after 20 s of warm-up" in found["steady-not-awaited"]

@@ -47,6 +47,11 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
         for written_workload in (*written["workload"].values(), *workloads.values()):
             written_workload.pop("count", None)
     more: dict[str, Any] = {"repetitions": 1, "workload": workloads}
+    if "disk_recovery_s" in small.get("place", {}):  # the rate before a cut takes its seconds
+        more["workload"] = {name: {**one, "duration_s": 12} for name, one in workloads.items()}
+        more["place"] = {"disk_recovery_s": 5}
+    if "disk_states" in small.get("place", {}):
+        more["place"] = {"disk_states": 10}
     if "search" in small:
         more["search"] = {"runs_max": 10}
     if "growth" in small:

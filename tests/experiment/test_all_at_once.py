@@ -67,6 +67,8 @@ def test_errors_of_every_stage_are_said_together(tmp_path: Path) -> None:
         (HEAD + 'engine = "mine"\ndurability = "os"\n[servers.mine]\nurll = "postgresql://me@db/test"\n' + COMMITS,
          ["servers.mine: key"]),
         (HEAD + 'engine = "sqlite"\ndurability = "os"\n[growth]\nsize = ["1 GB"]\n[workload.tpcc]\nduration_s = 1\n', ["growth: key"]),
+        (HEAD + 'engine = "sqlite"\ndurability = "os"\n[place]\ndisk_nonsense = 1\n' + COMMITS, ["place: key"]),
+        (HEAD + 'engine = "sqlite"\ndurability = "os"\n[load]\nmachine = 2\n' + COMMITS, ["load: key"]),
         # What names a factor of which something is amiss.
         (HEAD + 'durability = "os"\n[factors]\nengine = ["sqlite", 5.5, []]\n[base]\nengine = "sqlite"\n[[exclude]]\nengine = "x"\n' + COMMITS,
          ["factors.engine, level 3", 'engine "5.5" is not known']),

@@ -17,18 +17,21 @@ from typing import Any
 
 import pytest
 
+from acidtest.analysis import disk_log
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import sync_filesystem
 from acidtest.journal.protocol import CutKeeps, DiskState, TornWrite
 from acidtest.place import DirectoryPlace, Ledger, check, leftovers, loops, make, release_leftovers
 from acidtest.place.cgroup import Cgroup
-from acidtest.place.disk import SimulatedDisk
+from acidtest.place.cuttable import CuttablePlace
+from acidtest.place.disk import SimulatedDisk, faults
 from acidtest.place.facts import place_facts
 from blocks import loops_over_files_in, mounts_below
 from support import times
 
 BLOCK = 4096
+NEVER_IDLE = "destage_ms=600000"  # nothing leaves the cache unless it is flushed, however slow this machine
 Made = Callable[..., SimulatedDisk]
 
 
@@ -186,6 +189,153 @@ def test_a_cut_under_a_writer(
     assert (lost > 0) == loses
 
 
+class Overwriting:
+    """A file of two blocks on a file system, written past the page cache and through it, durably or not."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.write_bytes(b"0" * 2 * BLOCK)
+        self.fsync()
+
+    def fsync(self) -> None:
+        file = os.open(self.path, os.O_RDONLY)
+        os.fsync(file)
+        os.close(file)
+
+    def overwrite(self, byte: bytes, flags: int) -> None:
+        """The first block."""
+        with mmap.mmap(-1, BLOCK) as page:
+            page[:] = byte * BLOCK
+            file = os.open(self.path, os.O_RDWR | flags)
+            try:
+                os.pwrite(file, page, 0)
+            finally:
+                os.close(file)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize(
+    ("fault", "way", "survives"),
+    [
+        ("ignore-write-through", "direct O_DSYNC", False),  # FUA on a device that has it
+        ("ignore-write-through", "direct O_DSYNC, then fdatasync", True),
+        ("ignore-write-through", "buffered O_DSYNC", True),  # Linux flushes
+        ("ignore-write-through", "fdatasync", True),
+        ("", "direct O_DSYNC", True),
+        ("", "fdatasync", True),
+        ("lie-about-flush", "fdatasync", False),
+    ],
+)
+def test_write_through_and_flush_are_told_apart(
+    base: Path, ledger: Ledger, tmp_path: Path, filesystem: str, fault: str, way: str, survives: bool
+) -> None:
+    spec = PlaceSpec(kind="disk", filesystem=filesystem, disk_faults=fault, disk_parameters=NEVER_IDLE)
+    home = DirectoryPlace(base, ledger, needed_bytes=0)
+    with contextlib.ExitStack() as held:
+        held.callback(home.release)
+        drive = SimulatedDisk(spec, home, 512, ledger)
+        held.callback(drive.release)
+        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
+        held.callback(place.release)
+        place.prepare([])
+        file = Overwriting(place.path / "file")
+        place.keep()
+        place.begin()
+        before = drive.stats().ignored_write_throughs  # mounting writes some through
+        file.overwrite(b"1", (os.O_DSYNC if "O_DSYNC" in way else 0) | (os.O_DIRECT if "direct" in way else 0))
+        if "fdatasync" in way:
+            file.fsync()
+        ignored = drive.stats().ignored_write_throughs - before
+        place.cut("none", 1)
+        place.recover()
+        found = file.path.read_bytes()
+        place.end()
+    assert (found[:1] == b"1") == survives
+    if fault != "ignore-write-through":
+        assert before == ignored == 0
+    elif "direct" in way:
+        assert ignored >= 1
+
+
+def test_what_a_journal_writes_through_is_lost_with_what_it_makes_durable(base: Path, ledger: Ledger) -> None:
+    """ext4 writes the block that ends a transaction of its journal with FUA, and sends no flush afterwards: what a file
+    grew by in the last one is gone, although its flush has ended."""
+    spec = PlaceSpec(
+        kind="disk",
+        filesystem="ext4",
+        mount="commit=600",
+        disk_faults="ignore-write-through",
+        disk_parameters=NEVER_IDLE,
+    )
+    home = DirectoryPlace(base, ledger, needed_bytes=0)
+    with contextlib.ExitStack() as held:
+        held.callback(home.release)
+        drive = SimulatedDisk(spec, home, 512, ledger)
+        held.callback(drive.release)
+        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
+        held.callback(place.release)
+        place.prepare([])
+        place.keep()
+        place.begin()
+        writer = Writer(place.path / "log")  # each number makes the file longer
+        writer.wait_for(20)
+        writer.end()
+        place.cut("none", 1)
+        place.recover()
+        found = present(place.path / "log")
+        place.end()
+    assert found == writer.acknowledged - 1
+
+
+def test_a_positive_control_shows_that_write_through_is_ignored(base: Path, ledger: Ledger) -> None:
+    """Of a drive that was told to, and of none that honours it although it was to be one that does not."""
+    spec = PlaceSpec(kind="disk", filesystem="raw", disk_faults="ignore-write-through")
+    home = DirectoryPlace(base, ledger, needed_bytes=0)
+    with contextlib.ExitStack() as held:
+        held.callback(home.release)
+        drive = SimulatedDisk(spec, home, 64, ledger)
+        held.callback(drive.release)
+        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
+        held.callback(place.release)
+        assert place.loses("none", seeds=(1, 2))
+        honest = Honouring(drive)
+        other = CuttablePlace(spec, home, honest, ledger, faults(spec))
+        held.callback(other.release)
+        assert not other.loses("none", seeds=(1, 2))
+
+
+class Honouring:
+    """A drive that takes no fault."""
+
+    def __init__(self, drive: SimulatedDisk) -> None:
+        self._drive = drive
+
+    def fault(self, fault: str) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._drive, name)
+
+
+@pytest.mark.parametrize(("battery", "survives"), [("good", True), ("dead", False), ("none", True)])
+def test_a_battery_decides_what_a_controller_s_cache_keeps(
+    disk: Made, ledger: Ledger, tmp_path: Path, battery: str, survives: bool
+) -> None:
+    simulated = disk(disk_battery=battery, disk="rotating", disk_parameters=NEVER_IDLE)
+    with Opened(simulated.file) as file:
+        for block in range(8):
+            file.write(block, 1)
+            file.flush()
+        stats = simulated.stats()
+        simulated.cut("none", 1)
+    simulated.revive()
+    with Opened(simulated.file) as file:
+        assert {file.byte(block) for block in range(8)} == {1 if survives else 0}
+    assert stats.lied_flushes == (8 if battery == "dead" else 0)
+    assert (stats.dirty_bytes > 0) == (battery != "none")  # whose flush waits for the medium
+    assert ("battery" in simulated.facts()["disk"]) == (battery != "none")
+
+
 def test_flushes_after_a_cut_may_fail(disk: Made, ledger: Ledger, tmp_path: Path) -> None:
     simulated = disk()
     filesystem = FileSystem(simulated, tmp_path / "mounted", ledger)
@@ -338,6 +488,24 @@ def test_a_platter_with_its_write_cache_off_takes_120_durable_writes_a_second(di
         per_s = 40 / (time.monotonic() - began)
     ledger.undo(loop)
     assert per_s <= 123  # the first waits for less than a turn
+
+
+def test_the_times_of_a_log_are_those_of_the_clock_that_acknowledgements_are_noted_by(
+    disk: Made, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    logged = disk(log=log)
+    around = []
+    with Opened(logged.file) as file:
+        for number in range(50):
+            file.write(0, number)
+            before_ns = time.monotonic_ns()
+            file.flush()
+            around.append((before_ns, time.monotonic_ns()))
+    assert logged.stats().log_records == 100
+    _, records = disk_log.read(log)
+    flushed_ns = [disk_log.began_ns(log) + one.time_ns for one in records if one.is_flush]
+    assert [before < at < after for (before, after), at in zip(around, flushed_ns, strict=True)] == [True] * 50
 
 
 def test_every_state_of_a_log_can_be_built(disk: Made, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acidtest import files
 from acidtest.place import trees
 
 
@@ -13,7 +14,7 @@ from acidtest.place import trees
 def test_a_copy_is_the_same_bytes_whatever_their_number(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "CHUNK", 4096)
+    monkeypatch.setattr(files, "CHUNK", 4096)
     source, target = tmp_path / "from", tmp_path / "to"
     source.write_bytes(bytes(n % 251 for n in range(size)))
     trees.copy_file(source, target)

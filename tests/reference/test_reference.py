@@ -166,6 +166,7 @@ def test_a_setting_names_the_engines_that_have_it() -> None:
 
 
 VALUES = {
+    "warmup_limit_s": "60",
     "threads": "2", "arrivals": '"fixed"', "observe": "true", "sample_engine": "false", "connect": '"per_transaction"',
     "stages": "[{ seconds = 1, rate_per_s = 9 }]", "classes": '[{ name = "a" }]',
     "sleeping_in_transaction": "true\nsleeping_sessions = 1",

@@ -6,6 +6,7 @@ import json
 import lzma
 import socket
 import xml.etree.ElementTree as ET
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,15 @@ def elsewhere(journal: Journal, path: str) -> Journal:
     return journal.model_copy(update={"recordings": moved})
 
 
+@cache
+def compared(repetitions: int) -> Journal:
+    """File systems under two schedulers."""
+    whole = file_systems(repetitions, BASE)
+    held = [one for one in whole.recordings if one.levels["place.scheduler"] in ("none", "kyber")]
+    header = whole.header.model_copy(update={"cells": len(held)})
+    return whole.model_copy(update={"recordings": held, "header": header})
+
+
 def making(journal: Journal | None, **changes: object) -> Making:
     fields = {
         "title": "Which one?", "text": "A text (1999)", "answer": 'At **{{ shown("e", "relative", {"place.filesystem": "xfs"}) }}**.',
@@ -65,7 +75,9 @@ def test_a_page_is_what_its_recordings_make(name: str) -> None:
 
 
 def test_the_table_of_tables_is_what_the_studies_say() -> None:
-    assert (pages.PAGES / "README.md").read_text() == pages.readme(pages.made())
+    made = pages.made()
+    assert (pages.PAGES / "README.md").read_text() == pages.readme(made)
+    assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), made)
 
 
 def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> None:
@@ -120,7 +132,7 @@ def test_what_every_machine_has_is_kept(said: str) -> None:
 
 
 def test_a_row_of_the_text_and_one_of_ours_that_mean_the_same_are_one() -> None:
-    text = making(file_systems(6, BASE)).page().text
+    text = making(compared(6)).page().text
     assert "|  | text: speed, raw = 100 | here: defaults, raw = 100 | here: sync,noatime, raw = 100 |" in text
     rows = {line.split("|")[1].strip(): line.split("|")[2:5] for line in text.splitlines() if line.startswith("| ")}
     assert [cell.strip() for cell in rows["raw"]] == ["100", "100", "100"]
@@ -133,14 +145,17 @@ def test_a_row_of_the_text_and_one_of_ours_that_mean_the_same_are_one() -> None:
 def test_a_page_says_that_nothing_is_kept_and_what_measures_it() -> None:
     page = making(None).page()
     assert "Not measured yet." in page.text
-    assert "`acidtest run experiments/file-systems.toml --out DIR`, or `make studies STUDY=a-study`" in page.text
+    assert (
+        "Not measured yet: `acidtest run experiments/file-systems.toml --out DIR`, or `make studies STUDY=a-study`."
+        in page.text
+    )
     assert page.rows == [
         ("table 1", "not measured yet; `make studies STUDY=a-study` measures it", "`file-systems.toml`")
     ]
 
 
 def test_a_page_says_how_much_of_a_run_is_there() -> None:
-    whole = file_systems(2, BASE)
+    whole = compared(2)
     part = whole.model_copy(update={"header": whole.header.model_copy(update={"cells": len(whole.recordings) + 3})})
     page = making(part).page()
     assert page.rows[0][1] == f"reproduced ({len(whole.recordings)} of {len(whole.recordings) + 3} cells so far)"
@@ -148,7 +163,7 @@ def test_a_page_says_how_much_of_a_run_is_there() -> None:
 
 
 def test_findings_that_an_experiment_sets_aside_are_printed_with_its_reason() -> None:
-    held = file_systems(2, BASE)
+    held = compared(2)
     waived = held.header.model_copy(
         update={"experiment": held.header.experiment | {"waive": {"too-few-repetitions": "small."}}}
     )
@@ -158,7 +173,7 @@ def test_findings_that_an_experiment_sets_aside_are_printed_with_its_reason() ->
 
 
 def test_a_sentence_with_a_figure_that_is_not_there_is_left_out() -> None:
-    made = making(file_systems(2, BASE))
+    made = making(compared(2))
     assert made._said('{{ value("e", "relative", {"place.filesystem": "jfs"}) }}') == ""
     assert made._said('{{ (value("e", "per-minute", {"place.filesystem": "raw"}) / 60)|number }}') != ""
     with pytest.raises(NotMeasured):
@@ -167,7 +182,7 @@ def test_a_sentence_with_a_figure_that_is_not_there_is_left_out() -> None:
 
 def test_a_picture_is_of_the_rows_that_are_asked_for_and_is_whole() -> None:
     picture = Picture(experiment="e", chart="bars", where={"place.scheduler": "none"}, says="Speed.")
-    made = making(file_systems(5, BASE), picture=picture).page()
+    made = making(compared(5), picture=picture).page()
     assert "![Speed.](pictures/a-study.svg)" in made.text
     drawn = pictures.svg(made.pictures["a-study"])
     words = "".join(ET.fromstring(drawn.partition("<!--")[0]).itertext())
@@ -177,7 +192,7 @@ def test_a_picture_is_of_the_rows_that_are_asked_for_and_is_whole() -> None:
 
 
 def test_every_figure_can_be_shown_of_any_row() -> None:
-    for held in (study(), tpcc(), file_systems(5, BASE)):
+    for held in (study(), tpcc(), compared(5)):
         found = Kept("e", Experiment(file=""), {"run": held}).results
         assert found is not None
         for table in found.tables:

@@ -1,6 +1,7 @@
 //! What a drive does wrong, as an expression that prints and parses back:
 //!
 //!     lie-about-flush               a flush is answered at once and nothing leaves the cache
+//!     ignore-write-through          a write with FUA is answered from the cache and stays there; flushes are honoured
 //!     tear                          a write that a power cut finds in the cache survives in part
 //!     reorder                       the cache is emptied in no order
 //!     eio on read|write|flush       it fails with EIO; a failed write is not taken, what the cache held stays there
@@ -9,7 +10,7 @@
 //!                                   which all that waits and all that comes fails with EIO: nobody waits for ever
 //!     stop after 9 reads fail after 5 s    the same, sooner
 //!
-//! All but `reorder` and `stop` may say when, counting requests of their kind from the moment the fault is there:
+//! All but `ignore-write-through`, `reorder` and `stop` may say when, counting requests of their kind from the moment the fault is there:
 //! `5` (the fifth), `every 3rd`, `after 10`, `at 1048576` (whatever touches that byte), `at 1048576 once`.
 
 use std::fmt;
@@ -20,11 +21,22 @@ pub enum Op {
     Read,
     Write,
     Flush,
+    /// What a write with FUA ends with on a device that has none: it makes that write durable.
+    WriteThrough,
+}
+
+impl Op {
+    /// Whether a fault on requests of kind `mine` strikes this one. As far as a loop device tells, the end of a write with
+    /// FUA is a flush like any other.
+    fn is(self, mine: Op) -> bool {
+        self == mine || (self == Op::WriteThrough && mine == Op::Flush)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     LieAboutFlush(When),
+    IgnoreWriteThrough,
     Tear(When),
     Reorder,
     Eio(Op, When),
@@ -70,6 +82,7 @@ impl Fault {
     fn op(self) -> Option<Op> {
         match self {
             Fault::LieAboutFlush(_) | Fault::DropOnFlush(_) => Some(Op::Flush),
+            Fault::IgnoreWriteThrough => Some(Op::WriteThrough),
             Fault::Tear(_) => Some(Op::Write),
             Fault::Eio(op, _) => Some(op),
             Fault::Reorder => None,
@@ -93,12 +106,13 @@ impl Active {
 
     /// Counts a request; whether the fault strikes it.
     pub fn strikes(&mut self, op: Op, at: u64, length: u64) -> bool {
-        if self.fault.op().is_some_and(|mine| mine != op) {
+        if self.fault.op().is_some_and(|mine| !op.is(mine)) {
             return false;
         }
         self.seen += 1;
         let strikes = match self.fault {
             Fault::Reorder => false,
+            Fault::IgnoreWriteThrough => true,
             Fault::Stop(stop) => self.seen > stop.after,
             Fault::LieAboutFlush(when) | Fault::Tear(when) | Fault::Eio(_, when) | Fault::DropOnFlush(when) => {
                 match when {
@@ -121,6 +135,7 @@ impl fmt::Display for Op {
             Op::Read => "read",
             Op::Write => "write",
             Op::Flush => "flush",
+            Op::WriteThrough => "write-through",
         })
     }
 }
@@ -129,6 +144,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::LieAboutFlush(when) => write!(f, "lie-about-flush{when}"),
+            Fault::IgnoreWriteThrough => f.write_str("ignore-write-through"),
             Fault::Tear(when) => write!(f, "tear{when}"),
             Fault::Reorder => f.write_str("reorder"),
             Fault::Eio(op, when) => write!(f, "eio on {op}{when}"),
@@ -167,7 +183,7 @@ fn plural(op: Option<Op>) -> &'static str {
     match op {
         Some(Op::Read) => "reads",
         Some(Op::Write) => "writes",
-        Some(Op::Flush) => "flushes",
+        Some(Op::Flush | Op::WriteThrough) => "flushes",
         None => "requests",
     }
 }
@@ -175,8 +191,8 @@ fn plural(op: Option<Op>) -> &'static str {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is no fault; write lie-about-flush, tear, eio on read|write|flush or drop on flush, each alone or followed \
-     by 5, every 3rd, after 10 or at BYTE [once]; or reorder; or stop after 1000 reads|writes|flushes|requests, alone or \
-     followed by fail after 5 s (1 to 60)"
+     by 5, every 3rd, after 10 or at BYTE [once]; or ignore-write-through or reorder; or stop after 1000 \
+     reads|writes|flushes|requests, alone or followed by fail after 5 s (1 to 60)"
 )]
 pub struct NoFault(String);
 
@@ -192,6 +208,7 @@ impl FromStr for Fault {
 fn parse(words: &[&str]) -> Option<Fault> {
     Some(match words {
         ["lie-about-flush", when @ ..] => Fault::LieAboutFlush(parse_when(when, Op::Flush)?),
+        ["ignore-write-through"] => Fault::IgnoreWriteThrough,
         ["tear", when @ ..] => Fault::Tear(parse_when(when, Op::Write)?),
         ["reorder"] => Fault::Reorder,
         ["eio", "on", op, when @ ..] => {
@@ -258,6 +275,7 @@ mod tests {
             when(Op::Flush).prop_map(Fault::LieAboutFlush),
             when(Op::Write).prop_map(Fault::Tear),
             Just(Fault::Reorder),
+            Just(Fault::IgnoreWriteThrough),
             op().prop_flat_map(|op| when(op).prop_map(move |when| Fault::Eio(op, when))),
             when(Op::Flush).prop_map(Fault::DropOnFlush),
             (any::<u64>(), proptest::option::of(op()), proptest::option::of(1..=FAIL_AFTER_S_MAX))
@@ -282,7 +300,7 @@ mod tests {
         fn any_words_of_the_grammar_are_a_fault_or_told_apart(
             words in proptest::collection::vec(
                 prop::sample::select(vec![
-                    "lie-about-flush", "tear", "reorder", "eio", "drop", "stop", "on", "read", "write", "flush", "every",
+                    "lie-about-flush", "ignore-write-through", "tear", "reorder", "eio", "drop", "stop", "on", "read", "write", "flush", "every",
                     "3rd", "0", "5", "after", "at", "once", "writes", "requests", "99999999999999999999", "-1", "+1",
                     "fail", "s",
                 ]),
@@ -329,6 +347,7 @@ mod tests {
             "tear every 0th",
             "eio on flush at 5",
             "reorder 3",
+            "ignore-write-through 3",
             "stop",
             "stop after 5 writes fail after 0 s",
             "stop after 5 writes fail after 61 s",

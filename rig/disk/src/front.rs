@@ -7,7 +7,9 @@
 use super::log::Log;
 use super::medium::{Medium, Region};
 use super::model::{Disk, Finished, Ticket};
+use super::through::Watch;
 use super::wire::{self, Answer, Head};
+use measure::monotonic_ns;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
 use std::ffi::CString;
@@ -34,21 +36,32 @@ pub struct Served<M> {
     disk: Mutex<Disk<M>>,
     /// Signalled when power or faults have changed.
     changed: Condvar,
+    /// Tells the flushes that only end writes with FUA, where somebody wants to know.
+    watch: Mutex<Option<Watch>>,
     log: Option<Log>,
     size_bytes: u64,
     data_bytes: usize,
-    started: Instant,
+    began_ns: u64,
 }
 
 impl<M: Medium + Send + 'static> Served<M> {
-    /// The disk's time began at `started`.
-    pub fn new(disk: Disk<M>, log: Option<Log>, size_bytes: u64, data_bytes: usize, started: Instant) -> Arc<Self> {
+    /// The disk's time began at `began_ns` of CLOCK_MONOTONIC, which the log's file says: acknowledgements are held
+    /// against the log by that clock, to the nanosecond.
+    pub fn new(disk: Disk<M>, log: Option<Log>, size_bytes: u64, data_bytes: usize, began_ns: u64) -> Arc<Self> {
         let changed = Condvar::new();
-        Arc::new(Served { disk: Mutex::new(disk), changed, log, size_bytes, data_bytes, started })
+        Arc::new(Served {
+            disk: Mutex::new(disk),
+            changed,
+            watch: Mutex::new(None),
+            log,
+            size_bytes,
+            data_bytes,
+            began_ns,
+        })
     }
 
     pub fn now(&self) -> u64 {
-        self.started.elapsed().as_nanos() as u64
+        monotonic_ns() - self.began_ns
     }
 
     /// The disk, to be commanded. What waits for it is woken when the guard is dropped by [`Self::wake`].
@@ -62,6 +75,21 @@ impl<M: Medium + Send + 'static> Served<M> {
 
     pub fn log(&self) -> Option<&Log> {
         self.log.as_ref()
+    }
+
+    /// From now on flushes that only end writes with FUA are told apart, by the block device over the file.
+    pub fn watch(&self, device: (u32, u32)) -> anyhow::Result<()> {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watch.as_ref().is_some_and(|watch| watch.is_over(device)) {
+            *watch = Some(Watch::over(device)?);
+        }
+        Ok(())
+    }
+
+    /// Whether the flush that has just come only ends writes with FUA.
+    fn only_writes_through(&self) -> bool {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.as_mut().is_some_and(|watch| !watch.flush_was_asked())
     }
 
     /// Mounts the file system and serves it with so many threads.
@@ -252,8 +280,9 @@ impl<M: Medium + Send + 'static> Worker<M> {
                 }
             }
             wire::FSYNC => {
+                let write_through = served.only_writes_through();
                 let settled = |log: &Log, covers, now| log.flush(covers, now);
-                match served.take_logged(|disk, now| disk.begin_flush(now), |_, _, _| {}, settled) {
+                match served.take_logged(|disk, now| disk.begin_flush(write_through, now), |_, _, _| {}, settled) {
                     Finished::Failed => Answer::new(unique, libc::EIO),
                     _ => Answer::new(unique, 0),
                 }
@@ -344,7 +373,7 @@ mod tests {
     use crate::fault::Fault;
     use crate::medium::Memory;
     use crate::timing::Timing;
-    use protocol::{DiskTiming, DiskTimingName};
+    use protocol::{DiskBattery, DiskTiming, DiskTimingName};
     use std::alloc::{GlobalAlloc, Layout, System};
     use std::cell::Cell;
 
@@ -381,8 +410,9 @@ mod tests {
     fn worker(timing: &DiskTiming, capacity: usize, faults: &[&str], log: Option<Log>) -> (Worker<Memory>, OwnedFd) {
         let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
         let faults = faults.iter().map(|text| text.parse::<Fault>().unwrap()).collect();
-        let disk = Disk::new(cache, capacity, Timing::new(timing).unwrap(), faults, 1);
-        let served = Served::new(disk, log, SIZE, 1 << 16, Instant::now());
+        let timing = Timing::new(timing).unwrap();
+        let disk = Disk::new(cache, capacity, DiskBattery::None, timing, faults, 1);
+        let served = Served::new(disk, log, SIZE, 1 << 16, monotonic_ns());
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None).unwrap();

@@ -11,6 +11,7 @@ mod medium;
 mod model;
 #[cfg(test)]
 mod tests;
+mod through;
 mod timing;
 mod wire;
 
@@ -22,12 +23,11 @@ use log::{Log, Recorded, Writes};
 use measure::monotonic_ns;
 use medium::{FileMedium, Medium, Memory};
 use model::{Disk, FAULTS_MAX};
-use protocol::{DiskAnswer, DiskCommand, DiskSpec, DiskState, PROTOCOL};
+use protocol::{DiskAnswer, DiskBattery, DiskCommand, DiskSpec, DiskState, PROTOCOL};
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 use timing::Timing;
 
 const SIZE_MAX: u64 = 1 << 44;
@@ -115,17 +115,23 @@ fn make<M: Medium + Send + 'static>(
     let cache = Cache::new(medium, spec.size_bytes, spec.sector_bytes as usize, slots as usize)
         .context("taking memory for the cache")?;
     let capacity = (spec.cache_bytes / block) as usize;
-    let (started, began_ns) = (Instant::now(), monotonic_ns());
+    let began_ns = monotonic_ns();
+    if capacity == 0 && spec.battery != DiskBattery::None {
+        bail!("a controller's battery is for its write cache, and this disk has none");
+    }
     let log = match &spec.log {
         None => None,
         Some(_) if capacity == 0 => bail!("a disk without a write cache has nothing to tell in a log"),
+        Some(_) if spec.battery == DiskBattery::Good => {
+            bail!("a disk whose cache outlives every cut has nothing to tell in a log")
+        }
         Some(path) => Some(
             Log::create(Path::new(path), spec.size_bytes, spec.sector_bytes, began_ns)
                 .with_context(|| format!("the log {path}"))?,
         ),
     };
-    let disk = Disk::new(cache, capacity, timing, faults, spec.seed);
-    let served = Served::new(disk, log, spec.size_bytes, data_bytes, started);
+    let disk = Disk::new(cache, capacity, spec.battery, timing, faults, spec.seed);
+    let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns);
     let point = PathBuf::from(&spec.mount_point);
     served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
     let unlocked = lock_memory();
@@ -196,6 +202,9 @@ impl<M: Medium + Send + 'static> Commanded<M> {
                 let fault = fault.parse()?;
                 served.disk().add_fault(fault).map_err(|error| anyhow!(error))?;
             }
+            DiskCommand::Under { major, minor } => served
+                .watch((major, minor))
+                .context("flushes that only end writes with FUA cannot be told apart here")?,
             DiskCommand::Mend {} => {
                 served.disk().mend();
                 served.wake();

@@ -8,7 +8,7 @@ use super::fault::{Active, Fault, Op};
 use super::medium::Medium;
 use super::timing::Timing;
 use measure::Latencies;
-use protocol::{CutKeeps, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};
+use protocol::{CutKeeps, DiskBattery, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::io;
@@ -21,6 +21,8 @@ pub struct Disk<M> {
     cache: Cache<M>,
     /// Blocks that the write cache holds at most; 0: it is off.
     capacity: usize,
+    /// Of the controller that has the cache.
+    battery: DiskBattery,
     timing: Timing,
     faults: Vec<Active>,
     lot: ChaCha8Rng,
@@ -37,6 +39,7 @@ pub struct Disk<M> {
     writes: Count,
     flushes: Count,
     lied_flushes: u64,
+    ignored_write_throughs: u64,
     failed: u64,
     dirty_bytes_max: u64,
 }
@@ -88,13 +91,21 @@ impl Ticket {
 }
 
 impl<M: Medium> Disk<M> {
-    pub fn new(cache: Cache<M>, capacity: usize, timing: Timing, faults: Vec<Fault>, seed: u64) -> Self {
+    pub fn new(
+        cache: Cache<M>,
+        capacity: usize,
+        battery: DiskBattery,
+        timing: Timing,
+        faults: Vec<Fault>,
+        seed: u64,
+    ) -> Self {
         let mut active = Vec::with_capacity(FAULTS_MAX.max(faults.len()));
         active.extend(faults.into_iter().map(Active::new));
         let count = || Count { count: 0, bytes: 0, took: Latencies::new() };
         Disk {
             cache,
             capacity,
+            battery,
             timing,
             faults: active,
             lot: ChaCha8Rng::seed_from_u64(seed),
@@ -108,6 +119,7 @@ impl<M: Medium> Disk<M> {
             writes: count(),
             flushes: count(),
             lied_flushes: 0,
+            ignored_write_throughs: 0,
             failed: 0,
             dirty_bytes_max: 0,
         }
@@ -160,19 +172,25 @@ impl<M: Medium> Disk<M> {
         Some(self.ticket(Op::Write, at, length, now, done_at, end))
     }
 
-    pub fn begin_flush(&mut self, now: u64) -> Option<Ticket> {
+    /// Of what the cache holds. `write_through`: it is only the end of writes with FUA, see [`super::through`].
+    pub fn begin_flush(&mut self, write_through: bool, now: u64) -> Option<Ticket> {
         if self.power == DiskPower::Ghost {
             let end = if self.ghost_flushes == GhostFlushes::Fail { End::Failed } else { End::Ghostly };
             return Some(self.ticket(Op::Flush, 0, 0, now, now, end));
         }
-        let struck = self.strike(Op::Flush, 0, 0, now)?;
+        // While a flush is under way the drive empties its cache anyway, and that includes what was written through.
+        let op = if write_through && self.flushing == 0 { Op::WriteThrough } else { Op::Flush };
+        let struck = self.strike(op, 0, 0, now)?;
         self.tend(now);
-        if struck.eio || struck.drop || struck.lie {
+        // A controller with a battery takes its cache for durable, whatever has become of the battery.
+        let backed = self.capacity > 0 && self.battery != DiskBattery::None;
+        if struck.eio || struck.drop || struck.lie || struck.ignore || backed {
             let mut end = End::Failed;
             if struck.drop {
                 let _ = self.cache.undo(); // it fails either way
             } else if !struck.eio {
-                self.lied_flushes += 1;
+                self.lied_flushes += u64::from(struck.lie || (backed && self.battery == DiskBattery::Dead));
+                self.ignored_write_throughs += u64::from(struck.ignore);
                 end = End::Done;
             }
             let done_at = self.timing.cached(now, 0);
@@ -223,7 +241,7 @@ impl<M: Medium> Disk<M> {
             let count = match ticket.op {
                 Op::Read => &mut self.reads,
                 Op::Write => &mut self.writes,
-                Op::Flush => &mut self.flushes,
+                Op::Flush | Op::WriteThrough => &mut self.flushes,
             };
             count.count += 1;
             count.bytes += ticket.length;
@@ -242,6 +260,7 @@ impl<M: Medium> Disk<M> {
             return Err("the disk is cut already: revive it first");
         }
         self.tend(now);
+        let keep = if self.battery == DiskBattery::Good { CutKeeps::All } else { keep };
         let left = self.cache.cut(keep, &mut ChaCha8Rng::seed_from_u64(seed));
         self.power = DiskPower::Ghost;
         self.ghost_flushes = flushes;
@@ -335,6 +354,7 @@ impl<M: Medium> Disk<M> {
             writes: shown(&self.writes),
             flushes: shown(&self.flushes),
             lied_flushes: self.lied_flushes,
+            ignored_write_throughs: self.ignored_write_throughs,
             failed: self.failed,
             dirty_bytes: self.cache.bytes(),
             dirty_bytes_max: self.dirty_bytes_max,
@@ -385,6 +405,7 @@ impl<M: Medium> Disk<M> {
             match active.fault {
                 Fault::Stop(_) | Fault::Reorder => {}
                 Fault::LieAboutFlush(_) => struck.lie |= active.strikes(op, at, length),
+                Fault::IgnoreWriteThrough => struck.ignore |= active.strikes(op, at, length),
                 Fault::Tear(_) => struck.tear |= active.strikes(op, at, length),
                 Fault::Eio(..) => struck.eio |= active.strikes(op, at, length),
                 Fault::DropOnFlush(_) => struck.drop |= active.strikes(op, at, length),
@@ -441,6 +462,7 @@ impl<M: Medium> Disk<M> {
 #[derive(Default)]
 struct Struck {
     lie: bool,
+    ignore: bool,
     tear: bool,
     eio: bool,
     drop: bool,

@@ -6,7 +6,7 @@ use super::medium::Memory;
 use super::model::{Disk, Finished, Ticket};
 use super::timing::Timing;
 use proptest::prelude::*;
-use protocol::{CutKeeps, DiskPower, DiskTiming, DiskTimingName, GhostFlushes};
+use protocol::{CutKeeps, DiskBattery, DiskPower, DiskTiming, DiskTimingName, GhostFlushes};
 use std::collections::VecDeque;
 
 const SECTOR: usize = 512;
@@ -23,7 +23,7 @@ fn timing(name: DiskTimingName, parameters: &[(&str, f64)]) -> Timing {
 fn disk_of(capacity: usize, sector_bytes: usize, timing: Timing, faults: &[&str]) -> Disk<Memory> {
     let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, sector_bytes, BLOCKS).unwrap();
     let faults = faults.iter().map(|text| text.parse::<Fault>().unwrap()).collect();
-    Disk::new(cache, capacity, timing, faults, 1)
+    Disk::new(cache, capacity, DiskBattery::None, timing, faults, 1)
 }
 
 fn disk(capacity: usize, faults: &[&str]) -> Disk<Memory> {
@@ -91,7 +91,7 @@ impl Account {
                 self.now += ns;
                 return;
             }
-            Request::Flush => self.disk.begin_flush(self.now),
+            Request::Flush => self.disk.begin_flush(false, self.now),
             Request::Write { sector, count } => {
                 let bytes: Vec<u8> = order.to_le_bytes().repeat(count * SECTOR / 8);
                 for version in &mut self.versions[sector..sector + count] {
@@ -272,7 +272,7 @@ fn write(disk: &mut Disk<Memory>, block: u64, byte: u8, now: u64) -> Finished {
 }
 
 fn flush(disk: &mut Disk<Memory>, now: u64) -> Finished {
-    let ticket = disk.begin_flush(now).unwrap();
+    let ticket = disk.begin_flush(false, now).unwrap();
     disk.finish(&ticket, ticket.done_at)
 }
 
@@ -304,6 +304,60 @@ fn a_drive_that_lies_loses_what_it_took_for_a_second_and_an_honest_one_nothing()
     }
 }
 
+fn write_through(disk: &mut Disk<Memory>, block: u64, byte: u8, now: u64) -> Finished {
+    write(disk, block, byte, now);
+    let ticket = disk.begin_flush(true, now).unwrap();
+    disk.finish(&ticket, ticket.done_at)
+}
+
+#[test]
+fn a_drive_that_ignores_write_through_loses_what_no_flush_came_for_and_an_honest_one_nothing() {
+    for (faults, survives) in [(&[][..], 2), (&["ignore-write-through"], 1)] {
+        let mut disk = disk(1_000, faults);
+        write_through(&mut disk, 3, 1, 0);
+        write_through(&mut disk, 4, 1, 0);
+        assert_eq!(flush(&mut disk, 0), Finished::Settled);
+        let ignored = faults.len() == 1;
+        assert_eq!(write_through(&mut disk, 3, 2, 0) == Finished::Done, ignored);
+        assert_eq!(disk.stats(0, 0).ignored_write_throughs, faults.len() as u64 * 3);
+        assert_eq!(disk.stats(0, 0).lied_flushes, 0);
+        lose_all(&mut disk, 0);
+        assert_eq!((byte(&mut disk, 3), byte(&mut disk, 4)), (survives, 1));
+    }
+}
+
+#[test]
+fn what_is_written_through_while_a_flush_is_under_way_is_flushed_with_it() {
+    let mut disk = disk(1_000, &["ignore-write-through"]);
+    let flushing = disk.begin_flush(false, 0).unwrap();
+    assert_eq!(write_through(&mut disk, 3, 1, 0), Finished::Settled);
+    disk.finish(&flushing, flushing.done_at);
+    lose_all(&mut disk, 0);
+    assert_eq!(byte(&mut disk, 3), 1);
+}
+
+#[test]
+fn a_flush_of_a_battery_backed_cache_waits_for_no_medium_and_the_battery_decides_what_survives() {
+    for (battery, survives) in [(DiskBattery::Good, 2), (DiskBattery::Dead, 1)] {
+        for keep in [CutKeeps::None, CutKeeps::Torn, CutKeeps::Reordered] {
+            let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
+            let rotating = timing(DiskTimingName::Rotating, &[]);
+            let mut disk = Disk::new(cache, 1_000, battery, rotating, vec![], 1);
+            write(&mut disk, 3, 1, 0);
+            disk.stats(10_000 * MS, 0); // idle for so long, the drive has written it
+            write(&mut disk, 3, 2, 10_000 * MS);
+            let ticket = disk.begin_flush(false, 10_000 * MS).unwrap();
+            assert!(ticket.done_at - 10_000 * MS < MS, "no turn of the platter");
+            assert_eq!(disk.finish(&ticket, ticket.done_at), Finished::Done);
+            assert_eq!(disk.stats(10_000 * MS, 0).lied_flushes, u64::from(battery == DiskBattery::Dead));
+            let keep = if battery == DiskBattery::Dead { CutKeeps::None } else { keep };
+            disk.cut(keep, 7, GhostFlushes::Succeed, 10_001 * MS).unwrap();
+            disk.revive().unwrap();
+            assert_eq!(byte(&mut disk, 3), survives, "{battery:?}, {keep:?}");
+        }
+    }
+}
+
 #[test]
 fn failed_requests_fail_and_a_failed_flush_keeps_the_cache_or_drops_it() {
     let mut kept = disk(1_000, &["eio on flush 1", "eio on write 2"]);
@@ -328,13 +382,13 @@ fn a_disk_that_has_stopped_answers_nothing_before_its_time_unless_it_is_mended_o
     let mut disk = disk(1_000, &["stop after 2 writes"]);
     write(&mut disk, 0, 1, 0);
     write(&mut disk, 1, 1, 0);
-    assert!(disk.begin_flush(0).is_some());
+    assert!(disk.begin_flush(false, 0).is_some());
     assert!(disk.begin_write(0, &[2; BLOCK], 0).is_none());
-    assert!(disk.begin_flush(0).is_none() && disk.begin_read(0, &mut [0; BLOCK], 0).is_none());
+    assert!(disk.begin_flush(false, 0).is_none() && disk.begin_read(0, &mut [0; BLOCK], 0).is_none());
     disk.mend();
     assert_eq!(write(&mut disk, 0, 2, 0), Finished::Done);
     disk.add_fault("stop after 0 requests".parse().unwrap()).unwrap();
-    assert!(disk.begin_flush(0).is_none());
+    assert!(disk.begin_flush(false, 0).is_none());
     disk.cut(CutKeeps::None, 1, GhostFlushes::Fail, 0).unwrap();
     assert_eq!(flush(&mut disk, 0), Finished::Failed);
 }
@@ -346,7 +400,7 @@ fn a_disk_that_has_stopped_is_given_up_when_its_time_is_over_and_comes_back_when
         write(&mut disk, 0, 1, 0);
         assert!(disk.begin_write(0, &[2; BLOCK], 5).is_none());
         assert_eq!(disk.fails_at(), 5 + limit);
-        assert!(disk.begin_flush(4 + limit).is_none());
+        assert!(disk.begin_flush(false, 4 + limit).is_none());
         assert_eq!(flush(&mut disk, 5 + limit), Finished::Failed);
         assert_eq!(write(&mut disk, 0, 2, 6 + limit), Finished::Failed);
         let read = disk.begin_read(0, &mut [0; BLOCK], 6 + limit).unwrap();
@@ -360,7 +414,7 @@ fn a_disk_that_has_stopped_is_given_up_when_its_time_is_over_and_comes_back_when
 #[test]
 fn a_ghost_without_room_fails_writes_instead_of_forgetting_them() {
     let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, SECTOR, 4).unwrap();
-    let mut disk = Disk::new(cache, 2, timing(DiskTimingName::None, &[]), vec![], 1);
+    let mut disk = Disk::new(cache, 2, DiskBattery::None, timing(DiskTimingName::None, &[]), vec![], 1);
     disk.cut(CutKeeps::None, 1, GhostFlushes::Succeed, 0).unwrap();
     let all: Vec<Finished> = (0..6).map(|block| write(&mut disk, block, 1, 0)).collect();
     assert_eq!(all, [[Finished::Done; 4].as_slice(), &[Finished::Failed; 2]].concat());
@@ -381,7 +435,7 @@ fn a_write_cache_hides_the_platter_until_it_is_full_or_flushed() {
         assert!(took(&mut disk, block * 10, block * MS) < MS);
     }
     assert!(took(&mut disk, 50, 5 * MS) > MS, "the fifth waits for one to be destaged");
-    let ticket = disk.begin_flush(30 * MS).unwrap();
+    let ticket = disk.begin_flush(false, 30 * MS).unwrap();
     assert!((MS..20 * MS).contains(&(ticket.done_at - 30 * MS)), "four blocks side by side: a turn or two");
 }
 

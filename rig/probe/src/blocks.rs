@@ -17,6 +17,9 @@ pub struct Blocks {
     at: usize,
     /// Of the next sector: a number that no other writer of this seed has.
     sector: u64,
+    /// How often a number was drawn, with the writer's number above it.
+    drawn: u64,
+    seed: u64,
 }
 
 impl Blocks {
@@ -26,11 +29,18 @@ impl Blocks {
         rng.set_stream(u64::from(writer) + 1);
         let start = memory.as_ptr().align_offset(ALIGNMENT);
         rng.fill_bytes(&mut memory[start..][..POOL_BYTES]);
-        Blocks { memory, start, at: 0, sector: u64::from(writer) << 44 }
+        Blocks {
+            memory,
+            start,
+            at: 0,
+            sector: u64::from(writer) << 44,
+            drawn: u64::from(writer) << 44,
+            seed: mixed(seed),
+        }
     }
 
     /// The next block, aligned for O_DIRECT. `bytes` is a multiple of 512 up to a MiB.
-    pub fn next(&mut self, bytes: usize) -> &[u8] {
+    pub fn next(&mut self, bytes: usize) -> &mut [u8] {
         self.at = self.at.next_multiple_of(bytes.min(ALIGNMENT)); // blocks of several sizes may follow each other
         if self.at + bytes > POOL_BYTES {
             self.at = 0;
@@ -43,6 +53,14 @@ impl Blocks {
             self.sector += 1;
         }
         block
+    }
+}
+
+impl Blocks {
+    /// A number drawn by lot, which no other writer of this seed draws.
+    pub fn lot(&mut self) -> u64 {
+        self.drawn += 1;
+        mixed(mixed(self.drawn ^ self.seed))
     }
 }
 

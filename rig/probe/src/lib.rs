@@ -6,7 +6,7 @@ mod step;
 
 use blocks::Blocks;
 use protocol::events::{conclude, EventWriter, Halted, Step};
-use protocol::{Event, PhaseName, ProbeJob, ProbeStep, ProbeTarget, Probed, WritePattern, PROTOCOL};
+use protocol::{Event, PhaseName, ProbeJob, ProbePattern, ProbeStep, ProbeTarget, Probed, PROTOCOL};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -78,7 +78,7 @@ fn target(job: &ProbeJob) -> &Path {
 
 /// Fills what will be overwritten and flushes it, so that no step allocates blocks there.
 fn prepare(job: &ProbeJob, blocks: &mut [Blocks]) -> io::Result<()> {
-    let overwriting = job.steps.iter().filter(|step| step.pattern == WritePattern::Overwrite);
+    let overwriting = job.steps.iter().filter(|step| step.pattern != ProbePattern::Append);
     let Some(widest) = overwriting.max_by_key(|step| files(step)) else {
         return Ok(());
     };
@@ -116,8 +116,8 @@ fn write_target(job: &ProbeJob, step: &ProbeStep) -> WriteTarget {
         },
         (ProbeTarget::Directory { path }, pattern) => {
             let (name, bytes) = match pattern {
-                WritePattern::Overwrite => ("overwrite", job.overwrite_bytes),
-                WritePattern::Append => ("append", job.append_bytes / count),
+                ProbePattern::Append => ("append", job.append_bytes / count),
+                _ => ("overwrite", job.overwrite_bytes),
             };
             WriteTarget {
                 paths: numbers.map(|number| Path::new(path).join(format!("{name}-{number}"))).collect(),

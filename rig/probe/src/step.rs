@@ -2,7 +2,7 @@
 
 use super::blocks::Blocks;
 use measure::Latencies;
-use protocol::{Extent, FlushMethod, Histogram, ProbeStep, WritePattern};
+use protocol::{Extent, FlushMethod, Histogram, ProbePattern, ProbeStep};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,6 +14,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 const NEWS_EVERY: Duration = Duration::from_secs(1);
+const CHUNK: usize = 1 << 20;
 
 /// How a [`FlushMethod`] is asked of the system.
 trait Flush {
@@ -147,8 +148,8 @@ pub fn run(
 
 fn open(step: &ProbeStep, path: &PathBuf, from: u64, bytes: u64) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).custom_flags(step.method.flags());
-    if step.pattern == WritePattern::Append {
+    options.write(!step.pattern.reads()).read(step.pattern.reads()).custom_flags(step.method.flags());
+    if step.pattern == ProbePattern::Append {
         let file = options.create(true).truncate(true).open(path)?;
         file.sync_all()?;
         return Ok(file);
@@ -156,8 +157,12 @@ fn open(step: &ProbeStep, path: &PathBuf, from: u64, bytes: u64) -> io::Result<F
     let file = options.open(path)?;
     if step.method.flags() & libc::O_DIRECT == 0 {
         // What was written past the file cache is not in it, and blocks smaller than a page would have to be read first.
-        let mut read = vec![0; bytes as usize];
-        File::open(path)?.read_exact_at(&mut read, from)?;
+        let mut read = vec![0; (bytes as usize).min(CHUNK)];
+        let cached = File::open(path)?;
+        for at in (0..bytes).step_by(CHUNK) {
+            let length = (bytes - at).min(CHUNK as u64) as usize;
+            cached.read_exact_at(&mut read[..length], from + at)?;
+        }
     }
     Ok(file)
 }
@@ -178,9 +183,10 @@ fn write(writer: u64, file: &File, from: u64, blocks: &mut Blocks, shared: &Shar
         && shared.tickets.fetch_sub(1, Ordering::Relaxed) > 0
     {
         let number = match (step.pattern, step.one_file) {
-            (WritePattern::Overwrite, _) => (done * stride + own) % room,
-            (WritePattern::Append, false) => done,
-            (WritePattern::Append, true) => shared.appended.fetch_add(1, Ordering::Relaxed),
+            (ProbePattern::Append, false) => done,
+            (ProbePattern::Append, true) => shared.appended.fetch_add(1, Ordering::Relaxed),
+            (pattern, _) if pattern.is_random() => blocks.lot() % room,
+            _ => (done * stride + own) % room,
         };
         if number >= room {
             break;
@@ -188,7 +194,11 @@ fn write(writer: u64, file: &File, from: u64, blocks: &mut Blocks, shared: &Shar
         let offset = from + number * bytes;
         let block = blocks.next(step.block_bytes as usize);
         let start = Instant::now();
-        file.write_all_at(block, offset)?;
+        if step.pattern.reads() {
+            file.read_exact_at(block, offset)?;
+        } else {
+            file.write_all_at(block, offset)?;
+        }
         if step.method.calls() {
             let written = Instant::now();
             step.method.call(file, offset, bytes)?;
@@ -207,10 +217,12 @@ fn write(writer: u64, file: &File, from: u64, blocks: &mut Blocks, shared: &Shar
 /// Leaves nothing that would be written back during the next step.
 fn settle(step: &ProbeStep, files: &[File]) -> io::Result<()> {
     for file in files {
-        if step.pattern == WritePattern::Append {
+        if step.pattern == ProbePattern::Append {
             file.set_len(0)?;
         }
-        file.sync_all()?;
+        if !step.pattern.reads() {
+            file.sync_all()?;
+        }
     }
     Ok(())
 }

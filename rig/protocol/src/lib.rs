@@ -167,6 +167,9 @@ pub struct RunPlan {
     pub pacing: Pacing,
     /// Seconds of load before the measurement starts.
     pub warmup_s: f64,
+    /// The measurement starts earlier, at the second that a [`MeasureFrom`] on standard input names. `warmup_s` is whole then.
+    #[serde(default)]
+    pub may_start_early: bool,
     pub extent: Extent,
     /// How often a transaction refused with a conflict is tried again before it is given up.
     pub retries: u32,
@@ -208,9 +211,30 @@ impl RunPlan {
         ]
         .into_iter()
         .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
+        .or_else(|| self.early_flaw())
         .or_else(|| self.shape_flaw())
         .or_else(|| self.share_flaw())
     }
+}
+
+impl RunPlan {
+    fn early_flaw(&self) -> Option<String> {
+        let recorded = matches!(self.pacing, Pacing::Recorded {});
+        let fixed = self.share.is_some() || !self.stages.is_empty() || recorded || self.warmup_s.fract() != 0.0;
+        (self.may_start_early && fixed).then(|| {
+            "may_start_early goes with whole seconds of warm-up, and neither with stages nor with a share nor with \
+             transactions that have times of their own"
+                .to_string()
+        })
+    }
+}
+
+/// The lab's word, one line on standard input, in a warm-up that may end early.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasureFrom {
+    /// Seconds from the start of the load; where that is past, or about to be, the next second that is not.
+    pub second: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -286,12 +310,12 @@ pub enum ProbeTarget {
 #[serde(deny_unknown_fields)]
 pub struct ProbeStep {
     pub method: FlushMethod,
-    pub pattern: WritePattern,
+    pub pattern: ProbePattern,
     pub block_bytes: u32,
     pub writers: u32,
     /// All writers on one file instead of each on its own.
     pub one_file: bool,
-    /// A transaction is one block written and made durable.
+    /// A transaction is one block written and made durable, or read.
     pub extent: Extent,
 }
 
@@ -317,11 +341,27 @@ pub enum FlushMethod {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WritePattern {
+pub enum ProbePattern {
     /// Block after block of a file that has all its blocks, over and over, as most engines write their logs.
     Overwrite,
     /// A file that grows with each block. A step ends early when its file is full.
     Append,
+    /// Blocks of a file that has all its blocks, drawn by lot.
+    OverwriteRandom,
+    /// Block after block of such a file is read, over and over.
+    Read,
+    /// Blocks drawn by lot are read.
+    ReadRandom,
+}
+
+impl ProbePattern {
+    pub fn reads(self) -> bool {
+        matches!(self, ProbePattern::Read | ProbePattern::ReadRandom)
+    }
+
+    pub fn is_random(self) -> bool {
+        matches!(self, ProbePattern::OverwriteRandom | ProbePattern::ReadRandom)
+    }
 }
 
 impl ProbeJob {
@@ -340,7 +380,9 @@ impl ProbeJob {
                 ("extent", extent_right),
                 ("overwrite_bytes", self.overwrite_bytes >= block && self.overwrite_bytes.is_multiple_of(block)),
                 ("append_bytes", self.append_bytes >= block * u64::from(step.writers)),
-                ("pattern", !(on_device && step.pattern == WritePattern::Append)),
+                ("pattern", !(on_device && step.pattern == ProbePattern::Append)),
+                // A flush after a read means nothing.
+                ("method", !step.pattern.reads() || matches!(step.method, FlushMethod::Plain | FlushMethod::Direct)),
             ]
             .into_iter()
             .find_map(|(name, right)| (!right).then(|| format!("{name} is out of range")))
@@ -972,6 +1014,8 @@ pub struct DiskSpec {
     pub sector_bytes: u32,
     /// Of the volatile write cache; 0: it is off, a write is answered when it is on the medium.
     pub cache_bytes: u64,
+    /// Of the controller that has the write cache, where there is one.
+    pub battery: DiskBattery,
     pub timing: DiskTiming,
     /// Of what the disk itself leaves to chance.
     pub seed: u64,
@@ -999,6 +1043,18 @@ pub enum DiskTimingName {
     Nvme,
 }
 
+/// The write cache of a controller with a battery is taken for durable: a flush is answered at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskBattery {
+    /// There is none: the cache is the drive's own, and a flush empties it.
+    None,
+    /// The cache outlives a power cut.
+    Good,
+    /// The controller does not know, or was told not to mind: what its cache holds is lost when power fails.
+    Dead,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DiskCommand {
@@ -1006,6 +1062,9 @@ pub enum DiskCommand {
     Stats {},
     /// A fault from now on, counted from now: `eio on flush 1` is the next flush. Answered by `done`.
     Fault { fault: String },
+    /// This block device lies on the disk's file. `ignore-write-through` needs to know it, for otherwise the end of a write
+    /// with FUA is taken for a flush. Answered by `done`.
+    Under { major: u32, minor: u32 },
     /// No fault from now on, and a disk that had stopped goes on. Answered by `done`.
     Mend {},
     /// Power fails: what survives is settled at once, and the disk becomes a ghost: it answers, so that nothing hangs,
@@ -1101,6 +1160,8 @@ pub struct DiskStats {
     pub flushes: DiskCount,
     /// Flushes that were answered and did nothing.
     pub lied_flushes: u64,
+    /// Writes with FUA that were answered from the cache and stayed there; several at once are one.
+    pub ignored_write_throughs: u64,
     /// Requests that ended with EIO, by a fault or after a cut.
     pub failed: u64,
     /// In the write cache and not yet on the medium: now, and at most so far.

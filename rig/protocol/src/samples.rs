@@ -53,6 +53,7 @@ fn phases() -> Vec<Phase> {
                 threads: Some(2),
                 pacing,
                 warmup_s: 0.5,
+                may_start_early: false,
                 extent,
                 retries: 10,
                 acknowledge_to: Some("/tmp/acknowledgements".into()),
@@ -65,6 +66,8 @@ fn phases() -> Vec<Phase> {
         }
     }
     phases.push(Phase::Run(shaped()));
+    let plain = RunPlan { classes: vec![], stages: vec![], share: None, ..shaped() };
+    phases.push(Phase::Run(RunPlan { warmup_s: 30.0, may_start_early: true, ..plain }));
     phases
 }
 
@@ -84,6 +87,7 @@ fn shaped() -> RunPlan {
         threads: None,
         pacing: Pacing::Closed { think_ms: 1.5 },
         warmup_s: 0.5,
+        may_start_early: false,
         extent: Extent::Duration { seconds: 2.5 },
         retries: 10,
         acknowledge_to: None,
@@ -273,11 +277,11 @@ fn probe_jobs() -> Vec<ProbeJob> {
     };
     let every: Vec<_> = methods
         .into_iter()
-        .flat_map(|method| [WritePattern::Overwrite, WritePattern::Append].map(|pattern| (method, pattern)))
+        .flat_map(|method| [ProbePattern::Overwrite, ProbePattern::Append].map(|pattern| (method, pattern)))
         .zip(extents().into_iter().cycle())
         .map(|((method, pattern), extent)| step(method, pattern, extent))
         .collect();
-    let overwrite = step(DirectDsync, WritePattern::Overwrite, Extent::Count { transactions: 10 });
+    let overwrite = step(DirectDsync, ProbePattern::Overwrite, Extent::Count { transactions: 10 });
     vec![
         job(ProbeTarget::Directory { path: "/data/probe".into() }, every),
         job(ProbeTarget::Device { path: "/dev/sdx".into() }, vec![overwrite]),
@@ -470,23 +474,24 @@ fn events() -> Vec<Event> {
 }
 
 fn disk_specs() -> Vec<DiskSpec> {
-    let spec = |name, medium, log: Option<&str>| DiskSpec {
+    let spec = |name, medium, log: Option<&str>, battery| DiskSpec {
         protocol: PROTOCOL,
         mount_point: "/data/disk".into(),
         medium,
         size_bytes: 512 << 20,
         sector_bytes: 4_096,
         cache_bytes: 32 << 20,
+        battery,
         timing: DiskTiming { name, parameters: [("rpm".to_string(), 5_400.0)].into() },
         seed: 7,
         faults: vec!["lie-about-flush".into()],
         log: log.map(Into::into),
     };
     vec![
-        spec(DiskTimingName::None, None, Some("/data/log")),
-        spec(DiskTimingName::Rotating, Some("/data/medium".into()), None),
-        spec(DiskTimingName::SataSsd, None, None),
-        spec(DiskTimingName::Nvme, None, None),
+        spec(DiskTimingName::None, None, Some("/data/log"), DiskBattery::None),
+        spec(DiskTimingName::Rotating, Some("/data/medium".into()), None, DiskBattery::Good),
+        spec(DiskTimingName::SataSsd, None, None, DiskBattery::Dead),
+        spec(DiskTimingName::Nvme, None, None, DiskBattery::None),
     ]
 }
 
@@ -497,6 +502,7 @@ fn disk_commands() -> Vec<DiskCommand> {
     vec![
         DiskCommand::Stats {},
         DiskCommand::Fault { fault: "eio on flush 5".into() },
+        DiskCommand::Under { major: 7, minor: 9 },
         DiskCommand::Mend {},
         cut(CutKeeps::None, GhostFlushes::Succeed),
         cut(CutKeeps::Torn, GhostFlushes::Fail),
@@ -519,6 +525,7 @@ fn disk_answers() -> Vec<DiskAnswer> {
         writes: count(),
         flushes: count(),
         lied_flushes: 1,
+        ignored_write_throughs: 1,
         failed: 1,
         dirty_bytes: 4_096,
         dirty_bytes_max: 8_192,

@@ -1,7 +1,8 @@
-//! Where rigs that drive one load together wait for each other: all begin at one moment, which the lab names.
+//! What the lab says while a job is at work: the moment at which rigs that drive one load together begin, and the second from
+//! which on a load is measured whose warm-up may end early.
 
 use protocol::events::{EventWriter, Halted, Step};
-use protocol::{Event, Go};
+use protocol::{Event, Go, MeasureFrom};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What the lab says while a job is at work, line by line.
@@ -29,4 +30,15 @@ pub fn pass(said: Said, events: &mut EventWriter) -> Step<Instant> {
             Instant::now().checked_sub(past.duration()).ok_or_else(|| failed("the moment is long past".into()))
         }
     }
+}
+
+/// The second from which on the lab wants to measure, if it has said so by now. It is not waited for: whoever asks drives load.
+pub fn heard(said: Said) -> Option<u32> {
+    let mut polled = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry, which is ours; it waits for nothing.
+    if unsafe { libc::poll(&mut polled, 1, 0) } != 1 {
+        return None;
+    }
+    let line = said.next()?.ok()?;
+    serde_json::from_str::<MeasureFrom>(&line).ok().map(|asked| asked.second)
 }

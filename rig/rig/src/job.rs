@@ -331,6 +331,11 @@ fn run(
         if let Err(error) = events.write(&event) {
             unheard.get_or_insert(error);
         }
+        if plan.may_start_early && news.phase == PhaseName::Warmup {
+            gate::heard(said)
+        } else {
+            None
+        }
     });
     if let Some(unheard) = unheard {
         return Err(unheard);

@@ -27,7 +27,7 @@ impl Underway for Shared<'_> {
     }
 
     fn measured_s(&self) -> f64 {
-        (self.now_ns() as f64 - self.warmup_ns as f64) / 1e9
+        (self.now_ns() as f64 - self.warmup_ns() as f64) / 1e9
     }
 }
 
@@ -36,8 +36,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits for the last moments of the warm-up and has `beside` look then; not at all where the run ends before.
 pub fn in_warmup(shared: &Shared, beside: &mut dyn Beside) {
-    let due_ns = shared.warmup_ns - (beside.lead().as_nanos() as u64).min(shared.warmup_ns / 2);
     loop {
+        let due_ns = shared.warmup_ns() - (beside.lead().as_nanos() as u64).min(shared.warmup_ns() / 2);
         if shared.stop.load(Ordering::Relaxed) || shared.at_work.load(Ordering::Relaxed) == 0 {
             return;
         }

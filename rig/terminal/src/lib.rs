@@ -34,7 +34,7 @@ use record::{summarise, Books, Record, RunLeft};
 use series::Part;
 use shared::{stage_ends_ns, ClassPace, Shared};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Barrier, Mutex};
 use std::time::Instant;
@@ -107,7 +107,8 @@ fn default_threads() -> usize {
 }
 
 /// Drives a load over the terminals. `news` is called from the calling thread about once a second, and when the measurement
-/// begins and, by its duration, ends: then its fraction is 1 for the first time. `beside` is called in the last moments of
+/// begins and, by its duration, ends: then its fraction is 1 for the first time. In the warm-up of a plan that may start
+/// early it may answer the second from which on to measure. `beside` is called in the last moments of
 /// the warm-up, where there is one; `sampler` asks while the measurement goes on.
 pub fn run(
     load: &Load,
@@ -115,13 +116,14 @@ pub fn run(
     noted: Option<&Mutex<Vec<Noted>>>,
     beside: Option<&mut dyn Beside>,
     mut sampler: Option<&mut Sampler>,
-    news: &mut dyn FnMut(News),
+    news: &mut dyn FnMut(News) -> Option<u32>,
 ) -> Result<Ended, Stopped> {
     let Load { plan, seed, kinds, began } = *load;
-    let warmup_ns = (plan.warmup_s * 1e9) as u64;
-    let (end_ns, tickets) = match plan.extent {
-        Extent::Duration { seconds } => (warmup_ns + (seconds * 1e9) as u64, 0),
-        Extent::Count { transactions } => (u64::MAX, transactions as i64),
+    let (warmup_ns, end_ns) = shared::ends_ns(plan);
+    let origin_ns = warmup_ns.load(Ordering::Relaxed);
+    let tickets = match plan.extent {
+        Extent::Duration { .. } => 0,
+        Extent::Count { transactions } => transactions as i64,
     };
     let acknowledgements = match &plan.acknowledge_to {
         None => None,
@@ -133,6 +135,7 @@ pub fn run(
     let shared = Shared {
         plan,
         began,
+        origin_ns,
         warmup_ns,
         end_ns,
         tickets: AtomicI64::new(tickets),
@@ -162,7 +165,7 @@ pub fn run(
     };
     let mut monitor = RunMonitor::new(&shared, tickets, news, arriving);
     let ended = std::thread::scope(|scope| {
-        if let Some(beside) = beside.filter(|_| warmup_ns > 0) {
+        if let Some(beside) = beside.filter(|_| origin_ns > 0) {
             // A thread that has ended when the measurement begins: see the reason below.
             scope.spawn(|| beside::in_warmup(&shared, beside));
         }
@@ -200,6 +203,8 @@ pub fn run(
         return Err(stopped);
     }
     let books = shared.books.into_inner().expect("no panic under this lock");
+    let warmup_ns = shared.warmup_ns.into_inner();
+    let series = series.counted_from_earlier((origin_ns - warmup_ns) / 1_000_000_000);
     let left =
         RunLeft { plan, threads, kinds, warmup_ns, clock_read_ns, records, books, series, cpu_before, cpu_after };
     let (result, acknowledged) = summarise(left);

@@ -19,7 +19,7 @@ const NEWS_NS_MIN: u64 = 100_000_000;
 pub struct RunMonitor<'a> {
     shared: &'a Shared<'a>,
     tickets: i64,
-    news: &'a mut dyn FnMut(News),
+    news: &'a mut dyn FnMut(News) -> Option<u32>,
     arriving: Receiver<Part>,
     pub series: Series,
     /// Of the marks, how many are behind.
@@ -37,7 +37,7 @@ impl<'a> RunMonitor<'a> {
     pub fn new(
         shared: &'a Shared<'a>,
         tickets: i64,
-        news: &'a mut dyn FnMut(News),
+        news: &'a mut dyn FnMut(News) -> Option<u32>,
         arriving: Receiver<Part>,
     ) -> RunMonitor<'a> {
         let cpu_before = process_s();
@@ -51,7 +51,7 @@ impl<'a> RunMonitor<'a> {
             cpu_before,
             told_ns: 0,
             told: 0,
-            beat_ns: if shared.plan.share.is_some() { shared.warmup_ns + BEAT_NS } else { u64::MAX },
+            beat_ns: if shared.plan.share.is_some() { shared.warmup_ns() + BEAT_NS } else { u64::MAX },
             stood_still_ns_max: 0,
         }
     }
@@ -79,7 +79,7 @@ impl<'a> RunMonitor<'a> {
         if now_ns >= self.beat_ns {
             // What it is late after the end is not the measurement's.
             self.stood_still_ns_max =
-                self.stood_still_ns_max.max(now_ns.min(shared.end_ns).saturating_sub(self.beat_ns));
+                self.stood_still_ns_max.max(now_ns.min(shared.end_ns()).saturating_sub(self.beat_ns));
             self.beat_ns = now_ns + BEAT_NS;
         }
         let at_mark = now_ns >= self.mark_ns();
@@ -93,20 +93,23 @@ impl<'a> RunMonitor<'a> {
         if at_mark || now_ns >= self.told_ns + NEWS_EVERY_NS {
             let committed = shared.committed.load(Ordering::Relaxed);
             let since_s = (now_ns - self.told_ns).max(NEWS_NS_MIN) as f64 / 1e9;
-            (self.news)(News {
+            let asked = (self.news)(News {
                 phase: if self.passed == 0 { PhaseName::Warmup } else { PhaseName::Run },
                 fraction: fraction(shared, now_ns, self.tickets),
                 elapsed_s: now_ns as f64 / 1e9,
                 committed,
                 rate_per_s: (committed - self.told) as f64 / since_s,
             });
+            if let Some(second) = asked.filter(|_| self.passed == 0) {
+                shared.measure_from(second);
+            }
             (self.told_ns, self.told) = (now_ns, committed);
         }
         shared.at(self.due_ns())
     }
 
     fn mark_ns(&self) -> u64 {
-        [self.shared.warmup_ns, self.shared.end_ns].get(self.passed).copied().unwrap_or(u64::MAX)
+        [self.shared.warmup_ns(), self.shared.end_ns()].get(self.passed).copied().unwrap_or(u64::MAX)
     }
 
     /// Marks are set on time, not at the next news.
@@ -116,10 +119,10 @@ impl<'a> RunMonitor<'a> {
 }
 
 fn fraction(shared: &Shared, now_ns: u64, tickets: i64) -> Option<f64> {
-    let part = if shared.end_ns == u64::MAX {
+    let part = if shared.end_ns() == u64::MAX {
         1.0 - shared.tickets.load(Ordering::Relaxed).max(0) as f64 / tickets.max(1) as f64
     } else {
-        now_ns as f64 / shared.end_ns.max(1) as f64
+        now_ns as f64 / shared.end_ns().max(1) as f64
     };
     Some(part.clamp(0.0, 1.0))
 }

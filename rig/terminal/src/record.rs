@@ -201,7 +201,7 @@ pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
     let result = RunResult {
         terminals: plan.part().count(plan.terminals),
         threads: threads as u32,
-        warmup_s: plan.warmup_s,
+        warmup_s: warmup_ns as f64 / 1e9,
         measured_s,
         throughput_per_s: finished as f64 / measured_s,
         goodput_per_s: counts.committed as f64 / measured_s,
@@ -210,7 +210,7 @@ pub fn summarise(left: RunLeft) -> (RunResult, Acknowledged) {
         latency,
         service,
         kinds: of_kind,
-        series: series.finish(plan.warmup_s, measured_s),
+        series: series.finish(warmup_ns as f64 / 1e9, measured_s),
         cpu: Cpu {
             process_user_s: cpu_after.0 - cpu_before.0,
             process_system_s: cpu_after.1 - cpu_before.1,

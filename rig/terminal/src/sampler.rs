@@ -57,13 +57,19 @@ impl Sampler {
     pub(crate) async fn attend(&mut self, shared: &Shared<'_>) {
         let Some(session) = self.session.take() else { return };
         let mut client = Client::new(session, shared.began, 0.0, false);
-        let mut due_ns = shared.warmup_ns;
+        let mut due_ns = shared.warmup_ns();
         let ended = || shared.at_work.load(Ordering::Relaxed) == 0 || shared.stop.load(Ordering::Relaxed);
+        // The measurement may be brought forward while it is waited for.
+        while shared.now_ns() < shared.warmup_ns() && !ended() {
+            let planned_ns = shared.warmup_ns();
+            sleep_unless(shared.at(planned_ns), LOOK, || ended() || shared.warmup_ns() != planned_ns).await;
+            due_ns = shared.warmup_ns();
+        }
         loop {
             sleep_unless(shared.at(due_ns), LOOK, ended).await;
             let last = ended();
             let asked_ns = shared.now_ns();
-            if shared.stop.load(Ordering::Relaxed) || asked_ns < shared.warmup_ns {
+            if shared.stop.load(Ordering::Relaxed) || asked_ns < shared.warmup_ns() {
                 return; // the run ended in its warm-up
             }
             match self.ask(&mut client).await {
@@ -72,7 +78,7 @@ impl Sampler {
                     return;
                 }
                 Ok(values) => self.sampled.samples.push(Sample {
-                    at_s: (asked_ns - shared.warmup_ns) as f64 / 1e9,
+                    at_s: (asked_ns - shared.warmup_ns()) as f64 / 1e9,
                     took_s: (shared.now_ns() - asked_ns) as f64 / 1e9,
                     values,
                 }),
@@ -80,7 +86,7 @@ impl Sampler {
             if last {
                 return;
             }
-            due_ns = next_due_ns(due_ns, shared.now_ns(), shared.end_ns);
+            due_ns = next_due_ns(due_ns, shared.now_ns(), shared.end_ns());
         }
     }
 

@@ -78,7 +78,7 @@ impl Collector {
     }
 }
 
-/// The seconds of all terminals.
+/// The seconds of all terminals, counted from one origin.
 #[derive(Default)]
 pub struct Series(BTreeMap<i64, Merged>);
 
@@ -114,6 +114,11 @@ impl Series {
             latency_ns_max: merged.latency_ns_max,
         };
         self.0.iter().map(of).collect()
+    }
+
+    /// The same seconds, counted from an origin that many seconds earlier.
+    pub fn counted_from_earlier(self, seconds: u64) -> Series {
+        Series(self.0.into_iter().map(|(second, merged)| (second + seconds as i64, merged)).collect())
     }
 
     /// Every second from the start of the warm-up to the end, seconds in which nothing ended included: a stall shows.
@@ -202,6 +207,21 @@ mod tests {
         );
         assert!((seconds[0].length_s - 0.5).abs() < 1e-9);
         assert!((seconds[5].length_s - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn seconds_that_were_warm_up_by_plan_belong_to_a_measurement_that_began_earlier() {
+        let mut collector = Collector::new();
+        let mut series = Series::default();
+        // Planned to begin after 10 s, begun after 3.
+        for second in 0..6 {
+            let at_ns = (second - 10) * SECOND_NS + 1;
+            collector.note(at_ns, &committed(10)).into_iter().for_each(|part| series.add(part));
+        }
+        collector.take().into_iter().for_each(|part| series.add(part));
+        let seconds = series.counted_from_earlier(7).finish(3.0, 3.0);
+        let shown: Vec<_> = seconds.iter().map(|s| (s.at_s, s.committed)).collect();
+        assert_eq!(shown, [(-3.0, 1), (-2.0, 1), (-1.0, 1), (0.0, 1), (1.0, 1), (2.0, 1)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::pacing::{Course, Deal, Schedule};
 use crate::record::{Books, Tally};
 use crate::Stopped;
 use measure::Noted;
-use protocol::{Leg, Pacing, RunPlan};
+use protocol::{Extent, Leg, Pacing, RunPlan};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 pub struct Shared<'a> {
     pub plan: &'a RunPlan,
     pub began: Instant,
-    pub warmup_ns: u64,
-    /// When no further transaction starts; `u64::MAX` for a run by count.
-    pub end_ns: u64,
+    /// From where the seconds of the series are counted: the end of the warm-up as it was planned.
+    pub origin_ns: u64,
+    pub(crate) warmup_ns: AtomicU64,
+    pub(crate) end_ns: AtomicU64,
     pub tickets: AtomicI64,
     /// In the plan's order; one where all terminals are alike.
     pub classes: Vec<ClassPace>,
@@ -86,7 +87,47 @@ pub fn stage_ends_ns(plan: &RunPlan) -> Vec<u64> {
     ends
 }
 
+/// The measurement starts no sooner than this after it was said, so that everybody has seen it by then.
+const LEAD_NS: u64 = 500_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// When a measurement starts that is asked for from this second on, while it is `now_ns`.
+fn start_ns(second: u32, now_ns: u64) -> u64 {
+    (u64::from(second) * SECOND_NS).max((now_ns + LEAD_NS).div_ceil(SECOND_NS) * SECOND_NS)
+}
+
+/// When the warm-up and the run end; the latter never for a run by count.
+pub fn ends_ns(plan: &RunPlan) -> (AtomicU64, AtomicU64) {
+    let warmup_ns = (plan.warmup_s * 1e9) as u64;
+    let end_ns = match plan.extent {
+        Extent::Duration { seconds } => warmup_ns + (seconds * 1e9) as u64,
+        Extent::Count { .. } => u64::MAX,
+    };
+    (warmup_ns.into(), end_ns.into())
+}
+
 impl Shared<'_> {
+    /// When the measurement starts. It changes at most once, while it is at least half a second away.
+    pub fn warmup_ns(&self) -> u64 {
+        self.warmup_ns.load(Ordering::Relaxed)
+    }
+
+    /// When no further transaction starts; `u64::MAX` for a run by count.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns.load(Ordering::Relaxed)
+    }
+
+    /// Starts the measurement from this second of the load on, unless it starts as soon as that anyway.
+    pub fn measure_from(&self, second: u32) {
+        let (planned_ns, start_ns) = (self.warmup_ns(), start_ns(second, self.now_ns()));
+        if start_ns < planned_ns {
+            self.warmup_ns.store(start_ns, Ordering::Relaxed);
+            if self.end_ns() != u64::MAX {
+                self.end_ns.fetch_sub(planned_ns - start_ns, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// The stage that this moment belongs to; the last for all that comes after it.
     pub fn stage_of(&self, at_ns: u64) -> usize {
         self.stage_ends_ns.partition_point(|&end_ns| end_ns <= at_ns)
@@ -107,5 +148,24 @@ impl Shared<'_> {
     pub fn stop(&self, why: Stopped) {
         self.stop.store(true, Ordering::Relaxed);
         self.stopped.lock().expect("no panic under this lock").get_or_insert(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_starts_with_a_second_that_everybody_hears_of_before() {
+        let s = SECOND_NS;
+        for (second, now_ns, start) in [
+            (5, 3 * s, 5 * s),
+            (5, 4 * s + LEAD_NS, 5 * s),
+            (5, 4 * s + LEAD_NS + 1, 6 * s),
+            (5, 9 * s, 10 * s),
+            (0, 0, s),
+        ] {
+            assert_eq!(start_ns(second, now_ns), start);
+        }
     }
 }

@@ -182,11 +182,11 @@ impl<'a> Terminal<'a> {
         let mut number = 0u64;
         while !shared.stop.load(Ordering::Relaxed)
             && shared.at_work.load(Ordering::Relaxed) > 0
-            && shared.now_ns() < shared.end_ns
+            && shared.now_ns() < shared.end_ns()
         {
             match self.script.draw(&mut self.rng) {
                 Some(drawn) => {
-                    let ticket = shared.end_ns == u64::MAX && shared.now_ns() >= shared.warmup_ns;
+                    let ticket = shared.end_ns() == u64::MAX && shared.now_ns() >= shared.warmup_ns();
                     // Counted, but no transaction of a terminal: it takes none of a run's tickets.
                     let due = Due { scheduled_ns: None, ticket };
                     self.sampled_transaction(&due, drawn, number).await;
@@ -202,14 +202,14 @@ impl<'a> Terminal<'a> {
         let shared = self.shared;
         if !length.is_zero() {
             let until_ns = shared.now_ns().saturating_add(length.as_nanos() as u64);
-            sleep_until(shared.at(until_ns.min(shared.end_ns))).await;
-            return shared.now_ns() < shared.end_ns && !shared.stop.load(Ordering::Relaxed);
+            sleep_until(shared.at(until_ns.min(shared.end_ns()))).await;
+            return shared.now_ns() < shared.end_ns() && !shared.stop.load(Ordering::Relaxed);
         }
         true
     }
 
     async fn sampled_transaction(&mut self, due: &Due, drawn: Drawn, number: u64) {
-        if number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns {
+        if number.is_multiple_of(SAMPLE_EVERY) && self.shared.now_ns() >= self.shared.warmup_ns() {
             self.client.begin_sample();
         }
         self.transaction(due, drawn).await;
@@ -236,7 +236,7 @@ impl<'a> Terminal<'a> {
             }
             Some(schedule) => {
                 let time_ns = schedule.lock().expect("no panic under this lock").take();
-                if time_ns >= shared.end_ns {
+                if time_ns >= shared.end_ns() {
                     return None;
                 }
                 taken = Some(self.await_arrival(time_ns).await?);
@@ -244,17 +244,17 @@ impl<'a> Terminal<'a> {
             }
         };
         let now_ns = shared.now_ns();
-        if scheduled_ns.is_none() && now_ns >= shared.end_ns {
+        if scheduled_ns.is_none() && now_ns >= shared.end_ns() {
             return None;
         }
-        let ticket = shared.end_ns == u64::MAX && now_ns >= shared.warmup_ns;
+        let ticket = shared.end_ns() == u64::MAX && now_ns >= shared.warmup_ns();
         if ticket && shared.tickets.fetch_sub(1, Ordering::Relaxed) <= 0 {
             shared.tickets.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         if let (Some(time_ns), Some(taken)) = (scheduled_ns, taken) {
             // A run by count measures the transactions that have a ticket, whenever they were due.
-            let measured = if shared.end_ns == u64::MAX { ticket } else { time_ns >= shared.warmup_ns };
+            let measured = if shared.end_ns() == u64::MAX { ticket } else { time_ns >= shared.warmup_ns() };
             if measured {
                 self.took(time_ns, taken);
             }
@@ -267,7 +267,7 @@ impl<'a> Terminal<'a> {
         let shared = self.shared;
         loop {
             let now_ns = shared.now_ns();
-            let turn_ns = course.turn(self.rank, now_ns).filter(|turn_ns| *turn_ns < shared.end_ns)?;
+            let turn_ns = course.turn(self.rank, now_ns).filter(|turn_ns| *turn_ns < shared.end_ns())?;
             if turn_ns <= now_ns {
                 return Some(());
             }
@@ -299,9 +299,12 @@ impl<'a> Terminal<'a> {
         let now_ns = shared.now_ns();
         if now_ns < time_ns {
             sleep_until(shared.at(time_ns)).await;
+            if time_ns >= shared.end_ns() {
+                return None; // the end has come nearer meanwhile
+            }
             return Some(Taken::Free { after_ns: shared.now_ns().saturating_sub(time_ns) });
         }
-        if now_ns >= shared.end_ns {
+        if now_ns >= shared.end_ns() {
             self.leave_unfinished(time_ns);
             return None;
         }
@@ -313,8 +316,8 @@ impl<'a> Terminal<'a> {
         let shared = self.shared;
         let mut time_ns = first_ns;
         loop {
-            if time_ns >= shared.warmup_ns {
-                let waited_ms = (shared.end_ns - time_ns) as f64 / 1e6;
+            if time_ns >= shared.warmup_ns() {
+                let waited_ms = (shared.end_ns() - time_ns) as f64 / 1e6;
                 let arrivals = &mut self.tally(time_ns).arrivals;
                 arrivals.scheduled += 1;
                 arrivals.unfinished += 1;
@@ -322,7 +325,7 @@ impl<'a> Terminal<'a> {
             }
             let Some(schedule) = &shared.classes[self.class].schedule else { return };
             time_ns = schedule.lock().expect("no panic under this lock").take();
-            if time_ns >= shared.end_ns {
+            if time_ns >= shared.end_ns() {
                 return;
             }
         }
@@ -418,7 +421,7 @@ impl<'a> Terminal<'a> {
             self.record.acknowledged.doubt(drawn.units);
         }
         let stopping = shared.stop.load(Ordering::Relaxed);
-        let past_end = ended_ns >= shared.end_ns && due.scheduled_ns.is_none();
+        let past_end = ended_ns >= shared.end_ns() && due.scheduled_ns.is_none();
         let again = conflict && may_retry && !stopping && !past_end;
         if self.belongs(due, ended_ns) {
             let tally = self.tally_of(due, ended_ns);
@@ -451,9 +454,9 @@ impl<'a> Terminal<'a> {
 
     fn belongs(&self, due: &Due, ended_ns: u64) -> bool {
         match due.scheduled_ns {
-            Some(time_ns) if self.shared.end_ns != u64::MAX => time_ns >= self.shared.warmup_ns,
-            _ if self.shared.end_ns == u64::MAX => due.ticket,
-            _ => ended_ns >= self.shared.warmup_ns,
+            Some(time_ns) if self.shared.end_ns() != u64::MAX => time_ns >= self.shared.warmup_ns(),
+            _ if self.shared.end_ns() == u64::MAX => due.ticket,
+            _ => ended_ns >= self.shared.warmup_ns(),
         }
     }
 
@@ -465,7 +468,7 @@ impl<'a> Terminal<'a> {
     }
 
     fn note(&mut self, at_ns: u64, what: &Happened) {
-        if let Some(part) = self.collector.note(at_ns as i64 - self.shared.warmup_ns as i64, what) {
+        if let Some(part) = self.collector.note(at_ns as i64 - self.shared.origin_ns as i64, what) {
             self.hand_on(part);
         }
     }

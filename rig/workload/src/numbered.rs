@@ -142,13 +142,15 @@ impl Workload for Numbered {
         let insert = |session: &mut dyn Session, table| {
             session.prepare(&format!("insert into {table} ({}) values (?, ?, ?, ?, ?)", COLUMNS.join(", ")))
         };
+        let counter = format!("select seq from numbered_counters where terminal = {}", seat.terminal);
+        let counted = number(session, &counter)?;
         Ok(Box::new(Commit {
             workload: Numbered { ..*self },
             inserts: [insert(session, TABLES[0])?, insert(session, TABLES[1])?],
             count: session.prepare("update numbered_counters set seq = ? where terminal = ?")?,
             terminal: seat.terminal,
-            // Numbers of different runs never meet.
-            seq: seat.run << 24,
+            // Numbers of different runs never meet, nor those of what another process has left.
+            seq: (seat.run << 24).max(counted.try_into().unwrap_or(0)),
         }))
     }
 

@@ -15,7 +15,12 @@ from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Cut, Recording
 from acidtest.risk import Risk
 
-LIES = "lie-about-flush"
+# What a drive does, as Cut has it, and how that is said. Also a file system's journal writes its commits through.
+GIVES_UP = {
+    "lie-about-flush": "the drive, which lies about flushes",
+    "controller with a dead battery": "the drive's controller, whose battery is dead",
+    "ignore-write-through": "the drive, which ignores write-through",
+}
 CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
 # Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
 DAMAGE = frozenset(
@@ -47,8 +52,9 @@ def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: boo
     """
     if not has_cache:
         return ""
-    if LIES in drive:
-        return "the drive, which lies about flushes"
+    for does, said in GIVES_UP.items():
+        if does in drive:
+            return said
     if write_cache == "write through":
         return "the kernel, which sends the drive no flush (write_cache: write through)"
     without = sorted(WITHOUT_FLUSHES & set(mount_options.split(",")))

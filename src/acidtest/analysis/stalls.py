@@ -3,13 +3,14 @@
 Nothing here is a cause. A device that is busy and a checkpoint that is logged in the same second may have held the
 engine up, may have been held up with it, or may have come by chance.
 
-The median is over the seconds of the same stage, for a stage may ask for less than the one before it. Rates of few
-commits a second fall below half of their median by chance: below ``MEDIAN_MIN`` nothing is called a stall.
+The median is over the seconds of the same stage, for a stage may ask for less than the one before it; where arrivals
+or terminals rise or fall within a stage, a second is due no more than its share of them. Rates of few commits a second
+fall below half of their median by chance: where less than ``MEDIAN_MIN`` is due nothing is called a stall.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -62,7 +63,7 @@ class Stall:
     at_s: float
     length_s: float
     commits_per_s: float
-    median_per_s: float
+    median_per_s: float  # or what was due in the first of them, where that is less
     device: DeviceThen | None  # None where the device was not sampled
     engine: tuple[FigureThen, ...] | None  # by the engine's own account; None where it was not asked at the time
     log: tuple[LogLine, ...]  # of the engine, in these seconds or the one before
@@ -94,29 +95,39 @@ def of_recording(recording: Recording) -> list[Stall]:
 
 def _low(result: RunResult) -> list[tuple[list[Second], float]]:
     """Runs of low seconds, each with the median of its stage."""
-    ends = [stage.at_s for stage in result.stages[1:]] + [float("inf")]
     found: list[tuple[list[Second], float]] = []
-    begin = 0.0
-    for end in ends:
-        of_stage = [
-            second
-            for second in result.series
-            if second.at_s >= begin and second.length_s >= LENGTH_MIN_S and second.at_s + second.length_s <= end
-        ]
-        begin = end
-        usual = median(_rate(one) for one in of_stage) if len(of_stage) >= SECONDS_MIN else 0.0
-        if usual < MEDIAN_MIN:
+    for seconds, levels in _stages(result):
+        if len(seconds) < SECONDS_MIN:
             continue
+        usual = median(map(_rate, seconds))
+        of_level = median(_rate(one) / level for one, level in zip(seconds, levels, strict=True))
         last: Second | None = None
-        for second in of_stage:
-            if _rate(second) >= SHARE * usual:
+        for second, level in zip(seconds, levels, strict=True):
+            due = min(usual, of_level * level)
+            if due < MEDIAN_MIN or _rate(second) >= SHARE * due:
                 last = None
                 continue
             if last is None:
-                found.append(([], usual))
+                found.append(([], due))
             found[-1][0].append(second)
             last = second
     return found
+
+
+def _stages(result: RunResult) -> Iterator[tuple[list[Second], list[float]]]:
+    """The whole seconds of each stage, and the arrivals or terminals that were planned in the middle of each."""
+    series = [one for one in result.series if one.at_s >= 0 and one.length_s >= LENGTH_MIN_S]  # before it is warm-up
+    if result.arrivals is not None and series and series[-1].length_s < 1:
+        series.pop()  # all have arrived, and the last of them are served
+    if not result.stages:
+        yield series, [1.0] * len(series)
+    for stage in result.stages:
+        end = stage.at_s + stage.length_s
+        seconds = [one for one in series if stage.at_s <= one.at_s and one.at_s + one.length_s <= end]
+        gone = [(one.at_s + one.length_s / 2 - stage.at_s) / stage.length_s for one in seconds]
+        levels = [stage.from_ + (stage.to - stage.from_) * part for part in gone]
+        there = [(one, level) for one, level in zip(seconds, levels, strict=True) if level > 0]
+        yield [one for one, _ in there], [level for _, level in there]
 
 
 def _rate(second: Second) -> float:

@@ -72,6 +72,11 @@ def steadiness(series: Sequence[Second]) -> Steadiness:
     return _judged(rates_per_s(series), ALPHA)
 
 
+def steadiness_of(rates: Sequence[float]) -> Steadiness:
+    """The same of a rate in each whole second, one after another."""
+    return _judged([(float(at), rate) for at, rate in enumerate(rates)], ALPHA)
+
+
 def row_steadiness(repetitions: Sequence[Sequence[Second]]) -> RowSteadiness:
     """Judge the repetitions of one row, each a per-second series as for ``steadiness``."""
     long_enough = [points for series in repetitions if len(points := rates_per_s(series)) >= SECONDS_NEEDED]

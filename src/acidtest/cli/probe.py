@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acidtest.journal import probe as recordings
 
 SECONDS, QUICK_SECONDS = 60.0, 10.0
+DISK_TEST_MB, QUICK_MB = 1024, 128
 WRITERS = "1,2,4,8,16"
 
 
@@ -29,6 +30,16 @@ def probe(
     quick: Annotated[bool, typer.Option("--quick", help="One writer only, in about ten seconds.")] = False,
     writers: Annotated[str, typer.Option("--writers", help="Numbers of simultaneous writers, besides one.")] = WRITERS,
     one_file: Annotated[bool, typer.Option("--one-file", help="All writers on one file, not each on its own.")] = False,
+    disk_test: Annotated[
+        bool,
+        typer.Option(
+            "--disk-test",
+            help="Instead: reads and writes, sequential and random, past the file cache and through it.",
+        ),
+    ] = False,
+    size_mb: Annotated[
+        int | None, typer.Option("--size-mb", help="MiB of the disk test's file; 1024 by default.")
+    ] = None,
     block: Annotated[int, typer.Option("--block", help="Bytes of a block: 512 to 1048576.")] = 4096,
     repetitions: Annotated[
         int, typer.Option("--repetitions", help="Fewer than five give no interval and no verdict.")
@@ -44,9 +55,11 @@ def probe(
     A block device is only looked at, unless --use-device names it.
     """
     from acidtest import conductor
-    from acidtest.conductor.probe import is_device, look
+    from acidtest.conductor.probe import OVERWRITE_BYTES, is_device, look
     from acidtest.conductor.probe import probe as run_probe
-    from acidtest.plan.probe import plan_probe
+    from acidtest.plan.probe import plan_disk_test, plan_probe
+    from acidtest.report.disk_test import as_json as disk_test_json
+    from acidtest.report.disk_test import print_disk_test
     from acidtest.report.probe import print_report, report
 
     devices = conductor.Devices.named(use_device or [], erase or [])
@@ -58,24 +71,47 @@ def probe(
     if not 1 <= repetitions <= 1000:
         raise BadInput(f"--repetitions {repetitions}: must be 1 to 1000")
     on_device = is_device(path)
+    if size_mb is not None and not disk_test:
+        raise BadInput("--size-mb: without effect: it is the size of a disk test's file", "add --disk-test")
+    if disk_test:
+        if on_device:
+            raise BadInput(f"{path}: a disk test works on a file", "name a directory on it")
+        if (widths, one_file, block) != ([1] if quick else _widths(WRITERS), False, 4096):
+            raise BadInput("--writers, --one-file and --block: without effect in a disk test", "leave them out")
+        if not 16 <= (size_mb or DISK_TEST_MB) <= 1 << 20:
+            raise BadInput(f"--size-mb {size_mb}: must be 16 to 1048576")
     console = Console(stderr=json, highlight=False)
     unkept: BadInput | None = None
     if on_device and not devices.use:
         summary = report(look(path))
     else:
         _can_write(out)
-        plan = plan_probe(
-            seconds=seconds if seconds is not None else QUICK_SECONDS if quick else SECONDS,
-            repetitions=repetitions,
-            writers=widths,
-            block_bytes=block,
-            one_file=one_file,
-            on_device=on_device,
-            seed=seed if seed is not None else random.randrange(1 << 32),
-        )
+        length_s = seconds if seconds is not None else QUICK_SECONDS if quick else SECONDS
+        seed = seed if seed is not None else random.randrange(1 << 32)
+        if disk_test:
+            plan = plan_disk_test(seconds=length_s, repetitions=repetitions, seed=seed)
+        else:
+            plan = plan_probe(
+                seconds=length_s,
+                repetitions=repetitions,
+                writers=widths,
+                block_bytes=block,
+                one_file=one_file,
+                on_device=on_device,
+                seed=seed,
+            )
+        file_bytes = (size_mb or (QUICK_MB if quick else DISK_TEST_MB)) << 20 if disk_test else OVERWRITE_BYTES
         with stopping.leaving(stopping.NOTHING_KEPT), Watcher(console, len(plan.order)) as watcher:
-            recording = run_probe(path, plan, devices, watcher.say, watcher.steps)
+            recording = run_probe(path, plan, devices, watcher.say, watcher.steps, file_bytes=file_bytes)
         unkept = _kept(out, recording) if out is not None else None
+        if disk_test:
+            if json:
+                print(json_.dumps(disk_test_json(recording), indent=2))
+            else:
+                print_disk_test(recording, console)
+            if unkept:
+                raise unkept
+            return
         summary = report(recording)
     if json:
         print(json_.dumps(summary.as_json(), indent=2))

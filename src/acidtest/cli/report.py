@@ -240,7 +240,16 @@ def _report_probe(path: Path, json: bool) -> None:
     from acidtest.report.probe import print_report
     from acidtest.report.probe import report as compute
 
-    summary = compute(probe.read(path))
+    recording = probe.read(path)
+    if recording.is_disk_test:
+        from acidtest.report.disk_test import as_json, print_disk_test
+
+        if json:
+            print(json_.dumps(as_json(recording), indent=2))
+        else:
+            print_disk_test(recording, Console(highlight=False))
+        return
+    summary = compute(recording)
     if json:
         print(json_.dumps(summary.as_json(), indent=2))
     else:

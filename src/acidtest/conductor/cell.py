@@ -16,6 +16,7 @@ from acidtest.conductor.jobs import job_for
 from acidtest.conductor.memory import CellMemory
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.rig import DiskFull, Start, converse
+from acidtest.conductor.steady_start import SteadyStart
 from acidtest.conductor.template import Template
 from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.engine import Instance, log_times
@@ -135,7 +136,9 @@ def measure(
                 memory.begin(instance)
                 if not isinstance(place, GuestPlace):
                     device = CellDevice(
-                        instance.database_files()[0], timed=cell.workload.count is None, warmup_s=cell.workload.warmup_s
+                        instance.database_files()[0],
+                        timed=cell.workload.count is None,
+                        warmup_s=cell.workload.warmup_s if cell.workload.warmup_limit_s is None else None,
                     )
                 instance.start(memory.launched)
                 worked = False
@@ -229,10 +232,11 @@ def run_in_rig(
         count=counters,
         sample=figures,
     )
+    wait = SteadyStart(cell.workload, launcher) if cell.workload.warmup_limit_s is not None else None
     answers: list[Settings] = []
     witnessed = True  # everything was seen that the engine cannot be asked for
     try:
-        with closing(converse(job, launcher, instance.environment(), start)) as events:
+        with closing(converse(job, launcher, instance.environment(), wait.start if wait else start)) as events:
             for event in events:
                 match event:
                     case Hello():
@@ -250,6 +254,7 @@ def run_in_rig(
                         outcome.checks_after = event
                     case Result():
                         outcome.result = RunResult.model_validate(event.model_dump(exclude={"event"}, by_alias=True))
+                        outcome.steady_wait = wait.record(outcome.result) if wait else None
                         if device:
                             device.measured()
                         if memory:
@@ -273,8 +278,11 @@ def run_in_rig(
                             OwnReport(title=asked.title, columns=columns, rows=event.rows, by_kind=asked.by_kind)
                         )
                     case Progress():
+                        if wait:
+                            wait.hear(event)
                         if event.phase == "run" and outcome.measured_from is None and start is None:
-                            outcome.measured_from = time.time() - max(0.0, event.elapsed_s - cell.workload.warmup_s)
+                            warmup_s = wait.warmup_s if wait else cell.workload.warmup_s
+                            outcome.measured_from = time.time() - max(0.0, event.elapsed_s - warmup_s)
                         if device:
                             device.progress(event)
                         if memory and not witnessed:

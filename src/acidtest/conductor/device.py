@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from pathlib import Path
 
 from acidtest.journal.models import DeviceWork
@@ -18,7 +19,8 @@ class CellDevice:
     reports on time; otherwise it has ended when its result is there, and what closing the sessions wrote counts too.
     """
 
-    def __init__(self, database: Path, *, timed: bool, warmup_s: float = 0.0) -> None:
+    def __init__(self, database: Path, *, timed: bool, warmup_s: float | None = 0.0) -> None:
+        """Without ``warmup_s`` the measurement begins with the second of the load in which the rig reports it."""
         self._block = diskstats.device_beneath(database)
         self._timed, self._warmup_s = timed, warmup_s
         self._read: list[Counters] = []
@@ -27,6 +29,8 @@ class CellDevice:
     def progress(self, progress: Progress) -> None:
         if progress.phase != "run":
             return
+        if self._warmup_s is None:
+            self._warmup_s = float(math.floor(progress.elapsed_s))
         if not self._read or (len(self._read) == 1 and self._timed and progress.fraction == 1):
             self._now()
             if self._read:

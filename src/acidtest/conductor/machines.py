@@ -74,5 +74,7 @@ def _of_cell(cell: Cell, machines: int, engines: Mapping[str, Engine]) -> Iterat
             f"{name}.terminals = {work.terminals}: each of {counted(machines, 'machine')} needs one at least",
             f"give at least {counted(machines, 'terminal')}, or fewer machines",
         )
+    if work.warmup_limit_s is not None:
+        yield f"{name}.warmup_limit_s: several rigs measure from one moment on", "give warmup_s in its place"
     if work.observe:
         yield f"{name}.observe: calls are watched on the machine of the rig", "leave observe out, or leave [load] out"

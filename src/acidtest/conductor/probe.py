@@ -46,12 +46,19 @@ def look(path: Path) -> ProbeRecording:
 
 
 def probe(
-    path: Path, plan: ProbePlan, devices: Devices, show: Callable[[list[str]], None], watch: Watch
+    path: Path,
+    plan: ProbePlan,
+    devices: Devices,
+    show: Callable[[list[str]], None],
+    watch: Watch,
+    *,
+    file_bytes: int = OVERWRITE_BYTES,
 ) -> ProbeRecording:
     """Run ``plan`` in a directory of its own in ``path``, or on the device ``path``, which is left empty.
 
     Raises BadInput (no such place, no space, a device that the user has not named or that holds something),
-    CellFailed when the rig cannot go on. ``show`` is given what is on a device and what a killed run left.
+    CellFailed when the rig cannot go on. ``show`` is given what is on a device and what a killed run left. In a
+    directory each preallocated file has ``file_bytes``.
     """
     on_device = is_device(path)
     for device in devices.use | devices.erase:
@@ -63,19 +70,17 @@ def probe(
         with closing(Ledger()) as ledger:
             if on_device:
                 return _on_device(path, plan, devices, show, watch, ledger)
-            return _in_directory(path, plan, watch, ledger)
+            return _in_directory(path, plan, watch, ledger, file_bytes)
     except OSError as error:
         raise CellFailed(told(error), f"mend that, and probe {path} again") from None
 
 
-def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger) -> ProbeRecording:
+def _in_directory(path: Path, plan: ProbePlan, watch: Watch, ledger: Ledger, file_bytes: int) -> ProbeRecording:
     widest = max(1 if row.one_file else row.writers for row in plan.rows)
-    needed = widest * OVERWRITE_BYTES + APPEND_BYTES + (4 << 20)
+    needed = widest * file_bytes + APPEND_BYTES + (4 << 20)
     place = DirectoryPlace(path, ledger, needed_bytes=needed, holds="the files that the probe writes")
     try:
-        return _run(
-            path, layers(place.path), DirectoryTarget(path=str(place.path)), OVERWRITE_BYTES, plan, watch, ledger
-        )
+        return _run(path, layers(place.path), DirectoryTarget(path=str(place.path)), file_bytes, plan, watch, ledger)
     finally:
         place.release()
 

@@ -23,6 +23,7 @@ from acidtest.journal.models import (
     Recording,
     ServerHost,
     SettingInForce,
+    SteadyWait,
     TracedStatements,
     Warning,
 )
@@ -61,6 +62,7 @@ class CellOutcome:
     server_host: ServerHost | None = None
     own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
+    steady_wait: SteadyWait | None = None
     engine_counts: EngineCounts | None = None
     engine_samples: EngineSamples | None = None
     cut: Cut | None = None
@@ -123,6 +125,7 @@ class RecordingBuilder:
             memory=outcome.memory,
             database_size=outcome.database_size,
             device=outcome.device,
+            steady_wait=outcome.steady_wait,
             engine_counts=outcome.engine_counts,
             engine_samples=outcome.engine_samples,
             result=outcome.result,

@@ -27,6 +27,7 @@ from acidtest.journal.protocol import (
     Go,
     Hello,
     Job,
+    MeasureFrom,
     PagesJob,
     ProbeJob,
 )
@@ -177,6 +178,19 @@ class Gated(Process):
     def go(self, at_ns: int) -> None:
         """Its load begins then, in ns since 1970 by this machine's clock. It gets no other job."""
         self.send(Go(at_ns=at_ns).model_dump_json().encode() + b"\n")
+        self.end_input()
+
+
+class Warming(Process):
+    """One rig process over a job whose warm-up may end early. Its input stays open until it is told, or measures."""
+
+    def __init__(self, launcher: ProcessStarter, job: bytes, environment: Mapping[str, str]) -> None:
+        super().__init__(launcher, "jobs", None, environment)
+        self.send(job + b"\n")
+
+    def measure_from(self, second: int) -> None:
+        """Measure from this second of the load on."""
+        self.send(MeasureFrom(second=second).model_dump_json().encode() + b"\n")
         self.end_input()
 
 

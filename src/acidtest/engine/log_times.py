@@ -15,7 +15,7 @@ from pathlib import Path
 from acidtest.journal.models import LogLine
 
 LINES_MAX = 200  # of one measurement
-WIDTH = 200
+WIDTH = 300
 BYTES_MAX = 4 << 20  # of a log that are read, its last
 
 POSTGRESQL = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) (?:UTC|GMT) \[\d+\] (?:[0-9A-Z]{5} )?(.*)")
@@ -75,4 +75,9 @@ def between(path: Path | None, since: float, until: float) -> list[LogLine]:
         return []
     # A time in whole seconds stands for the whole of its second.
     found = [(at, said) for at, said in entries(text.splitlines()) if int(since) <= at <= until]
-    return [LogLine(at_s=round(at - since, 3), text=said[:WIDTH]) for at, said in found[:LINES_MAX]]
+    return [LogLine(at_s=round(at - since, 3), text=_shortened(said)) for at, said in found[:LINES_MAX]]
+
+
+def _shortened(text: str) -> str:
+    """Its beginning, where it is longer than ``WIDTH`` characters."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"

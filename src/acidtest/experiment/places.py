@@ -66,6 +66,13 @@ class PlaceSpec(Model):
         exclude_if=lambda seconds: seconds is None,  # so that the digest is the one of before there was such a key
         description="Crash states of a load are inspected for this long.",
     )
+    disk_recovery_s: Annotated[float | None, SECONDS, Unset("recovery is not timed piece by piece")] = Field(
+        default=None,
+        ge=5,
+        le=86_400,
+        exclude_if=lambda seconds: seconds is None,
+        description="After a cut load is driven on what it has left, until it is as fast as before, or for this long.",
+    )
     disk_keeps: Literal["none", "torn", "reordered", "all"] = Field(
         default="none", description="A power cut leaves this of the simulated disk's write cache."
     )
@@ -98,6 +105,12 @@ class PlaceSpec(Model):
         default=None,
         description='The kernel takes the drive to have such a cache; with "write through" it sends no flushes to it.',
     )
+    drive_cache: Annotated[Literal["on", "off"] | None, Unset("as the drive has it")] = Field(
+        default=None,
+        exclude_if=lambda switched: switched is None,  # so that the digest is the one of before there was such a key
+        description="The write cache of the drive that device names is switched on or off in the drive itself, and "
+        "afterwards back.",
+    )
     disk: Literal["none", "rotating", "sata-ssd", "nvme"] = Field(
         default="none",
         description='The simulated disk takes as long as such a drive; with "none" as long as this machine.',
@@ -110,6 +123,12 @@ class PlaceSpec(Model):
         ge=0,
         le=1 << 16,
         description="The simulated disk has a volatile write cache of this size; 0 is off.",
+    )
+    disk_battery: Literal["none", "good", "dead"] = Field(
+        default="none",
+        exclude_if=lambda battery: battery == "none",  # so that the digest is the one of before there was such a key
+        description="The simulated disk's write cache is a controller's with a battery (BBU), which answers a flush "
+        "at once; with a good one the cache outlives a power cut.",
     )
     disk_sector: Annotated[Literal[512, 4096], BYTES] = Field(
         default=4096,
@@ -154,19 +173,21 @@ _FILE_SYSTEMS = frozenset({"filesystem", "mkfs", "mount", "block_size", "stripe_
 _JOURNALS = frozenset({"journal", "journal_mb", "journal_path"})
 _QUEUES = frozenset({"scheduler", "scheduler_tunables", "queue", "read_ahead_kb", "nr_requests", "write_cache"})
 _GUESTS = frozenset({"guest_memory_mb", "guest_cpus", "guest_accelerator"})
-_DISKS = frozenset({"disk", "disk_parameters", "disk_cache_mb", "disk_sector", "disk_faults", "disk_medium"})
+_DISKS = frozenset(
+    {"disk", "disk_parameters", "disk_cache_mb", "disk_battery", "disk_sector", "disk_faults", "disk_medium"}
+)
 
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
 OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
-OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_keeps"})
+OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps"})
 
 # What each kind of place takes. A key that is not here is without effect there.
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     "directory": _ANYWHERE | OF_MEMORY,
     "loop": _ANYWHERE | _IMAGES | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
-    "device": _ANYWHERE | {"device"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
-    "raw": _ANYWHERE | {"device"} | _IMAGES | _QUEUES | OF_MEMORY,
+    "device": _ANYWHERE | {"device", "drive_cache"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
+    "raw": _ANYWHERE | {"device", "drive_cache"} | _IMAGES | _QUEUES | OF_MEMORY,
     "guest": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _QUEUES | _GUESTS,
     "disk": _ANYWHERE
     | {"size_mb"}
@@ -201,10 +222,13 @@ class Need:
 NEEDS: Mapping[str, tuple[Need, ...]] = {
     "size_mb": (Need("device", None),),
     "sparse": (Need("device", None),),
+    "drive_cache": (Need("device", None, differs=True),),
     "disk_parameters": (Need("disk", "none", differs=True),),
+    "disk_battery": (Need("disk_cache_mb", 0, differs=True),),
     "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
+    "disk_recovery_s": (Need("disk_failure", "cut"),),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
 } | {
     key: (

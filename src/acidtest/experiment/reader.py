@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from acidtest import families, kept
 from acidtest.errors import BadInput, Problems, nearest, not_among
 from acidtest.experiment import encryption, wire
-from acidtest.experiment.models import Experiment, GrowthSpec, ServerSpec
+from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec, ServerSpec
 from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
 from acidtest.experiment.reading import Reading, cut, shown
@@ -141,6 +141,11 @@ def _normalise(reading: Reading, written: dict[str, Any], base: Path) -> dict[st
     with reading.gather():
         place = reading.table("place", written.get("place", {}))
         plain["place"] = reading.known_keys("place", place, PLACE_KEYS)
+    for name, model in (("search", SearchSpec), ("load", LoadSpec)):
+        if name in written:
+            plain[name] = {}
+            with reading.gather():
+                plain[name] = reading.known_keys(name, reading.table(name, written[name]), tuple(model.model_fields))
     plain["servers"] = _servers(reading, written)
     plain["engines"] = _builds(reading, written, plain["servers"])
     plain["factors"] = _factors(reading, plain, written)

@@ -486,6 +486,38 @@ class States(Record):
     legal_log10: float | None = None
 
 
+class RecoveryTimes(Record):
+    """How long it takes from a power cut until all is as before, in pieces that follow one another.
+
+    Taken after the verdict, on the same bytes of the disk once more. None: that piece was not come to, or not told.
+    """
+
+    mount_s: float  # with the journal's replay, and a check before it where there is no journal
+    clean_mount_s: float  # the same file system, unmounted in order, before the load
+    start_s: float | None  # from the engine's start until it takes sessions, with its redo
+    clean_start_s: float | None  # the same before the load, when there was next to nothing to redo
+    first_commit_s: float | None  # from then to the first commit that was acknowledged
+    full_speed_s: float | None  # from then to the first of three seconds that are as fast as those before the cut
+    watched_s: float  # whole seconds of load after the first commit
+    limit_s: float  # asked for
+    before: Literal["steady", "drifts", "steps", "too short to tell"]  # the rate before the cut
+    before_per_s: list[float]  # commits in each whole second before the cut, the last one last
+    after_per_s: list[float]  # in each whole second after the first commit
+    why: str  # why a piece is missing; "" where none is
+
+    @property
+    def replay_s(self) -> float:
+        """What the mount took longer than one with nothing to replay."""
+        return max(0.0, self.mount_s - self.clean_mount_s)
+
+    @property
+    def redo_s(self) -> float | None:
+        """What the engine's start took longer than one with next to nothing to redo."""
+        if self.start_s is None or self.clean_start_s is None:
+            return None
+        return max(0.0, self.start_s - self.clean_start_s)
+
+
 class Cut(Record):
     """One power cut: what was done, what came back, and the verdict."""
 
@@ -513,6 +545,7 @@ class Cut(Record):
     cycle_s: float  # from the load's start to the verdict
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
     states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
+    recovery: RecoveryTimes | None = None  # None where it was not asked for, and in older journals
     # What each checker answers, by its name. Empty in journals of older versions.
     checks: dict[str, Verdict] = {}
     # Of lost: what shows more than that the last commits are missing. None in journals of older versions.
@@ -660,6 +693,20 @@ class ServerHost(Record):
     samples: list[HostSample]
 
 
+class SteadyWait(Record):
+    """How a warm-up went that was to end with a steady rate, or at a bound."""
+
+    earliest_s: float  # asked for
+    limit_s: float  # asked for
+    window_s: int  # that many of the last seconds were judged, anew with each
+    windows: int  # that many in a row had to be steady
+    waited_s: float  # after which the measurement began
+    reached: bool  # whether they were, before the bound
+    state: Literal["steady", "drifts", "steps", "too short to tell"]  # of the last window
+    change: float | None  # found in it, as a share of its median rate: -0.2 is a loss of a fifth
+    per_s: list[float]  # the rate from news to news, about once a second, from the beginning of the load
+
+
 class Recording(Record):
     """All that one cell produced."""
 
@@ -693,6 +740,8 @@ class Recording(Record):
     # Of a database that grows from size to size. In the file it has the name of before.
     database_size: DatabaseSize | None = Field(default=None, alias="grown")
     device: DeviceWork | None = None  # None where the database is not on a block device that this kernel sees
+    # Where the warm-up was to end with a steady rate; left out of any other.
+    steady_wait: SteadyWait | None = Field(default=None, exclude_if=lambda wait: wait is None)
     # None of an engine that is not asked for its counters, and in older journals.
     engine_counts: EngineCounts | None = None
     # None of an engine that is not asked for where it stands, and in older journals.

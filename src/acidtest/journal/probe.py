@@ -61,6 +61,11 @@ class ProbeRecording(Record):
         """What a row measured, one a repetition."""
         return [sample.probed for sample in self.samples if sample.row == row and sample.probed is not None]
 
+    @property
+    def is_disk_test(self) -> bool:
+        """Whether it reads and writes past the file cache and through it, and judges no flush."""
+        return any(row.pattern.startswith("read") for row in self.rows)
+
     def refusal(self, row: int) -> str | None:
         """Why a row could not be measured."""
         return next((sample.refused for sample in self.samples if sample.row == row and sample.refused), None)

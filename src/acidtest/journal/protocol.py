@@ -145,12 +145,19 @@ class Go(Message):
     at_ns: int
 
 
+class MeasureFrom(Message):
+    """To a rig in a warm-up that may end early: measure from this second of the load on."""
+
+    second: int
+
+
 class RunPhase(Message):
     phase: Literal["run"] = "run"
     terminals: int
     threads: int | None = None
     pacing: Pacing
     warmup_s: float
+    may_start_early: bool = False  # at the second that a MeasureFrom names
     extent: Extent
     retries: int
     acknowledge_to: str | None = None
@@ -241,12 +248,12 @@ class DeviceTarget(Message):
 ProbeTarget = Annotated[DirectoryTarget | DeviceTarget, Field(discriminator="kind")]
 
 FlushMethod = Literal["plain", "sync_file_range", "direct", "fsync", "fdatasync", "dsync", "direct_dsync"]
-WritePattern = Literal["overwrite", "append"]
+ProbePattern = Literal["overwrite", "append", "overwrite_random", "read", "read_random"]
 
 
 class ProbeStep(Message):
     method: FlushMethod
-    pattern: WritePattern
+    pattern: ProbePattern
     block_bytes: int
     writers: int
     one_file: bool
@@ -943,6 +950,9 @@ class DiskTiming(Message):
     parameters: dict[str, float] = {}
 
 
+DiskBattery = Literal["none", "good", "dead"]
+
+
 class DiskSpec(Message):
     """First line to ``acidtest-rig disk``; see ``rig/protocol`` for each field."""
 
@@ -952,6 +962,7 @@ class DiskSpec(Message):
     size_bytes: int
     sector_bytes: int = 512
     cache_bytes: int
+    battery: DiskBattery = "none"
     timing: DiskTiming
     seed: int
     faults: list[str] = []
@@ -965,6 +976,12 @@ class StatsCommand(Message):
 class FaultCommand(Message):
     command: Literal["fault"] = "fault"
     fault: str
+
+
+class UnderCommand(Message):
+    command: Literal["under"] = "under"
+    major: int
+    minor: int
 
 
 class MendCommand(Message):
@@ -1023,6 +1040,7 @@ class EndCommand(Message):
 DiskCommand = Annotated[
     StatsCommand
     | FaultCommand
+    | UnderCommand
     | MendCommand
     | CutCommand
     | ReviveCommand
@@ -1062,6 +1080,7 @@ class DiskStats(Message):
     writes: DiskCount
     flushes: DiskCount
     lied_flushes: int
+    ignored_write_throughs: int
     failed: int
     dirty_bytes: int
     dirty_bytes_max: int

@@ -11,7 +11,7 @@ import mmap
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -23,7 +23,9 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
 from acidtest.place import fsck, loops, mkfs, mounts, queue
+from acidtest.place.asynchronous import write_through
 from acidtest.place.directory import DirectoryPlace
+from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
@@ -44,6 +46,7 @@ class Drive(Protocol):
     def revive(self) -> None: ...
     def save(self, file: Path, *, whole: bool) -> None: ...
     def fault(self, fault: str) -> None: ...
+    def lies_under(self, device: Path) -> None: ...
     def stats(self) -> DiskStats: ...
     def release(self) -> None: ...
 
@@ -73,6 +76,7 @@ class CuttablePlace:
         self.survivors = home.path / "survivors"  # what the last cut left, as ``recover`` found it
         self._mount_id: str | None = None  # kept likewise, for this device
         self._mounted = False
+        self.mount_s = 0.0  # of the last mount alone
         self.device = Path()
 
     def prepare(self, files: Sequence[Path]) -> None:
@@ -131,6 +135,13 @@ class CuttablePlace:
         self._attach()
         return self.mount_survivor()
 
+    def recover_state(self, state: DiskState) -> Recovery:
+        """As ``recover``, after ``end``, of a disk that is in this state: the kept one with a log's writes on it."""
+        self._drive.load(state)
+        self._arm()
+        self._attach()
+        return self.mount_survivor()
+
     def mount_survivor(self) -> Recovery:
         """As a restart does. Raises CellFailed with the kernel's words when it cannot be mounted, repaired or not."""
         began = time.monotonic()
@@ -175,29 +186,35 @@ class CuttablePlace:
         self._drive.save(file, whole=True)
 
     def loses(self, keep: CutKeeps, seeds: Sequence[int]) -> bool:
-        """Whether a cut loses any of what was written and not flushed: else no verdict on this disk means anything.
+        """Whether a cut loses any of what was written and not flushed; of a drive that is to ignore write-through also
+        any of what was written through. Otherwise no verdict on this disk means anything.
 
         Overwrites the disk.
         """
-        for seed in seeds:
-            old, new = bytes([seed & 0x7F]) * BLOCK, bytes([seed & 0x7F | 0x80]) * BLOCK
-            self._attach()
-            try:
-                _write(self.device, old)
-                _flush(self.device)
-                _write(self.device, new)
-                self._drive.cut(keep, seed, "succeed")
-            finally:
-                self._detach()
-            self._drive.revive()
-            self._attach()
-            try:
-                survived = _read(self.device)
-            finally:
-                self._detach()
-            if survived != new * PROBE_BLOCKS:
-                return True
-        return False
+        ways = [_write]
+        if IGNORES_WRITE_THROUGH in self._faults:
+            ways.append(lambda device, block: write_through(device, block * PROBE_BLOCKS))
+        return all(any(self._loses_what(way, keep, seed) for seed in seeds) for way in ways)
+
+    def _loses_what(self, write: Callable[[Path, bytes], None], keep: CutKeeps, seed: int) -> bool:
+        old, new = bytes([seed & 0x7F]) * BLOCK, bytes([seed & 0x7F | 0x80]) * BLOCK
+        self._attach()
+        try:
+            _write(self.device, old)
+            _flush(self.device)
+            if write is not _write:
+                self._drive.fault(IGNORES_WRITE_THROUGH)
+            write(self.device, new)
+            self._drive.cut(keep, seed, "succeed")
+        finally:
+            self._detach()
+        self._drive.revive()
+        self._attach()
+        try:
+            survived = _read(self.device)
+        finally:
+            self._detach()
+        return survived != new * PROBE_BLOCKS
 
     def facts(self) -> PlaceFacts:
         return place_facts(self.path).model_copy(update=self._drive.facts() | {"direct_io": "yes"})  # else not attached
@@ -220,6 +237,7 @@ class CuttablePlace:
             named,
             *mounts.in_force(self._options, mounted[-1], table.shown_as, table.defaults),
             *queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec)),
+            *faults_in_force(self._faults, self._drive.stats()),
         ]
 
     def _arm(self) -> None:
@@ -235,6 +253,7 @@ class CuttablePlace:
         if not direct:
             # The host's page cache would keep what the disk has lost: every cut would be survived.
             raise MachineLacks("loop devices without direct I/O on a FUSE file", "needs Linux 4.10 or newer")
+        self._drive.lies_under(self.device)
         if as_asked:
             # Each change holds the queue for a while. Nothing is to be restored: the device goes with us.
             at = queue.queue_of(self.device)
@@ -252,10 +271,12 @@ class CuttablePlace:
         return direct
 
     def _mount(self) -> None:
+        began = time.monotonic()
         if self._mount_id is None:
             self._mount_id = self._ledger.mount(self.device, self.path, self._filesystem, self._options)
         else:
             self._ledger.mount_again(self._mount_id, self._filesystem, self._options)
+        self.mount_s = time.monotonic() - began
         self._mounted = True
 
     def _unmount(self) -> None:

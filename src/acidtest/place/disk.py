@@ -11,6 +11,7 @@ import os
 import selectors
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -42,6 +43,7 @@ from acidtest.journal.protocol import (
     SaveCommand,
     SnapshotCommand,
     StatsCommand,
+    UnderCommand,
 )
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import place_facts
@@ -50,6 +52,8 @@ from acidtest.place.storage import Storage
 
 DEVICE = Path("/dev/fuse")
 SILENCE_S = 120.0  # a large medium in memory takes a while to make
+IGNORES_WRITE_THROUGH = "ignore-write-through"
+BATTERIES = {"good": "battery-backed controller", "dead": "controller with a dead battery"}
 COMMAND: TypeAdapter[DiskCommand] = TypeAdapter(DiskCommand)
 
 
@@ -78,6 +82,7 @@ class SimulatedDisk:
             size_bytes=size_mb << 20,
             sector_bytes=spec.disk_sector,
             cache_bytes=spec.disk_cache_mb << 20,
+            battery=spec.disk_battery,
             timing=DiskTiming(name=spec.disk, parameters=parameters(spec)),
             seed=seed,
             faults=faults(spec),
@@ -105,14 +110,16 @@ class SimulatedDisk:
         """What of a place's facts is the disk's to tell."""
         spec = self._spec
         more = [f"{name} {value:g}" for name, value in sorted(parameters(spec).items())]
-        cache = f"write cache {spec.disk_cache_mb} MiB" if spec.disk_cache_mb else "write cache off"
+        cache = [f"write cache {spec.disk_cache_mb} MiB" if spec.disk_cache_mb else "write cache off"]
+        if spec.disk_cache_mb and spec.disk_battery != "none":
+            cache.append(BATTERIES[spec.disk_battery])
         kept = [] if self.unlocked is None else [f"memory not locked ({self.unlocked})"]
         timing = "no timing" if spec.disk == "none" else spec.disk
         return {
             "kind": "disk",
             "image": f"{spec.disk_medium}, {self._size_mb} MiB",
             "image_on": place_facts(self._home).beneath if spec.disk_medium == "file" else "",
-            "disk": ", ".join([timing, *more, cache, f"sectors of {spec.disk_sector} bytes", *faults(spec), *kept]),
+            "disk": ", ".join([timing, *more, *cache, f"sectors of {spec.disk_sector} bytes", *faults(spec), *kept]),
         }
 
     def stats(self) -> DiskStats:
@@ -124,6 +131,12 @@ class SimulatedDisk:
     def fault(self, fault: str) -> None:
         """``"eio on flush 1"`` from now on, counted from now; see docs/SIMULATED-DISK.md. Raises CellFailed."""
         self._command(FaultCommand(fault=fault))
+
+    def lies_under(self, device: Path) -> None:
+        """Say which loop device is over its file, where one of its faults needs that. Raises CellFailed."""
+        if IGNORES_WRITE_THROUGH in faults(self._spec):
+            number = device.stat().st_rdev
+            self._command(UnderCommand(major=os.major(number), minor=os.minor(number)))
 
     def mend(self) -> None:
         """No fault from now on; one that had stopped goes on."""
@@ -204,14 +217,15 @@ class SimulatedDisk:
 class DiskStorage(Storage):
     """A loop device over a simulated disk in ``home``, which it takes over, also when it raises CellFailed.
 
-    With ``logged`` a disk that has a write cache logs what it does.
+    With ``logged`` a disk that has a volatile write cache logs what it does.
     """
 
     def __init__(
         self, ledger: Ledger, home: DirectoryPlace, spec: PlaceSpec, size_mb: int, *, logged: bool = False
     ) -> None:
         super().__init__(ledger)
-        self._log = home.path / "log" if logged and spec.disk_cache_mb else None
+        tells = spec.disk_cache_mb and spec.disk_battery != "good"
+        self._log = home.path / "log" if logged and tells else None
         self._home, self._spec = home, spec
         try:
             self.disk = SimulatedDisk(spec, home, size_mb, ledger, log=self._log)
@@ -227,6 +241,11 @@ class DiskStorage(Storage):
                 raise CellFailed(f"{self.disk.file}: could not be made a loop device: {error.strerror}") from None
             raise
         self._made.append(id)
+        try:
+            self.disk.lies_under(self.device)
+        except BaseException:
+            self.release()
+            raise
 
     def disk_log(self) -> Path | None:
         if self._log:
@@ -237,15 +256,7 @@ class DiskStorage(Storage):
         pass  # it is ours, and goes with its directory
 
     def settings(self) -> list[SettingInForce]:
-        asked, in_force = ", ".join(faults(self._spec)), ", ".join(one.fault for one in self.disk.stats().faults)
-        settings = super().settings()
-        if asked or in_force:
-            settings.append(
-                SettingInForce(
-                    name="place.disk_faults", asked=asked, in_force=in_force, agrees=asked == in_force, source="disk"
-                )
-            )
-        return settings
+        return [*super().settings(), *faults_in_force(faults(self._spec), self.disk.stats())]
 
     def facts(self) -> dict[str, str]:
         return self.disk.facts() | {"direct_io": "yes" if self._direct else "no"}
@@ -259,6 +270,14 @@ class DiskStorage(Storage):
         super().release()
         self.disk.release()
         self._home.release()
+
+
+def faults_in_force(asked: Sequence[str], stats: DiskStats) -> list[SettingInForce]:
+    """The faults asked for, beside those that the disk has; nothing of a disk that is to have and has none."""
+    wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(one.fault for one in stats.faults))
+    if not wanted and not has:
+        return []
+    return [SettingInForce(name="place.disk_faults", asked=wanted, in_force=has, agrees=wanted == has, source="disk")]
 
 
 def faults(spec: PlaceSpec) -> list[str]:

@@ -4,10 +4,11 @@ One file a lab, in ``ledger/`` of the state directory, locked while that lab liv
 before it is made and struck off when it is released; what stands in the file of a lab that is gone is a leftover.
 Only what stands in a ledger is ever removed, signalled or undone: a directory only if it carries the mark that the lab
 put into it and nothing is mounted in it, a process only if its start time, or the token in its environment, is the
-recorded one, a loop device only if the recorded image is behind it, a mount only of the recorded device at the
-recorded directory, a simulated disk only at the recorded directory, queue settings only of the very disk that they were
-set on, a file system on a device only if it has the label that the lab gave it. Newest first: processes end before what
-they use is unmounted, and so on down; but before all of them simulated disks are ended, so that nothing waits for one.
+recorded one, a loop device only if the recorded image is behind it, a mount only of the recorded device at the recorded
+directory, a simulated disk only at the recorded directory, queue settings and a drive's cache only of the very disk
+that they were set on, a file system on a device only if it has the label that the lab gave it. Newest first: processes
+end before what they use is unmounted, and so on down; but before all of them simulated disks are ended, so that nothing
+waits for one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, kernel_text, remove_once_idle, state_directory
-from acidtest.place import device_safety, loops, mounts, queue, tracing
+from acidtest.place import device_safety, drive_cache, loops, mounts, queue, tracing
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
@@ -43,7 +44,9 @@ class Leftover:
     """One thing that a lab which is gone made and did not release."""
 
     ledger: Path
-    kind: str  # "directory", "process", "cgroup", "loop", "mount", "fuse", "queue", "filesystem", "trace"
+    kind: (
+        str  # "directory", "process", "cgroup", "loop", "mount", "fuse", "queue", "drive cache", "filesystem", "trace"
+    )
     id: str
     what: str  # path, command or device
     entry: Mapping[str, Any]
@@ -237,6 +240,21 @@ class Ledger:
         queue.put(device, at, settings)
         return id
 
+    def switch_drive_cache(self, device: Path, to: drive_cache.State) -> str:
+        """Switch the drive's own write cache; releasing the id puts it back as it was. Raises CellFailed."""
+        disk = queue.queue_of(device).parent
+        if disk.name != device.resolve().name:
+            raise CellFailed(f"{device}: is a part of /dev/{disk.name}, whose write cache is one: name the whole drive")
+        try:
+            before = drive_cache.state(disk)
+            id = self._made(  # noqa: A001
+                "drive cache", path=str(device), disk=str(disk), drive=_drive(disk), before=before
+            )
+            drive_cache.switch(disk, to)
+        except OSError as error:
+            raise CellFailed(f"{device}: its write cache could not be switched {to}: {error.strerror}") from None
+        return id
+
     def begin_filesystem(self, device: Path, label: str | None) -> str:
         """Announce that ``device``, which is no loop, is about to be written to; releasing the id empties it.
 
@@ -372,8 +390,8 @@ def _release(leftover: Leftover) -> list[str]:
     if leftover.kind == "directory":
         removed = _remove_directory(Path(leftover.what), leftover.id)
         return [f"removed {leftover.what}"] if removed else []
-    if leftover.kind == "filesystem":  # outlives a restart, as a directory does
-        return UNDO["filesystem"](leftover.entry)
+    if leftover.kind in ("filesystem", "drive cache"):  # may outlive a restart, as a directory does
+        return UNDO[leftover.kind](leftover.entry)
     if leftover.entry["boot"] != _boot_id():
         return []  # the machine was restarted since
     return UNDO[leftover.kind](leftover.entry)
@@ -417,6 +435,21 @@ def _undo_queue(entry: Mapping[str, Any]) -> list[str]:
     return [f"restored the block queue of {entry['path']}"]
 
 
+def _undo_drive_cache(entry: Mapping[str, Any]) -> list[str]:
+    disk = Path(entry["disk"])
+    if not disk.is_dir() or _drive(disk) != entry["drive"] or drive_cache.state(disk) == entry["before"]:
+        return []
+    drive_cache.switch(disk, entry["before"])
+    if (found := drive_cache.state(disk)) != entry["before"]:
+        raise OSError(errno.EIO, f"the write cache was {entry['before']}, and is {found} still", entry["path"])
+    return [f"switched the write cache of {entry['path']} {entry['before']} again"]
+
+
+def _drive(disk: Path) -> str:
+    """Tells this drive from another that has its name later, also after a restart where the drive itself has a name."""
+    return drive_cache.identity(disk) or f"{queue.identity(disk / 'queue')} of {_boot_id()}"
+
+
 def _undo_filesystem(entry: Mapping[str, Any]) -> list[str]:
     device = Path(entry["path"])
     if entry["label"] is None or not device.is_block_device() or entry["label"] not in device_safety.labels(device):
@@ -436,6 +469,7 @@ UNDO: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "mount": _undo_mount,
     "fuse": _undo_fuse,
     "queue": _undo_queue,
+    "drive cache": _undo_drive_cache,
     "filesystem": _undo_filesystem,
     "trace": _undo_trace,
 }

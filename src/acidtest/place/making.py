@@ -145,6 +145,7 @@ def _made(spec: PlaceSpec, base: Path, ledger: Ledger, held: ExitStack, database
     else:
         storage = _loop(at, ledger, image_mb(spec, database_bytes), sparse=spec.sparse)
     held.callback(storage.release)
+    storage.set_drive_cache(spec)  # first, for the queue's write_cache follows it
     storage.set_queue(spec)
     if spec.kind == "raw" or spec.filesystem == RAW:
         return RawPlace(home, storage)

@@ -11,7 +11,7 @@ from pathlib import Path
 from acidtest.errors import AcidtestError, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import SettingInForce
-from acidtest.place import device_safety, queue
+from acidtest.place import device_safety, drive_cache, queue
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import place_facts
 from acidtest.place.ledger import Ledger
@@ -28,6 +28,13 @@ class Storage(ABC):
         self._ledger = ledger
         self._made: list[str] = []
         self._asked: dict[str, str] = {}
+        self._drive_cache: drive_cache.State | None = None
+
+    def set_drive_cache(self, spec: PlaceSpec) -> None:
+        """Switch the drive's own write cache as ``spec`` asks. Raises CellFailed."""
+        self._drive_cache = spec.drive_cache
+        if spec.drive_cache is not None:
+            self._made.append(self._ledger.switch_drive_cache(self.device, spec.drive_cache))
 
     def set_queue(self, spec: PlaceSpec) -> None:
         """Set what ``spec`` asks of the block queue. Raises CellFailed."""
@@ -36,7 +43,20 @@ class Storage(ABC):
             self._made.append(self._ledger.set_queue(self.device, self._asked))
 
     def settings(self) -> list[SettingInForce]:
-        return queue.in_force(queue.queue_of(self.device), self._asked)
+        at = queue.queue_of(self.device)
+        settings = queue.in_force(at, self._asked)
+        if self._drive_cache is not None:
+            found = drive_cache.state(at.parent)
+            settings.append(
+                SettingInForce(
+                    name="place.drive_cache",
+                    asked=self._drive_cache,
+                    in_force=found,
+                    agrees=found == self._drive_cache,
+                    source="drive",
+                )
+            )
+        return settings
 
     @abstractmethod
     def begin(self, label: str | None) -> None:

@@ -7,8 +7,9 @@ import fcntl
 import shutil
 from pathlib import Path
 
+from acidtest.files import copy_content
+
 FICLONE = 0x40049409  # ioctl_ficlone(2)
-CHUNK = 16 << 20
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -34,11 +35,7 @@ def copy_file(source: Path, target: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS):
                 raise
-    # A file system that is mounted sync flushes after each call, and shutil.copyfile writes 64 KiB in one.
-    with source.open("rb", buffering=0) as read, target.open("wb", buffering=0) as write:
-        while chunk := read.read(CHUNK):
-            while chunk:
-                chunk = chunk[write.write(chunk) :]
+    copy_content(source, target)
 
 
 def tree_bytes(path: Path) -> int:

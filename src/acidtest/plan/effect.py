@@ -49,6 +49,10 @@ DRIVING: Mapping[str, Condition] = {
         ),
     ),
     **{key: Condition("acidtest run", NOT_IN_CUTS) for key in ("stages", "classes", "sleeping_sessions", "connect")},
+    "warmup_limit_s": Condition(
+        "acidtest run, and a place that is no guest",
+        Why("without effect where power is cut, and in a guest", "give warmup_s in its place"),
+    ),
     "sleeping_in_transaction": Condition(
         "sleeping_sessions, and acidtest run",
         Why("without effect: no session sleeps", "add sleeping_sessions to the workload's table, or leave it out"),

@@ -25,6 +25,7 @@ NOT_ALWAYS = (
     "sleeping_in_transaction",
     "connect",
     "sample_engine",
+    "warmup_limit_s",
 )
 DEFAULTS = {key: field.default for key, field in PlaceSpec.model_fields.items()}
 # Of the place, where whether a key acts depends on the value and not only on its being set.
@@ -136,6 +137,8 @@ class Shape:
         """Whether the key that is fixed at this path acts here."""
         match path:
             case ("place", key):
+                if key not in PlaceSpec.model_fields:
+                    return True  # it was refused when the file was read, and that says enough
                 if key == "path":  # also where a factor sets it: the templates lie in the fixed one
                     return key in self.place_keys
                 target, value = f"place.{key}", getattr(self.crossing.experiment.place, key)
@@ -168,6 +171,9 @@ class Shape:
             case "sample_engine":
                 family = families.FAMILIES.get(self.family)  # none of an engine that is refused for itself
                 return not self.cut and (family is None or family.has_figures)
+            case "warmup_limit_s":
+                # A rig in a guest is not spoken to in mid-run.
+                return not self.cut and self.sets.get("place.kind", self.crossing.experiment.place.kind) != "guest"
             case "observe" | "stages" | "classes" | "sleeping_sessions" | "connect":
                 return not self.cut
             case "duration_s":

@@ -83,6 +83,13 @@ class AcknowledgementLog:
             *lines, self._pending = (self._pending + chunk).split(b"\n")
             self._lines += lines
 
+    def times_ns(self, start: int) -> list[int]:
+        """When commits were acknowledged, of CLOCK_MONOTONIC, without the first ``start`` that were drained."""
+        try:
+            return [int(line.rpartition(b" ")[2]) for line in self._lines[start:]]
+        except ValueError:
+            raise CellFailed("the acknowledgement log holds a line that is no acknowledgement") from None
+
     def read(self) -> list[Acknowledgement]:
         """All that was drained. Raises CellFailed for what is no acknowledgement."""
         try:

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 
+from acidtest.analysis.full_speed import NEEDED_S
 from acidtest.conductor.base import Begun, Conductor, Ended, Looked, Steps
 from acidtest.conductor.conduct import RunOutcome, conduct
 from acidtest.conductor.context import RunContext
@@ -137,6 +138,11 @@ class Cuts(Conductor):
             elif kind != "disk":
                 why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
                 problems.add(BadInput(why, 'write [place] kind = "disk"'))
+        timed = [cell for cell in cells if cell.place.disk_recovery_s]
+        for name, spec in {cell.workload_name: cell.workload for cell in timed}.items():
+            if (spec.duration_s or 0) <= NEEDED_S:
+                why = f"{where}: workload.{name}: a load of {NEEDED_S} s or less shows no rate to recover to"
+                problems.add(BadInput(why, "write duration_s = 20 or more, or leave disk_recovery_s out"))
         problems.check()
 
     def needed_bytes(self, cells: Sequence[Cell], engines: Mapping[str, Engine], parent: Path) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import Drive
-from acidtest.place.disk import SimulatedDisk, faults
+from acidtest.place.disk import BATTERIES, SimulatedDisk, faults
 from acidtest.plan import Cell
 
 # A disk of so many MiB in the directory, which writes its log there where one is asked for.
@@ -20,6 +20,7 @@ def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, lo
 
 
 def drive_name(cell: Cell) -> str:
-    """What the disk does wrong, and what of its cache outlives a cut."""
+    """What the disk does wrong, whose its cache is, and what of that outlives a cut."""
     keeps = [] if cell.place.disk_keeps == "none" else [f"cut keeps {cell.place.disk_keeps}"]
-    return ", ".join([*faults(cell.place), *keeps]) or "honest"
+    battery = [BATTERIES[cell.place.disk_battery]] if cell.place.disk_battery in BATTERIES else []
+    return ", ".join([*faults(cell.place), *battery, *keeps]) or "honest"

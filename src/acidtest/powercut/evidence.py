@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acidtest.journal.models import Fate, Integrity, PlaceFacts, SettingInForce
+from acidtest.journal.models import Fate, Integrity, PlaceFacts, RecoveryTimes, SettingInForce
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 
@@ -43,6 +43,11 @@ class CutEvidence:
     filesystem_repaired: bool = False
     filesystem_recovery_s: float | None = None
     engine_recovery_s: float | None = None
+    cut_ns: int = 0  # when power failed, of CLOCK_MONOTONIC
+    clean_mount_s: float = 0.0  # before the load
+    clean_start_s: float | None = None
+    recovery: RecoveryTimes | None = None
+    untimed: str = ""  # why recovery could not be timed, where that was asked for
     after_failed_flush: Literal["stopped", "went on", "hung"] | None = None
     failed_flush_error: str = ""
     acknowledged_after_failed_flush: int | None = None

@@ -33,7 +33,8 @@ class Load:
         self.engine_version = ""
         self._failure: AcidtestError | None = None
         self._rig: Killable | None = None
-        self._began = time.monotonic()
+        self.began = time.monotonic()
+        self.opened_s: float | None = None  # from its start until the engine had answered on its first session
         self._thread = threading.Thread(target=self._read, args=(job, environment), daemon=True)
         self._started = threading.Event()
         self._thread.start()
@@ -57,6 +58,7 @@ class Load:
                     self.answers.append(event)
                 elif isinstance(event, Hello):
                     self.engine_version = event.engine_version
+                    self.opened_s = self.elapsed_s()
         except AcidtestError as error:
             self._failure = error
         except OSError as error:
@@ -66,15 +68,23 @@ class Load:
 
     def until(self, moment: Moment) -> None:
         """Wait for ``moment``. Raises CellFailed when the load fails or nothing is acknowledged."""
-        self._await(lambda: len(self.acknowledged) > 0, FIRST_S)
-        if not self.acknowledged:
-            raise CellFailed(f"no commit was acknowledged within {FIRST_S:.0f} s")
+        self.await_first(FIRST_S)
         first = time.monotonic()
         number, seconds = moment.acknowledged or 1, moment.seconds or 0.0
         limit = LONGEST_S if moment.seconds is None else moment.seconds
         self._await(lambda: len(self.acknowledged) >= number and time.monotonic() - first >= seconds, limit)
         commit_s = (time.monotonic() - first) / len(self.acknowledged)
         time.sleep(moment.later * commit_s)
+
+    def await_first(self, limit_s: float) -> None:
+        """Wait for the first commit. Raises CellFailed when the load fails or nothing is acknowledged."""
+        self._await(lambda: len(self.acknowledged) > 0, limit_s)
+        if not self.acknowledged:
+            raise CellFailed(f"no commit was acknowledged within {limit_s:.0f} s")
+
+    def wait_until(self, time_s: float) -> None:
+        """Read what comes up to ``time_s`` of the monotonic clock. Raises CellFailed when the load fails."""
+        self._await(lambda: False, time_s - time.monotonic())
 
     def _await(self, reached: Callable[[], bool], limit_s: float) -> None:
         end = time.monotonic() + limit_s
@@ -101,7 +111,7 @@ class Load:
         return self._failure.message if self._failure is not None else ""
 
     def elapsed_s(self) -> float:
-        return time.monotonic() - self._began
+        return time.monotonic() - self.began
 
     def kill(self) -> None:
         """End the rig, and with it an engine that is embedded in it."""
@@ -115,7 +125,12 @@ def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
     """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end."""
     acknowledged = AcknowledgementLog(directory)
     try:
-        update = {"extent": Duration(seconds=LOAD_S), "acknowledge_to": str(acknowledged.path)}
+        update = {
+            "extent": Duration(seconds=LOAD_S),
+            "acknowledge_to": str(acknowledged.path),
+            "warmup_s": cell.workload.warmup_s,
+            "may_start_early": False,
+        }
         phase = cell.workload.run_phase().model_copy(update=update)
         load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from acidtest.analysis.full_speed import NEEDED_S
 from acidtest.plan import Cell
 
 
@@ -20,6 +21,8 @@ class Moment:
     def drawn(cls, cell: Cell) -> Moment:
         """The moment that the cut's seed draws, from the extent of the workload."""
         lot = random.Random(f"{cell.seed}:cut")
+        if cell.place.disk_recovery_s is not None:  # the rate before it is to be judged
+            return cls(None, lot.uniform(NEEDED_S, cell.workload.duration_s or NEEDED_S), lot.random())
         if cell.workload.count is not None:
             return cls(lot.randint(1, cell.workload.count), None, lot.random())
         return cls(None, lot.uniform(0.05, 1.0) * (cell.workload.duration_s or 1.0), lot.random())

@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acidtest.analysis import disk_log
+from acidtest.analysis import disk_log, full_speed
 from acidtest.conductor.failing import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
 from acidtest.errors import CellFailed, told
-from acidtest.journal.models import Cut, Recording, Warning
+from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
+from acidtest.journal.protocol import DiskState
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
@@ -33,6 +34,7 @@ from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.inspector import Inspector
 from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
+from acidtest.powercut.recovering import timed
 
 AFTER_FAILED_FLUSH_S = 1.0
 
@@ -81,7 +83,8 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        if cell.place.disk_cache_mb > 0 and not blank and not self._failure.builds_states:
+        has_volatile_cache = cell.place.disk_cache_mb > 0 and cell.place.disk_battery != "good"
+        if has_volatile_cache and not blank and not self._failure.builds_states:
             self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
         directory = self._home.subdirectory("engine")
@@ -178,7 +181,7 @@ class Trial:
             database_bytes=evidence.database_bytes,
             checks_after=evidence.checked,
             cut=cut,
-            warnings=unkept(evidence.unkept),
+            warnings=unkept(evidence.unkept) + untimed(evidence.untimed),
             engine_log=self.instance.log(),
         )
         return builder.build(outcome, status, reason)
@@ -205,7 +208,10 @@ class Trial:
                 self._fail_flush(load, evidence)
             evidence.at_s = load.elapsed_s()
             load.acknowledged.drain()
+            evidence.cut_ns = time.monotonic_ns()
             evidence.cut = self.place.cut(self._keep, cell.seed)
+            if self._engine.embedded:
+                evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
         try:
             recovery = self.place.recover()
@@ -221,7 +227,36 @@ class Trial:
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         self.instance.lose_power()
         evidence.filesystem_check, evidence.filesystem_message = self.place.end()
-        return self.judged(evidence)
+        judgement = self.judged(evidence)
+        if cell.place.disk_recovery_s is not None and evidence.start_error is None:
+            evidence.recovery = self._timed(cell, evidence, cell.place.disk_recovery_s)
+        return judgement
+
+    def _timed(self, cell: Cell, evidence: CutEvidence, limit_s: float) -> RecoveryTimes | None:
+        """Recovery from the same bytes once more, piece by piece; None, with the reason kept, where that cannot be."""
+        acknowledged = [line.acknowledged_ns for line in evidence.acknowledged or []]
+        try:
+            recovery = self.place.recover_state(self._survivors())
+            return timed(
+                None if self._engine.embedded else lambda: self.instance.start(self._ledger),
+                lambda: self.loaded(cell),
+                limit_s,
+                full_speed.before(acknowledged, evidence.cut_ns),
+                mount_s=recovery.seconds,
+                clean_mount_s=evidence.clean_mount_s,
+                clean_start_s=evidence.clean_start_s,
+            )
+        except (CellFailed, OSError) as error:  # the verdict stands without it
+            evidence.untimed = told(error)
+            return None
+        finally:
+            self.instance.lose_power()
+            self.place.abandon()
+
+    def _survivors(self) -> DiskState:
+        """What the last cut left. Raises CellFailed where there was no room for it."""
+        _, records = disk_log.read(self.place.survivors)
+        return State(0, len(records)).on(self.place.survivors)
 
     def judged(self, evidence: CutEvidence) -> Judgement:
         """The verdict. Raises CellFailed where the engine is gone: whatever is not found then is no loss."""
@@ -233,10 +268,14 @@ class Trial:
     def begin(self, evidence: CutEvidence) -> None:
         """From the kept state, the engine started."""
         self.place.begin()
+        evidence.clean_mount_s = self.place.mount_s
         evidence.place = self.place.facts()
         evidence.settings = self.place.settings()
         evidence.database_bytes = sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
+        began = time.monotonic()
         self.instance.start(self._ledger)
+        if not self._engine.embedded:
+            evidence.clean_start_s = time.monotonic() - began
 
     def killed(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
         """End the load and the engine under a disk that is cut, and answer what had been drained before."""
@@ -275,8 +314,7 @@ class Trial:
 
     def save_survivors(self, file: Path) -> State:
         """Write what the last cut left into ``file``, as the log of a disk that was written so. Raises CellFailed."""
-        _, records = disk_log.read(self.place.survivors)
-        self.place.save(State(0, len(records)).on(self.place.survivors), file)
+        self.place.save(self._survivors(), file)
         _, records = disk_log.read(file)
         return State(0, len(records), of="what a cut left")
 
@@ -293,6 +331,12 @@ def unkept(why: str) -> list[Warning]:
     """What is told where a state file could not be written; nothing without a reason."""
     text = f"What was lost could not be kept in a state file: {why}; the seed makes the cut again."
     return [Warning(code="state-not-kept", about="verdict", text=text)] if why else []
+
+
+def untimed(why: str) -> list[Warning]:
+    """What is told where recovery was to be timed and could not be; nothing without a reason."""
+    text = f"Recovery could not be timed: {why}."
+    return [Warning(code="recovery-not-timed", about="recovery", text=text)] if why else []
 
 
 def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float, state: str | None) -> Cut | None:
@@ -322,4 +366,5 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         engine_recovery_s=evidence.engine_recovery_s,
         cycle_s=cycle_s,
         state=state,
+        recovery=evidence.recovery,
     )

@@ -34,7 +34,7 @@ from acidtest.families import of_engine
 from acidtest.journal.diagnosis import Diagnosis, FoundSetting, Logged, NotLooked
 from acidtest.journal.models import Journal, Recording, Scalar
 from acidtest.journal.probe import ProbeRecording
-from acidtest.journal.protocol import FlushMethod, WritePattern
+from acidtest.journal.protocol import FlushMethod, ProbePattern
 from acidtest.report import probe as probe_report
 from acidtest.report.numbers import interval, number, summary_json
 from acidtest.words import counted, harmless
@@ -200,7 +200,7 @@ def _why(diagnosis: Diagnosis) -> dict[Name, str]:
 
 
 def _probed(probe: ProbeRecording) -> Probed:
-    def of(pattern: WritePattern) -> int | None:
+    def of(pattern: ProbePattern) -> int | None:
         steps = ((row.method, row.pattern, row.writers) for row in probe.rows)
         return next((n for n, one in enumerate(steps) if one == (FLUSH_METHOD, pattern, 1)), None)
 

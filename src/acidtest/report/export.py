@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from acidtest.analysis.latency import percentile, values_needed
-from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording
+from acidtest.journal.models import NOT_APPLICABLE, Cut, Journal, Recording
 from acidtest.journal.protocol import Histogram
 
 TEXT, NUMBER, COUNT, YES_NO = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -227,6 +227,12 @@ ARRIVALS = Group(
             "unfinished_wait_ms_max"),
     ),
 )  # fmt: skip
+
+
+def _of_recovery(name: str) -> Callable[[Cut], float | None]:
+    return lambda cut: getattr(cut.recovery, name) if cut.recovery else None
+
+
 CUTS = Group(
     "Of a power cut",
     _one("cut"),
@@ -245,6 +251,17 @@ CUTS = Group(
         _of("filesystem_repaired", YES_NO, "", "whether the file system could be mounted only after a repair"),
         _of("filesystem_recovery_s", NUMBER, "s", "time of the mount, with the journal's replay"),
         _of("engine_recovery_s", NUMBER, "s", "time from the engine's start to its first answer"),
+        *(
+            Column(f"recovery_{name}", NUMBER, "s", about, _of_recovery(name))
+            for name, about in (
+                ("mount_s", "time of the mount of what the cut left, where recovery was timed piece by piece"),
+                ("replay_s", "of it, what it took longer than a mount with nothing to replay"),
+                ("start_s", "time from the engine's start until it took sessions"),
+                ("redo_s", "of it, what it took longer than a start with next to nothing to redo"),
+                ("first_commit_s", "time from then to the first commit"),
+                ("full_speed_s", "time from then until the load was as fast as before the cut"),
+            )
+        ),
         Column("integrity", TEXT, "", "answer of the engine's own check: holds, broken, unknown",
                lambda cut: cut.integrity.holds if cut.integrity else None),
     ),

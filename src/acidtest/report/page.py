@@ -31,6 +31,7 @@ from acidtest.report import (
     growth_charts,
     growth_scale,
     growth_tables,
+    omission_table,
     operations,
     own_reports,
     replays,
@@ -61,6 +62,7 @@ def write_page(results: Results, path: Path) -> None:
     cuts = page_tables(results.cuts) if results.cuts else {}
     fill("page.html.j2", results.journal, path, plots(results), _answers(results), settings=_settings(results),
          bad=results.bad, missing=missing, place_notes=results.notes_of, results=results, commit_cost=commit_cost,
+         omission_table=omission_table,
          calls=calls, engine_work=engine_work, fleet=fleet, generators=generators, risks=risks, shapes=shapes,
          replays=replays, growth_tables=growth_tables, growth_scale=growth_scale,
          statements=statements, statistics_tables=statistics_tables, operations=operations, own_reports=own_reports,

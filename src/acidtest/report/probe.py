@@ -14,7 +14,7 @@ from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.audit.flushes import Judgement, Verdict, judge_recording, label, median_us
 from acidtest.journal.probe import DURABLE, Layer, ProbeRecording
-from acidtest.journal.protocol import ProbeStep, WritePattern
+from acidtest.journal.protocol import ProbePattern, ProbeStep
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
 
@@ -78,7 +78,7 @@ def _line(
     recording: ProbeRecording,
     position: int,
     judgement: Judgement,
-    floors: Mapping[tuple[WritePattern, int], list[float]],
+    floors: Mapping[tuple[ProbePattern, int], list[float]],
 ) -> Line:
     step, probed = recording.rows[position], recording.of(position)
     latency = merge([one.latency for one in probed])

@@ -20,6 +20,7 @@ from acidtest.analysis.kinds import KindSummary
 from acidtest.analysis.latency import SHOWN, Percentile, merge, percentile
 from acidtest.analysis.maintenance import Operations
 from acidtest.analysis.memory import MemorySummary
+from acidtest.analysis.omission import Omission, omissions
 from acidtest.analysis.parts import Part
 from acidtest.analysis.reads import Reads
 from acidtest.analysis.replays import Replays
@@ -34,7 +35,7 @@ from acidtest.audit.unchecked import Unchecked
 from acidtest.audit.unchecked.run import unchecked
 from acidtest.journal.models import NOT_APPLICABLE, Journal, OwnReport, PlaceFacts, Recording
 from acidtest.journal.protocol import Histogram, Loaded
-from acidtest.report import fleet, pivot, risks, shapes
+from acidtest.report import fleet, omission_table, pivot, risks, shapes
 from acidtest.report import generators as generators_
 from acidtest.report import replays as replays_
 from acidtest.report.growth import Growth, growth
@@ -129,6 +130,7 @@ class Results:
     bad: tuple[Recording, ...]  # invalid and failed cells
     base: Mapping[str, str] = field(default_factory=dict)
     commit_costs: tuple[CommitCost, ...] = ()  # speed beside calls and survival; none where there are but speeds
+    omissions: tuple[Omission, ...] = ()  # of rows that ran the same load open and closed
     cuts: Journal | None = None  # of the same experiment
     hosts: Hosts | None = None  # of a fleet
     risks: tuple[LevelRisk, ...] = ()  # what each level may lose; none where nothing may be lost
@@ -176,6 +178,7 @@ class Results:
             "risks": [risks.as_json(one) for one in self.risks],
             "known_faults": [{"text": fault, "engines": list(of)} for fault, of in self.faults.items()],
             "commit_costs": [_cost_json(cost) for cost in self.commit_costs],
+            "omissions": [omission_table.as_json(one) for one in self.omissions],
             "not_checked": [one.as_json() for one in self.unchecked],
             "growth": [table.growth.recorded_json() for table in self.tables if table.growth],
             "missing_cells": self.missing,
@@ -328,6 +331,7 @@ def results(
         bad=bad,
         base=base,
         commit_costs=tuple(commit_costs(all_rows, survivals(cut))),
+        omissions=tuple(omissions(all_rows)),
         cuts=cuts,
         hosts=of_fleet,
         risks=tuple(level_risks(all_rows, cut)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from acidtest.analysis.recovered import recovered
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingInForce
 from acidtest.report import charts
@@ -25,7 +26,7 @@ def write_survival_page(journal: Journal, path: Path) -> None:
         journal,
         path,
         {"survival": picture} if picture else {},
-        _answers(named),
+        _answers(named) + _recoveries(journal.recordings, varied),
         settings=_settings(journal.recordings, varied),
         bad=[recording for recording in journal.recordings if recording.status != "done"],
         missing=not_run(journal),
@@ -35,7 +36,11 @@ def write_survival_page(journal: Journal, path: Path) -> None:
 
 
 def _name(row: Survival | Recording, varied: Sequence[str]) -> str:
-    return ", ".join(level for f in varied if (level := row.levels.get(f, "")) not in ("", NOT_APPLICABLE))
+    return _named(row.levels, varied)
+
+
+def _named(levels: Mapping[str, str], varied: Sequence[str]) -> str:
+    return ", ".join(level for f in varied if (level := levels.get(f, "")) not in ("", NOT_APPLICABLE))
 
 
 def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tuple[str, list[SettingInForce]]]:
@@ -45,6 +50,15 @@ def _settings(recordings: Sequence[Recording], varied: Sequence[str]) -> list[tu
         if recording.settings:
             settings.setdefault(_name(recording, varied), recording.settings)
     return list(settings.items())
+
+
+def _recoveries(recordings: Sequence[Recording], varied: Sequence[str]) -> list[str]:
+    """How long each took from the mount to full speed, the slowest first; nothing where none came to it."""
+    found = [(row.total_s, _named(row.levels, varied)) for row in recovered(recordings) if row.total_s is not None]
+    if not found:
+        return []
+    each = ", ".join(f"{name} {number(total_s)} s" for total_s, name in sorted(found, reverse=True))
+    return [f"From the mount of what a cut had left until it was as fast as before: {each}."]
 
 
 def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:

@@ -20,6 +20,7 @@ from acidtest.audit.unchecked.cuts import unchecked
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
 from acidtest.report.numbers import number
+from acidtest.report.recovery_table import page_recovery, print_recovery, recovery_json
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 from acidtest.workload import BY_KIND
@@ -102,6 +103,7 @@ def print_survival(journal: Journal, console: Console) -> None:
     )
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
+    print_recovery(journal, varied, console)
     console.print()
     print_unchecked(unchecked(journal.recordings), console)
     if missing := not_run(journal):
@@ -179,6 +181,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
         "unchecked_cuts": unchecked(journal.recordings),
+        **page_recovery(journal),
     }
 
 
@@ -305,6 +308,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
             }
             for row in rows
         ],
+        "recoveries": recovery_json(journal),
         "not_checked": [one.as_json() for one in unchecked(journal.recordings)],
         "cuts": [
             {

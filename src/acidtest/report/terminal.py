@@ -12,7 +12,8 @@ from rich.text import Text
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.effects import Effect, conclusion
 from acidtest.analysis.kinds import KindSummary
-from acidtest.report import commit_cost, engine_work, growth_tables, operations, own_reports, verdicts
+from acidtest.analysis.omission import Omission
+from acidtest.report import commit_cost, engine_work, growth_tables, omission_table, operations, own_reports, verdicts
 from acidtest.report.fitted import Column as _Column
 from acidtest.report.fitted import print_fitted as _print_fitted
 from acidtest.report.fleet import print_hosts
@@ -58,6 +59,8 @@ def print_results(results: Results, console: Console) -> None:
             _print_effects(table.effects, console)
     if results.commit_costs:
         print_commit_costs(results.commit_costs, console)
+    if results.omissions:
+        print_omissions(results.omissions, console)
     if results.hosts:
         print_hosts(results.hosts, console)
     print_risks(results.risks, results.faults, console)
@@ -151,6 +154,15 @@ def print_commit_costs(costs: Sequence[CommitCost], console: Console) -> None:
         console.print(
             "writes, flushes and the time in them: of one commit, as acidtest trace counts them.", style="dim"
         )
+
+
+def print_omissions(found: Sequence[Omission], console: Console) -> None:
+    """Response, service and a closed loop's latency of the same load in one table."""
+    console.print()
+    console.print(Text(omission_table.TITLE, style="bold"))
+    _print_fitted(omission_table.columns(found), found, console)
+    for sentence in (omission_table.EXPLAINED, *omission_table.notes(found)):
+        console.print(sentence, style="dim", markup=False, highlight=False)
 
 
 def _fate(cost: CommitCost) -> Text:

@@ -28,6 +28,8 @@ from acidtest.keys import MILLISECONDS, SECONDS, TRANSACTIONS_PER_SECOND, Fixed,
 from acidtest.words import counted
 from acidtest.workload.shape import Stage, TerminalClass, implied, stage_messages
 
+STEADY_WINDOW_S = (8, 30)  # at least, at most; in fewer seconds nobody can tell whether a rate is steady
+
 ASSUMED_RATE_MAX_PER_S = 20_000  # of a run that is timed, for the room that its rows take: on the generous side
 NOT_WATCHED = "threads of the engine do the work, and their calls cannot be tied to a transaction"
 ROW_OVERHEAD_BYTES = 100  # beside the text of a row: its key, its header, its part of an index
@@ -111,6 +113,7 @@ class WorkloadSpec(BaseModel, ABC):
     CAN_BE_SURVEYED: ClassVar[bool] = False  # its transactions can be looked for after a power cut
     # Its terminals may be those of several rigs: nothing that they share is in the rig's memory.
     CAN_BE_SPLIT: ClassVar[bool] = True
+    CAN_WAIT: ClassVar[bool] = True  # its warm-up may end when the rate is steady
     CAN_BE_WATCHED: ClassVar[bool] = True  # the engine's calls can be tied to its transactions
     # As ``always_writes`` and ``writing_kinds`` answer.
     ALWAYS_WRITES: ClassVar[bool] = False
@@ -134,6 +137,14 @@ class WorkloadSpec(BaseModel, ABC):
         ge=0,
         le=86_400,
         description="The terminals are at work for this long before the measurement begins.",
+    )
+    warmup_limit_s: Annotated[int | None, SECONDS, Unset("warmup_s says when")] = Field(
+        default=None,
+        ge=10,
+        le=86_400,
+        exclude_if=lambda limit: limit is None,
+        description="The measurement begins when the rate is steady, after warmup_s at the earliest and this long at "
+        "the latest.",
     )
     duration_s: Annotated[float | None, SECONDS, Unset("count says how much")] = Field(
         default=None, gt=0, le=604_800, description="The measurement takes this long."
@@ -239,6 +250,24 @@ class WorkloadSpec(BaseModel, ABC):
         return self
 
     @model_validator(mode="after")
+    def _waits_for_a_steady_rate(self) -> Self:
+        if self.warmup_limit_s is None:
+            return self
+        if not self.CAN_WAIT or self.stages:
+            why = "a load with stages is to change" if self.CAN_WAIT else "this kind of workload has its own beginning"
+            raise ValueError(f"warmup_limit_s: {why}: leave it out")
+        window = self.steady_window_s()
+        if (needed := max(self.warmup_s, window + window // 2)) >= self.warmup_limit_s:
+            raise ValueError(f"warmup_limit_s: nothing can be told of the rate before {needed:g} s: give more")
+        return self
+
+    def steady_window_s(self) -> int:
+        """How many of a warm-up's last seconds are judged, where it ends with a steady rate: as many as are measured,
+        within bounds."""
+        least, most = STEADY_WINDOW_S
+        return min(most, max(least, int(self.duration_s or 0)))
+
+    @model_validator(mode="after")
     def _stages_and_classes_fit(self) -> Self:
         if len({one.is_open for one in self.stages}) > 1:
             raise ValueError("stages: some have rate_per_s and some have terminals: give all of them the same")
@@ -312,7 +341,8 @@ class WorkloadSpec(BaseModel, ABC):
             terminals=self.terminals,
             threads=self.threads,
             pacing=pacing,
-            warmup_s=self.warmup_s,
+            warmup_s=self.warmup_s if self.warmup_limit_s is None else self.warmup_limit_s,
+            may_start_early=self.warmup_limit_s is not None,
             extent=Count(transactions=self.count) if self.count else Duration(seconds=self.duration_s or 0),
             retries=self.retries,
             classes=[one.message(self.arrivals) for one in self.classes],

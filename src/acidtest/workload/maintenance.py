@@ -46,6 +46,7 @@ class Maintenance(WorkloadSpec):
 
     UNIT: ClassVar[str] = "operations"
     CAN_BE_SPLIT: ClassVar[bool] = False
+    CAN_WAIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "operations"
     UNIT_OF_SIZE: ClassVar[str] = "scale"
     CAN_BE_WATCHED: ClassVar[bool] = False

@@ -91,6 +91,7 @@ class OltpEmul(WorkloadSpec):
 
     UNIT: ClassVar[str] = "operations"
     CAN_BE_SPLIT: ClassVar[bool] = False
+    CAN_WAIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "operations"
     LOAD_S: ClassVar[float] = 40.0
     # The settings that differ by how it is driven are written anew before each run.

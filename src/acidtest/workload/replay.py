@@ -39,6 +39,7 @@ class Replay(OfFolder):
 
     UNIT: ClassVar[str] = "transactions"
     CAN_BE_SPLIT: ClassVar[bool] = False
+    CAN_WAIT: ClassVar[bool] = False
     TRANSACTION: ClassVar[str] = "transactions"
     HAS_TIMES: ClassVar[bool] = True
     NOT_LOADED: ClassVar[frozenset[str]] = frozenset({"events", "dialect", "paced", "speed"})

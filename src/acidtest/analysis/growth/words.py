@@ -53,7 +53,7 @@ def score_sentence(score: Score, what: str) -> str:
     n, coverage = len(score.scored), score.coverage
     if coverage is None or score.error is None:
         return f"{what}: none can be scored."
-    width = f", and the median interval's upper end is {score.width:.3g} times the lower one" if score.width else ""
+    width = f", and the upper end of the median interval is {score.width:.3g} × its lower one" if score.width else ""
     if score.width is not None and score.width > WIDE:
         width = ", and the median interval is so wide that it says little"
     return (

@@ -12,6 +12,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import RowSteadiness, row_steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
 from acidtest.audit.finding import Found, rule
+from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
 from acidtest.words import counted
 from acidtest.workload import recorded
@@ -347,6 +348,47 @@ def not_steady(row: Row) -> Iterator[Found]:
     some = judged.common is not None and judged.common.state == "steady"
     within = f"in {judged.unsteady} of {counted(judged.judged, 'repetition')}" if some else "through the measurement"
     yield Found(f"The rate still rose or fell {within}.")
+
+
+@rule(
+    "steady-not-awaited",
+    severity="doubtful",
+    over=Row,
+    says="The measurement began at the bound of its warm-up, before the rate was steady.",
+    remedy="Raise warmup_limit_s.",
+    source="docs/ANALYSIS.md",
+)
+def steady_not_awaited(row: Row) -> Iterator[Found]:
+    waits = [one.steady_wait for one in row.done if one.steady_wait]
+    unsteady = [wait for wait in waits if not wait.reached]
+    if unsteady:
+        did = ", ".join(dict.fromkeys(_still(wait) for wait in unsteady))
+        yield Found(
+            f"In {len(unsteady):,} of {counted(len(waits), 'repetition')} the measurement began at the bound, after "
+            f"{unsteady[0].limit_s:.0f} s of warm-up, before the rate was steady: it {did}."
+        )
+
+
+def _still(wait: SteadyWait) -> str:
+    """What the last window of the warm-up did."""
+    if wait.state in ("drifts", "steps") and wait.change is not None:
+        way = "rose" if wait.change > 0 else "fell"
+        return f"{way} by {100 * abs(wait.change):.0f} %"
+    return f"was not so in {counted(wait.windows, 'window')} of {wait.window_s} s in a row"
+
+
+@rule(
+    "steady-awaited",
+    severity="note",
+    over=Row,
+    says="The measurement began when the rate was steady; this is how long that took.",
+    remedy="This is as it was asked for.",
+    source="docs/ANALYSIS.md",
+)
+def steady_awaited(row: Row) -> Iterator[Found]:
+    waits = [one.steady_wait.waited_s for one in row.done if one.steady_wait and one.steady_wait.reached]
+    if waits:
+        yield Found(f"The measurement began after at most {max(waits):.0f} s of warm-up, when the rate was steady.")
 
 
 @rule(

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.engine import libraries
+from acidtest.files import copy_content
 from acidtest.formats import elf
 
 LIBRARY = "libfbclient.so.2"
@@ -121,4 +121,4 @@ def link_or_copy(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.EACCES):
             raise
-        shutil.copyfile(source, target)
+        copy_content(source, target)
