@@ -138,6 +138,8 @@ def test_a_score_counts_what_lies_inside() -> None:
         "Here: 3 of 5 measured figures lie in their 95 % intervals (60 %; 95 %: 14.7 to 94.7); the median figure is 25 % off, "
         "and the upper end of the median interval is 2 × its lower one."
     )
+    wide = Score((Foretold("s", GB, 100.0, Interval(1.0, 11.0), 9.0),))
+    assert score_sentence(wide, "Here").endswith("off, and the median interval is so wide that it says little.")
     assert score_sentence(Score(()), "Here") == "Here: none can be scored."
 
 

@@ -208,3 +208,28 @@ def test_the_memory_of_a_server_by_url_cannot_be_asked_for(acidtest, tmp_path: P
     beside = acidtest("run", file, "--out", tmp_path / "out")
     assert beside.returncode == 2
     assert "theirs: place.memory_mb is for engines that acidtest starts" in beside.stderr
+
+
+def test_swap_that_the_machine_lacks_is_refused_before_anything_is_made(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "swap.toml"
+    file.write_text(
+        'name = "swap"\nengine = "sqlite"\ndurability = "os"\n[place]\nmemory_mb = 64\n[factors]\n'
+        '"place.swap_mb" = [0, 16777216]\n[workload.tpcb]\nduration_s = 1\n'
+    )
+    ran = acidtest("run", file, "--out", tmp_path / "out")
+    assert ran.returncode == 4, ran.stderr + ran.stdout
+    assert ran.stderr.startswith("acidtest: place.swap_mb = 16777216: this machine has ")
+    assert len(ran.stderr.strip().splitlines()) == 2
+    assert not (tmp_path / "out").exists()
+    assert acidtest("plan", file).returncode == 0  # another machine may have it
+
+
+def test_swap_without_a_limit_is_refused(acidtest, tmp_path: Path) -> None:
+    file = tmp_path / "swap.toml"
+    file.write_text(
+        'name = "swap"\nengine = "sqlite"\ndurability = "os"\n[place]\nswap_mb = 16\n[workload.tpcb]\nduration_s = 1\n'
+    )
+    ran = acidtest("plan", file)
+    assert ran.returncode == 2
+    assert "place.swap_mb" in ran.stderr
+    assert "memory_mb" in ran.stderr

@@ -56,7 +56,9 @@ def smallest(written: dict[str, Any]) -> dict[str, Any]:
         more["search"] = {"runs_max": 10}
     if "growth" in small:
         more["growth"] = {"sizes": SIZES, **({"held_out": HELD_OUT} if small["growth"].get("held_out") else {})}
-        more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
+        levels = [level for of in small["factors"].values() for level in of if isinstance(level, dict)]
+        if not any("warehouse_percent" in level.get("set", {}) for level in levels):
+            more["workload"] = {name: {**one, "warehouse_percent": 1} for name, one in workloads.items()}
     if small.get("place", {}).get("kind") == "guest":  # each of its cells boots an emulated machine
         more["factors"] = {
             name: levels[:1] if len(levels) == 1 else [levels[0], levels[-1]]

@@ -194,3 +194,14 @@ def test_a_device_is_named_by_host(tmp_path: Path, hosts: SshHosts, experiment: 
     key = "erase" if holds else "use_devices"
     for host in hosts.hosts:
         assert f'write {key} = ["{device}"] below [hosts."{host.address}"]' in about(host, said)
+
+
+def test_a_held_out_size_is_foretold_on_one_machine(tmp_path: Path, hosts: SshHosts) -> None:
+    grows = tmp_path / "grows.toml"
+    grows.write_text(
+        'name = "g"\nrepetitions = 1\nengine = "sqlite"\ndurability = "os"\n[growth]\nsizes = ["10 MB"]\n'
+        'held_out = ["20 MB"]\n[workload.tpcc]\nduration_s = 1\n'
+    )
+    said = " ".join(refused(tmp_path, hosts, grows))
+    assert "growth.held_out: a held-out size is foretold on the machine that measures the others" in said
+    assert "run without --fleet" in said

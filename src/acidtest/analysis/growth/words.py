@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acidtest.analysis.growth.answer import Estimate, GrowthAnswer, Prediction, size_text
+from acidtest.analysis.growth.answer import WIDE, Estimate, GrowthAnswer, Prediction, size_text
 from acidtest.analysis.growth.held_out import Foretold, Score
 from acidtest.analysis.growth.series import MEMORY
 from acidtest.words import counted
@@ -54,6 +54,8 @@ def score_sentence(score: Score, what: str) -> str:
     if coverage is None or score.error is None:
         return f"{what}: none can be scored."
     width = f", and the upper end of the median interval is {score.width:.3g} × its lower one" if score.width else ""
+    if score.width is not None and score.width > WIDE:
+        width = ", and the median interval is so wide that it says little"
     return (
         f"{what}: {score.held:,} of {n:,} measured figures lie in their 95 % intervals "
         f"({100 * score.held / n:.3g} %; 95 %: {100 * coverage.low:.3g} to {100 * coverage.high:.3g}); "
