@@ -380,8 +380,12 @@ class FleetRun:
         return worker.future is None
 
     def _explore(self, worker: WorkingHost) -> None:
-        """Have it look at crash states, or wait for those who do."""
-        worker.explores = self._explorations.request(worker.name)
+        """Have it look at crash states, or wait for those who do.
+
+        A time for it begins when all hosts that are there are ready: what they measure beforehand is measured alone.
+        """
+        are_ready = all(one.began or one.failed or one.gone_since is not None for one in self._workers)
+        worker.explores = self._explorations.request(worker.name) if are_ready else None
         for recording in self._explorations.ended():
             self._write(recording)
         if worker.explores is not None:
