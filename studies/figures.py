@@ -55,7 +55,7 @@ class Figure:
 
     def called(self, results: Results) -> str:
         """Its heading, with the name of the base where it is read against one."""
-        return self.heading.replace("base", ", ".join(results.base.values()) or "base")
+        return self.heading.replace("{base}", ", ".join(results.base.values()) or "base")
 
 
 def shown(summary: Summary | None, scale: float = 1.0) -> Shown:
@@ -183,8 +183,8 @@ def _new_orders(at: At) -> Shown:
 FIGURES = {
     "per-second": Figure("a second", lambda at: shown(at.line.goodput)),
     "per-minute": Figure("a minute", lambda at: shown(at.line.goodput, 60)),
-    "relative": Figure("base = 100", _relative),
-    "verdict": Figure("against base", _verdict),
+    "relative": Figure("{base} = 100", _relative),
+    "verdict": Figure("against {base}", _verdict),
     "rank": Figure("place", _rank),
     "each-run": Figure("each run, a second", lambda at: each(at.line.row.goodput_per_s())),
     "seconds": Figure("s", lambda at: shown(summarise(at.line.row.seconds()) if at.line.row.by_count else None)),
