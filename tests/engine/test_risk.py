@@ -102,7 +102,9 @@ def test_a_fault_that_is_known_is_one_of_the_page_of_engines() -> None:
     faults = {
         name: family.fault(name) for name in catalogue.known() for family in [FAMILIES[catalogue.describe(name).family]]
     }
-    assert {name for name, fault in faults.items() if fault} == {"firebird-4.0", "firebird-4.0-server", "firebird-5.0"}
+    assert {name for name, fault in faults.items() if fault} == {
+        name for name in faults if name.startswith("firebird-")
+    }
     assert all(re.search(r"\(docs/ENGINES\.md\)$", fault) for fault in faults.values() if fault)
 
 

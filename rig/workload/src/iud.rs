@@ -21,15 +21,13 @@ use transaction::{
 #[serde(deny_unknown_fields)]
 pub struct Iud {
     rows: u32,
-    #[serde(default)]
     commit: Committed,
 }
 
 /// How many rows a transaction inserts, updates or deletes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Committed {
-    #[default]
     All,
     Each,
 }

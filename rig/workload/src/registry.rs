@@ -124,7 +124,7 @@ mod tests {
     fn what_cannot_be_followed_is_refused_in_plain_words() {
         for (json, flaw) in [
             (r#"{"name":"tpcb","scale":0}"#, "scale must be at least 1"),
-            (r#"{"name":"iud","rows":0}"#, "rows must be at least 1"),
+            (r#"{"name":"iud","rows":0,"commit":"all"}"#, "rows must be at least 1"),
             (r#"{"name":"scan","size_mb":0,"read":"natural"}"#, "size_mb must be at least 1"),
             (
                 r#"{"name":"maintenance","data":"tpcb","scale":0,"operation":"backup","level":0,"changed_percent":0,

@@ -93,7 +93,7 @@ pub fn oltp(tables: u32, table_rows: u32) -> Value {
 }
 
 pub fn iud(rows: u32) -> Value {
-    json!({"name": "iud", "rows": rows})
+    json!({"name": "iud", "rows": rows, "commit": "all"})
 }
 
 pub fn scan(size_mb: u32, read: &str) -> Value {
