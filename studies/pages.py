@@ -106,6 +106,11 @@ class Kept:
         )
 
     @property
+    def storage(self) -> str:
+        """What the databases lay on; "" where nothing was measured."""
+        return "; ".join(dict.fromkeys(storage_of(one) for one in self.recordings if one.result))
+
+    @property
     def waived(self) -> Mapping[str, str]:
         found: dict[str, str] = {}
         for journal in self.journals.values():
@@ -337,7 +342,7 @@ class Making:
             full = f"; full size: [{Path(size).name}](../../{size})" if size else ""
             cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else "not measured yet"
             took = span(one.took_s) if one.journals else "–"
-            storage = "; ".join(dict.fromkeys(storage_of(r) for r in one.recordings if r.result)) or "–"
+            storage = one.storage or "–"
             link = f"[{one.name}](../../{one.experiment.file}){full}"
             lines.append(f"| {link} | {_commands(one)} | {cells} | {took} | {_cell_text(storage)} |")
         again = f"`{studies_command(self.held.name)}` measures all of it from scratch and makes this page."
@@ -348,9 +353,8 @@ class Making:
         lines = []
         for kept in used:
             if kept.journals:
-                storage = "; ".join(dict.fromkeys(storage_of(r) for r in kept.recordings if r.result))
                 cells = counted(len(kept.recordings), "cell")
-                lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {storage}.")
+                lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {kept.storage}.")
         if missing := [_commands(kept) for kept in used if not kept.journals]:
             lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
         return "\n\n".join(lines)

@@ -33,6 +33,7 @@ from support import times
 BLOCK = 4096
 NEVER_IDLE = "destage_ms=600000"  # nothing leaves the cache unless it is flushed, however slow this machine
 Made = Callable[..., SimulatedDisk]
+Cuttable = Callable[..., tuple[CuttablePlace, Any]]
 
 
 @pytest.fixture
@@ -55,6 +56,24 @@ def disk(base: Path, ledger: Ledger) -> Iterator[Made]:
             made = SimulatedDisk(PlaceSpec(kind="disk", **keys), home, size_mb, ledger, log=log)
             held.callback(made.release)
             return made
+
+        yield one
+
+
+@pytest.fixture
+def cuttable(base: Path, ledger: Ledger) -> Iterator[Cuttable]:
+    """Makes places whose power can be cut, each on a disk of its own or on the one that is given, and ends both."""
+    with contextlib.ExitStack() as held:
+
+        def one(spec: PlaceSpec, *, size_mb: int = 512, drive: Any = None) -> tuple[CuttablePlace, Any]:
+            home = DirectoryPlace(base, ledger, needed_bytes=0)
+            held.callback(home.release)
+            if drive is None:
+                drive = SimulatedDisk(spec, home, size_mb, ledger)
+                held.callback(drive.release)
+            place = CuttablePlace(spec, home, drive, ledger, faults(spec))
+            held.callback(place.release)
+            return place, drive
 
         yield one
 
@@ -227,29 +246,23 @@ class Overwriting:
     ],
 )
 def test_write_through_and_flush_are_told_apart(
-    base: Path, ledger: Ledger, tmp_path: Path, filesystem: str, fault: str, way: str, survives: bool
+    cuttable: Cuttable, filesystem: str, fault: str, way: str, survives: bool
 ) -> None:
     spec = PlaceSpec(kind="disk", filesystem=filesystem, disk_faults=fault, disk_parameters=NEVER_IDLE)
-    home = DirectoryPlace(base, ledger, needed_bytes=0)
-    with contextlib.ExitStack() as held:
-        held.callback(home.release)
-        drive = SimulatedDisk(spec, home, 512, ledger)
-        held.callback(drive.release)
-        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
-        held.callback(place.release)
-        place.prepare([])
-        file = Overwriting(place.path / "file")
-        place.keep()
-        place.begin()
-        before = drive.stats().ignored_write_throughs  # mounting writes some through
-        file.overwrite(b"1", (os.O_DSYNC if "O_DSYNC" in way else 0) | (os.O_DIRECT if "direct" in way else 0))
-        if "fdatasync" in way:
-            file.fsync()
-        ignored = drive.stats().ignored_write_throughs - before
-        place.cut("none", 1)
-        place.recover()
-        found = file.path.read_bytes()
-        place.end()
+    place, drive = cuttable(spec)
+    place.prepare([])
+    file = Overwriting(place.path / "file")
+    place.keep()
+    place.begin()
+    before = drive.stats().ignored_write_throughs  # mounting writes some through
+    file.overwrite(b"1", (os.O_DSYNC if "O_DSYNC" in way else 0) | (os.O_DIRECT if "direct" in way else 0))
+    if "fdatasync" in way:
+        file.fsync()
+    ignored = drive.stats().ignored_write_throughs - before
+    place.cut("none", 1)
+    place.recover()
+    found = file.path.read_bytes()
+    place.end()
     assert (found[:1] == b"1") == survives
     if fault != "ignore-write-through":
         assert before == ignored == 0
@@ -257,7 +270,7 @@ def test_write_through_and_flush_are_told_apart(
         assert ignored >= 1
 
 
-def test_what_a_journal_writes_through_is_lost_with_what_it_makes_durable(base: Path, ledger: Ledger) -> None:
+def test_what_a_journal_writes_through_is_lost_with_what_it_makes_durable(cuttable: Cuttable) -> None:
     """ext4 writes the block that ends a transaction of its journal with FUA, and sends no flush afterwards: what a file
     grew by in the last one is gone, although its flush has ended."""
     spec = PlaceSpec(
@@ -267,41 +280,27 @@ def test_what_a_journal_writes_through_is_lost_with_what_it_makes_durable(base: 
         disk_faults="ignore-write-through",
         disk_parameters=NEVER_IDLE,
     )
-    home = DirectoryPlace(base, ledger, needed_bytes=0)
-    with contextlib.ExitStack() as held:
-        held.callback(home.release)
-        drive = SimulatedDisk(spec, home, 512, ledger)
-        held.callback(drive.release)
-        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
-        held.callback(place.release)
-        place.prepare([])
-        place.keep()
-        place.begin()
-        writer = Writer(place.path / "log")  # each number makes the file longer
-        writer.wait_for(20)
-        writer.end()
-        place.cut("none", 1)
-        place.recover()
-        found = present(place.path / "log")
-        place.end()
+    place, _ = cuttable(spec)
+    place.prepare([])
+    place.keep()
+    place.begin()
+    writer = Writer(place.path / "log")  # each number makes the file longer
+    writer.wait_for(20)
+    writer.end()
+    place.cut("none", 1)
+    place.recover()
+    found = present(place.path / "log")
+    place.end()
     assert found == writer.acknowledged - 1
 
 
-def test_a_positive_control_shows_that_write_through_is_ignored(base: Path, ledger: Ledger) -> None:
+def test_a_positive_control_shows_that_write_through_is_ignored(cuttable: Cuttable) -> None:
     """Of a drive that was told to, and of none that honours it although it was to be one that does not."""
     spec = PlaceSpec(kind="disk", filesystem="raw", disk_faults="ignore-write-through")
-    home = DirectoryPlace(base, ledger, needed_bytes=0)
-    with contextlib.ExitStack() as held:
-        held.callback(home.release)
-        drive = SimulatedDisk(spec, home, 64, ledger)
-        held.callback(drive.release)
-        place = CuttablePlace(spec, home, drive, ledger, faults(spec))
-        held.callback(place.release)
-        assert place.loses("none", seeds=(1, 2))
-        honest = Honouring(drive)
-        other = CuttablePlace(spec, home, honest, ledger, faults(spec))
-        held.callback(other.release)
-        assert not other.loses("none", seeds=(1, 2))
+    place, drive = cuttable(spec, size_mb=64)
+    assert place.loses("none", seeds=(1, 2))
+    other, _ = cuttable(spec, drive=Honouring(drive))
+    assert not other.loses("none", seeds=(1, 2))
 
 
 class Honouring:

@@ -54,9 +54,7 @@ impl Blocks {
         }
         block
     }
-}
 
-impl Blocks {
     /// A number drawn by lot, which no other writer of this seed draws.
     pub fn lot(&mut self) -> u64 {
         self.drawn += 1;

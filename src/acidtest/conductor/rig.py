@@ -168,12 +168,16 @@ class Process:
         self._stderr.close()
 
 
-class Gated(Process):
-    """One rig process over a job with a share: when it is ready it waits for ``go``."""
+class Listening(Process):
+    """One rig process over one job, which hears more while it is at work: its input stays open."""
 
     def __init__(self, launcher: ProcessStarter, job: bytes, environment: Mapping[str, str]) -> None:
         super().__init__(launcher, "jobs", None, environment)
         self.send(job + b"\n")
+
+
+class Gated(Listening):
+    """Over a job with a share: when it is ready it waits for ``go``."""
 
     def go(self, at_ns: int) -> None:
         """Its load begins then, in ns since 1970 by this machine's clock. It gets no other job."""
@@ -181,12 +185,8 @@ class Gated(Process):
         self.end_input()
 
 
-class Warming(Process):
-    """One rig process over a job whose warm-up may end early. Its input stays open until it is told, or measures."""
-
-    def __init__(self, launcher: ProcessStarter, job: bytes, environment: Mapping[str, str]) -> None:
-        super().__init__(launcher, "jobs", None, environment)
-        self.send(job + b"\n")
+class Warming(Listening):
+    """Over a job whose warm-up may end early: it listens until it is told, or measures."""
 
     def measure_from(self, second: int) -> None:
         """Measure from this second of the load on."""

@@ -166,6 +166,11 @@ class PlaceSpec(Model):
         default="as-engine", description="The engine's open database files get this hint of posix_fadvise(2)."
     )
 
+    @property
+    def disk_cache_is_volatile(self) -> bool:
+        """Whether a power cut takes what is in the simulated disk's write cache."""
+        return self.disk_cache_mb > 0 and self.disk_battery != "good"
+
 
 _ANYWHERE = frozenset({"kind", "path"})
 _IMAGES = frozenset({"size_mb", "sparse"})

@@ -46,7 +46,7 @@ from acidtest.journal.protocol import (
     UnderCommand,
 )
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import place_facts
+from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage
 
@@ -224,8 +224,7 @@ class DiskStorage(Storage):
         self, ledger: Ledger, home: DirectoryPlace, spec: PlaceSpec, size_mb: int, *, logged: bool = False
     ) -> None:
         super().__init__(ledger)
-        tells = spec.disk_cache_mb and spec.disk_battery != "good"
-        self._log = home.path / "log" if logged and tells else None
+        self._log = home.path / "log" if logged and spec.disk_cache_is_volatile else None
         self._home, self._spec = home, spec
         try:
             self.disk = SimulatedDisk(spec, home, size_mb, ledger, log=self._log)
@@ -277,7 +276,7 @@ def faults_in_force(asked: Sequence[str], stats: DiskStats) -> list[SettingInFor
     wanted, has = ", ".join(asked), ", ".join(dict.fromkeys(one.fault for one in stats.faults))
     if not wanted and not has:
         return []
-    return [SettingInForce(name="place.disk_faults", asked=wanted, in_force=has, agrees=wanted == has, source="disk")]
+    return [compared("disk_faults", wanted, has, "disk")]
 
 
 def faults(spec: PlaceSpec) -> list[str]:

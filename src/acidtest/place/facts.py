@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from acidtest.journal.models import Machine, PlaceFacts
+from acidtest.journal.models import Machine, PlaceFacts, SettingInForce
 from acidtest.journal.probe import Layer
 
 UNKNOWN = "unknown"
@@ -310,3 +310,9 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def compared(name: str, asked: object, in_force: object, source: str) -> SettingInForce:
+    """A setting of a place as it was asked for, and as it was read back from ``source``."""
+    agrees = str(asked) == str(in_force)
+    return SettingInForce(name=f"place.{name}", asked=str(asked), in_force=str(in_force), agrees=agrees, source=source)

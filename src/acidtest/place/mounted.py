@@ -18,7 +18,7 @@ from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.place import mkfs, mounts
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import UNKNOWN, Mount, place_facts
+from acidtest.place.facts import UNKNOWN, Mount, compared, place_facts
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage, new_label
 
@@ -103,19 +103,17 @@ class MountedPlace(Place):
     def settings(self) -> list[SettingInForce]:
         mount, table = self._mount(), FILESYSTEMS[self._name]
         settings = [
-            _compared("filesystem", self._name, mount.filesystem, "mountinfo"),
+            compared("filesystem", self._name, mount.filesystem, "mountinfo"),
             *mounts.in_force(self._asked, mount, table.shown_as, table.defaults),
             *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), mount, {}, {}),
             *self.storage.settings(),
             *self._journal_settings(table),
         ]
         if self._spec.block_size is not None:
-            settings.append(_compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
+            settings.append(compared("block_size", self._spec.block_size, os.statvfs(self.path).f_bsize, "statvfs"))
         if self._spec.read_ahead_kb is not None:
             for bdi in self._own_bdi():
-                settings.append(
-                    _compared("read_ahead_kb", self._spec.read_ahead_kb, kernel_text(bdi).strip(), str(bdi))
-                )
+                settings.append(compared("read_ahead_kb", self._spec.read_ahead_kb, kernel_text(bdi).strip(), str(bdi)))
         return settings
 
     def _journal_settings(self, table: FileSystem) -> list[SettingInForce]:
@@ -126,7 +124,7 @@ class MountedPlace(Place):
         if not asked or table.journal_read is None:
             return []
         read = table.journal_read(self.storage.device, self._journal.device if self._journal else None)
-        return [_compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
+        return [compared(name, value, read.get(name, UNKNOWN), "superblock") for name, value in asked.items()]
 
     def disk_log(self) -> Path | None:
         return self.storage.disk_log()
@@ -144,11 +142,6 @@ class MountedPlace(Place):
         if self._journal:
             self._journal.release()
         self._home.release()
-
-
-def _compared(name: str, asked: object, in_force: object, source: str) -> SettingInForce:
-    agrees = str(asked) == str(in_force)
-    return SettingInForce(name=f"place.{name}", asked=str(asked), in_force=str(in_force), agrees=agrees, source=source)
 
 
 def _without(journal: Path | None, word: str) -> str:

@@ -13,7 +13,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.journal.models import SettingInForce
 from acidtest.place import device_safety, drive_cache, queue
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import place_facts
+from acidtest.place.facts import compared, place_facts
 from acidtest.place.ledger import Ledger
 
 JOURNAL_MB = 128  # of an external journal, where no size is asked
@@ -46,16 +46,7 @@ class Storage(ABC):
         at = queue.queue_of(self.device)
         settings = queue.in_force(at, self._asked)
         if self._drive_cache is not None:
-            found = drive_cache.state(at.parent)
-            settings.append(
-                SettingInForce(
-                    name="place.drive_cache",
-                    asked=self._drive_cache,
-                    in_force=found,
-                    agrees=found == self._drive_cache,
-                    source="drive",
-                )
-            )
+            settings.append(compared("drive_cache", self._drive_cache, drive_cache.state(at.parent), "drive"))
         return settings
 
     @abstractmethod

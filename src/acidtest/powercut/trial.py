@@ -83,8 +83,7 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        has_volatile_cache = cell.place.disk_cache_mb > 0 and cell.place.disk_battery != "good"
-        if has_volatile_cache and not blank and not self._failure.builds_states:
+        if cell.place.disk_cache_is_volatile and not blank and not self._failure.builds_states:
             self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
         directory = self._home.subdirectory("engine")

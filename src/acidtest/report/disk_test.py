@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from acidtest.analysis.latency import merge, percentile
 from acidtest.analysis.summary import Summary, ratio, summarise
@@ -16,7 +14,7 @@ from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.protocol import Probed, ProbeStep
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
-from acidtest.report.probe import layer_text
+from acidtest.report.probe import print_layers
 
 EXPLAINED = (
     "Past the cache: O_DIRECT, each request goes to the storage. Through it: ordinary reads of a file that had just "
@@ -75,12 +73,7 @@ def _rates(row: ProbeStep, probed: Sequence[Probed]) -> list[float]:
 
 def print_disk_test(recording: ProbeRecording, console: Console) -> None:
     """The layers, then the table."""
-    console.print()
-    console.print(Text(f"Disk test of {recording.path}", style="bold"), soft_wrap=True)
-    below = Grid.grid(padding=(0, 0, 0, 2))
-    for layer in recording.layers:
-        below.add_row(Text(layer_text(layer), style="dim"))
-    console.print(below)
+    print_layers(f"Disk test of {recording.path}", recording.layers, console)
     console.print()
     columns = [
         Column("", lambda one: one.name, right=False),

@@ -106,15 +106,20 @@ def _median_ns(buckets: Sequence[tuple[int, int]], count: int) -> float:
     return 0.0
 
 
+def print_layers(title: str, layers: Sequence[Layer], console: Console) -> None:
+    """A title, and beneath it what lies between the program and the drive."""
+    console.print()
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    below = Grid.grid(padding=(0, 0, 0, 2))
+    for layer in layers:
+        below.add_row(Text(layer_text(layer), style="dim"))
+    console.print(below)
+
+
 def print_report(results: Report, console: Console) -> None:
     """The verdict first, then what it rests on."""
     recording, judgement = results.recording, results.judgement
-    console.print()
-    console.print(Text(f"Commit path of {recording.path}", style="bold"), soft_wrap=True)
-    below = Grid.grid(padding=(0, 0, 0, 2))
-    for layer in recording.layers:
-        below.add_row(Text(layer_text(layer), style="dim"))
-    console.print(below)
+    print_layers(f"Commit path of {recording.path}", recording.layers, console)
     for pattern, words in PATTERNS.items():
         lines = [line for line in results.lines if (line.step.pattern, line.step.writers) == (pattern, 1)]
         if lines:

@@ -15,7 +15,7 @@ from acidtest.journal.models import GuestFacts, Machine, PlaceFacts, SettingInFo
 from acidtest.place import mkfs, mounts, queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import UNKNOWN, Mount, parse_mountinfo, place_facts, queue_facts
+from acidtest.place.facts import UNKNOWN, Mount, compared, parse_mountinfo, place_facts, queue_facts
 from acidtest.place.guest import initramfs, kernel
 from acidtest.place.guest.machine import DISK, Guest, GuestRig, Hardware, qemu_version
 from acidtest.place.ledger import Ledger
@@ -227,13 +227,13 @@ class GuestPlace(Place):
             raise CellFailed(f"{self.path}: is no longer mounted in the guest")
         table = FILESYSTEMS[self._name]
         settings = [
-            _compared("filesystem", self._name, look.mount.filesystem, "mountinfo"),
+            compared("filesystem", self._name, look.mount.filesystem, "mountinfo"),
             *mounts.in_force(self._options, look.mount, table.shown_as, table.defaults),
             *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), look.mount, {}, {}),
             *of_queue,
         ]
         if self._spec.block_size is not None:
-            settings.append(_compared("block_size", self._spec.block_size, look.block_bytes, "statfs"))
+            settings.append(compared("block_size", self._spec.block_size, look.block_bytes, "statfs"))
         return settings
 
     def release(self) -> None:
@@ -256,8 +256,3 @@ def _mirror(files: Mapping[str, str]) -> tempfile.TemporaryDirectory[str]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(value, encoding="utf-8")
     return directory
-
-
-def _compared(name: str, asked: object, in_force: object, source: str) -> SettingInForce:
-    agrees = str(asked) == str(in_force)
-    return SettingInForce(name=f"place.{name}", asked=str(asked), in_force=str(in_force), agrees=agrees, source=source)
