@@ -67,8 +67,8 @@ class Survival:
 
     @property
     def exercised_share(self) -> float | None:
-        """Of the pairs of a moment and a kind of block that was pending then, those where a state lacked such a block; None
-        where that is not known, or nothing was pending."""
+        """Of the pairs of a moment and a kind of block that was pending then, those where a state lacked such a block.
+        None where that is not known, or nothing was pending."""
         pairs = [(0, 0)] if self.exercised is None else list(self.exercised.values())
         all_ = sum(of for _, of in pairs)
         return sum(done for done, _ in pairs) / all_ if all_ else None

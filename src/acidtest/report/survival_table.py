@@ -107,7 +107,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         soft_wrap=True,
     )
     if any(row.exercised_share is not None for row in rows):
-        said = "exercised: of the kinds of blocks that were pending at each flush, those of which a crash state lacked some."
+        said = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
         console.print(said, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
