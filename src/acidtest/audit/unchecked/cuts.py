@@ -59,12 +59,17 @@ def _states(row: Survival) -> str:
     """
     told = f"{counted(row.states, 'crash state')} without a loss"
     if row.images is not None and row.legal_log10 is not None:
-        most = f"{round(10**row.legal_log10):,}" if row.legal_log10 < TOLD_LOG10 else f"10^{ceil(row.legal_log10)}"
+        most = images_at_most(row.legal_log10)
         told += f", {row.images:,} of at most {most} that cuts during the load could leave"
     if row.states_drawn:
         share = 100 * may_still_lose(row.states_drawn)
         told += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
     return told
+
+
+def images_at_most(legal_log10: float) -> str:
+    """A number of images, of its decimal logarithm: in figures, or a large one as the next power of ten."""
+    return f"{round(10**legal_log10):,}" if legal_log10 < TOLD_LOG10 else f"10^{ceil(legal_log10)}"
 
 
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
