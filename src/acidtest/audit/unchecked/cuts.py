@@ -60,7 +60,7 @@ def _states(row: Survival) -> str:
     """
     told = f"{counted(row.states, 'crash state')} without a loss"
     if row.images is not None and row.legal_log10 is not None:
-        most = f"{round(10**row.legal_log10):,}" if row.legal_log10 < TOLD_LOG10 else f"10^{ceil(row.legal_log10)}"
+        most = images_at_most(row.legal_log10)
         told += f", {row.images:,} of at most {most} that cuts during the load could leave"
     if row.states_drawn:
         share = 100 * may_still_lose(row.states_drawn)
@@ -85,6 +85,11 @@ def _exercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     ]
     if left:
         yield Unchecked("a cut that loses what was pending", f"no state lacked {listed(left)}")
+
+
+def images_at_most(legal_log10: float) -> str:
+    """A number of images, of its decimal logarithm: in figures, or a large one as the next power of ten."""
+    return f"{round(10**legal_log10):,}" if legal_log10 < TOLD_LOG10 else f"10^{ceil(legal_log10)}"
 
 
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
