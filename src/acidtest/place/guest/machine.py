@@ -29,7 +29,9 @@ QEMU = "qemu-system-x86_64"
 BOOT_S = 180.0  # with software emulation on a busy machine; 5 s on one that is not
 COMMAND_S = 600.0  # mkfs, or copying a database in
 DISK, CRATE = "/dev/vda", "/dev/vdb"
+OUTBOX, SECOND = "/dev/vdc", "/dev/vdd"  # of a guest whose power is cut
 CRATE_BYTES = 1 << 40  # as the guest sees it; the file is as large as what lies in it
+ACKNOWLEDGEMENTS = "acknowledgements"  # the name of a port
 BLOCK = 1 << 20
 BACK_KB = 256  # a file that a run changed comes back when it is no larger
 HEADER_BYTES = 1 << 16  # of each database file, these come back
@@ -46,17 +48,36 @@ class Hardware:
 
 
 class Guest:
-    """A guest that is up. ``directory`` is an empty one of ours, and holds its files until it is released."""
+    """A guest that is up. ``directory`` is an empty one of ours, and holds its files until it is released.
 
-    def __init__(self, directory: Path, ledger: Ledger, kernel: Kernel, initramfs: Path, hardware: Hardware) -> None:
-        self.kernel, self.hardware = kernel, hardware
+    With ``disks``, files that are there already, it has those in place of a disk of its own, and what a guest has whose
+    power is cut: a port for acknowledgements, whose pipe here is ``acknowledgements``, and a disk on which files leave it.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        ledger: Ledger,
+        kernel: Kernel,
+        initramfs: Path,
+        hardware: Hardware,
+        disks: Sequence[Path] = (),
+    ) -> None:
+        self.kernel, self.hardware, self._disks = kernel, hardware, disks
+        self.acknowledgements = directory / "acknowledgements.out"
         self._directory, self._ledger = directory, ledger
         self._carried: set[Path] = set()
         self._loaded: set[Path] = set()
         self._commands, self._jobs = Port(directory / "commands"), Port(directory / "jobs")
         self._opened: list[Port] = []
         self._lost = False
-        _zeros(directory / "disk", hardware.disk_mb)
+        if disks:
+            for suffix in (".in", ".out"):
+                os.mkfifo(self.acknowledgements.with_suffix(suffix), 0o600)
+            with (directory / "outbox").open("xb") as outbox:
+                outbox.truncate(CRATE_BYTES)
+        else:
+            _zeros(directory / "disk", hardware.disk_mb)
         with (directory / "crate").open("xb") as crate:
             crate.truncate(CRATE_BYTES)
         with (directory / "qemu.log").open("xb") as log:
@@ -79,15 +100,30 @@ class Guest:
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
             "-chardev", f"file,id=console,path={_option(at / 'console')}", "-serial", "chardev:console",
             # cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(at / 'disk')}",
+            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(self._disks[0] if self._disks else at / 'disk')}",
             "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
             "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={_option(at / 'crate')}",
             "-device", "virtio-blk-pci,drive=crate,addr=9",
             "-device", "virtio-serial-pci,addr=10",
             "-chardev", f"pipe,id=commands,path={_option(at / 'commands')}",
-            "-device", "virtserialport,chardev=commands",
+            "-device", "virtserialport,chardev=commands,name=commands",
             "-chardev", f"pipe,id=jobs,path={_option(at / 'jobs')}",
-            "-device", "virtserialport,chardev=jobs",
+            "-device", "virtserialport,chardev=jobs,name=jobs",
+            *(self._to_be_cut() if self._disks else []),
+        ]  # fmt: skip
+
+    def _to_be_cut(self) -> list[str]:
+        at = self._directory
+        second = [
+            "-drive", f"if=none,id=second,format=raw,cache=none,file={_option(self._disks[-1])}",
+            "-device", "virtio-blk-pci,drive=second,addr=12,discard=off,write-zeroes=off",
+        ] if len(self._disks) > 1 else []  # fmt: skip
+        return [
+            "-drive", f"if=none,id=outbox,format=raw,cache=none,file={_option(at / 'outbox')}",
+            "-device", "virtio-blk-pci,drive=outbox,addr=11",
+            *second,
+            "-chardev", f"pipe,id=acknowledgements,path={_option(at / 'acknowledgements')}",
+            "-device", f"virtserialport,chardev=acknowledgements,name={ACKNOWLEDGEMENTS}",
         ]  # fmt: skip
 
     def _boot(self) -> None:
@@ -191,6 +227,28 @@ class Guest:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(archive.extractfile(member).read())  # type: ignore[union-attr]
 
+    def acknowledges_to(self) -> str:
+        """The port for acknowledgements, as a file of the guest."""
+        name = self.run("looking for its ports", f"grep -lx {ACKNOWLEDGEMENTS} /sys/class/virtio-ports/*/name").strip()
+        return f"/dev/{Path(name).parent.name}"
+
+    def fetch(self, directory: Path) -> None:
+        """Bring here the files of ``directory`` as they are in the guest, in place of those that are here."""
+        box = f"dd of={OUTBOX} bs={BLOCK} iflag=fullblock conv=fsync 2>/run/dd"
+        script = f"set -e -o pipefail; blockdev --flushbufs {OUTBOX}; cd {_quoted(directory)}; tar -c -f - . | {box}"
+        self.run("bringing back the database", script)
+        for old in directory.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        with tarfile.open(self._directory / "outbox", mode="r:") as archive:
+            archive.extractall(directory, filter="data")
+
+    def kill(self) -> None:
+        """Its power fails: QEMU is gone when this returns. A second call does nothing."""
+        self._lost = True
+        if self._id:
+            id, self._id = self._id, ""  # noqa: A001
+            self._ledger.end_process(id, self._process)
+
     def rig(self, program: Path, job: bytes, environment: Mapping[str, str], after: Callable[[], None]) -> GuestRig:
         """Start the rig ``program``, which was carried there, on ``job``; call ``after`` when it has been stopped."""
         variables = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
@@ -202,9 +260,7 @@ class Guest:
 
     def release(self) -> None:
         """End the guest; its files stay for whoever removes the directory. A second call does nothing."""
-        if self._id:
-            self._ledger.end_process(self._id, self._process)
-            self._id = ""
+        self.kill()
         while self._opened:
             self._opened.pop().close()
 
