@@ -67,7 +67,7 @@ def admit(
         with problems.gather():
             tracing.means()
     problems.check()
-    if any(place.kind == "guest" for place in needed.places):
+    if any(place.kind in ("guest", "machine") for place in needed.places):
         ready_guests(watcher.brings)
     return engines
 

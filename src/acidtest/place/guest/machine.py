@@ -51,7 +51,7 @@ class Guest:
     """A guest that is up. ``directory`` is an empty one of ours, and holds its files until it is released.
 
     With ``disks``, files that are there already, it has those in place of a disk of its own, and what a guest has whose
-    power is cut: a port for acknowledgements, whose pipe here is ``acknowledgements``, and a disk on which files leave it.
+    power is cut: a port for acknowledgements, whose pipe here is ``acknowledgements``, and a disk by which files leave.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Guest:
 
     def _command(self, initramfs: Path) -> list[str]:
         at, hardware = self._directory, self.hardware
+        disk = self._disks[0] if self._disks else at / "disk"
         return [
             QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-nic", "none",
             "-machine", "q35", "-accel", hardware.accelerator, "-cpu", "max",
@@ -100,7 +101,7 @@ class Guest:
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
             "-chardev", f"file,id=console,path={_option(at / 'console')}", "-serial", "chardev:console",
             # cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(self._disks[0] if self._disks else at / 'disk')}",
+            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(disk)}",
             "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
             "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={_option(at / 'crate')}",
             "-device", "virtio-blk-pci,drive=crate,addr=9",

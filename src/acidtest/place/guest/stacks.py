@@ -29,8 +29,8 @@ class Stack:
 
 # Nobody answers for udev in a guest.
 _LVM = (
-    "lvm {} --config 'activation{{udev_sync=0 udev_rules=0}} devices{{use_devicesfile=0 obtain_device_list_from_udev=0 \
-scan=\"/dev\"}} backup{{backup=0 archive=0}}' "
+    "lvm {} --config 'activation{{udev_sync=0 udev_rules=0}} backup{{backup=0 archive=0}} "
+    'devices{{use_devicesfile=0 obtain_device_list_from_udev=0 scan="/dev"}}\' '
 )
 _MAPPED = "/dev/mapper/acidtest"
 _TARGET = "dmsetup table {} | cut -d ' ' -f 3"  # dmsetup(8): start, length, target
@@ -56,7 +56,7 @@ STACKS: Mapping[str, Stack] = {
             "af_alg",
             "algif_hash",
             "algif_skcipher",
-        ),  # fmt: skip
+        ),
         # LUKS2. The function that makes a key of the pass phrase is to take no minute here, and has no part in a cut.
         make=f"{_KEY}; cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "
         f"--key-file /run/key {DISK}; cryptsetup open --key-file /run/key {DISK} acidtest",
