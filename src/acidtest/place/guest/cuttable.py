@@ -23,7 +23,7 @@ from acidtest.place.guest import kernel
 from acidtest.place.guest.agent import Gone
 from acidtest.place.guest.filesystem import GuestFileSystem
 from acidtest.place.guest.initramfs import program
-from acidtest.place.guest.machine import DISK, SECOND, Guest, GuestRig, Hardware
+from acidtest.place.guest.machine import DISK, SECOND, Guest, GuestRig, Hardware, Saved
 from acidtest.place.guest.place import archive
 from acidtest.place.guest.stacks import STACKS
 from acidtest.place.ledger import Ledger
@@ -69,6 +69,7 @@ class CuttableGuest(CuttablePlace):
         self._hardware = Hardware(spec.guest_memory_mb, spec.guest_cpus, spec.guest_accelerator, 0)
         self._guest: Guest | None = None
         self._system: GuestFileSystem | None = None
+        self._saved: Saved | None = None
         self._boots = 0
         self._mkfs = ""
         self.device = Path(self._stack.device)
@@ -78,10 +79,9 @@ class CuttableGuest(CuttablePlace):
         self.path.mkdir()
         for file in files:
             copy_tree(file, self.path / file.name)
-        guest, system = self._plugged()
-        guest.run(f"making {self._spec.stack} in the guest", f"set -e; {self._stack.make}")
+        _, system = self._plugged()
+        self._do("making", self._stack.make)
         self._attached = True
-        system.load()
         self._mkfs = system.make()
         self._mount()
 
@@ -185,27 +185,35 @@ class CuttableGuest(CuttablePlace):
                 self._boot()
             self._system = GuestFileSystem(self._up, self._spec, self.path, self._stack.device, disks=self._disks())
             self._system.plug_in()
-            self._up.load(self._stack.modules)
-            self._system.load()
         except CellFailed as error:
             self._end_guest()
             raise Gone(error.message) from None
         return self._up, self._system
 
     def _boot(self) -> None:
+        """A guest boots once, and is saved as it is before its file system is there; this one goes on from then."""
         self._end_guest()
         has = kernel.installed()
         if has is None:
             raise CellFailed("the kernel for guests is no longer there: run the same command again")
+        if self._saved is None:
+            first = self._new(has)
+            check = FILESYSTEMS[self._filesystem].check
+            names = [*self._stack.programs, *([check.look[0], *check.mend[:1]] if check else [])]
+            tools = [Path(found) for name in names if (found := program(name))]
+            first.carry([*self._programs, *tools])
+            first.load([*self._stack.modules, FILESYSTEMS[self._filesystem].module or self._filesystem])
+            self._saved = first.save(self._home.path / "saved")
+            self._end_guest()
+        self._new(has)
+        if self._beside.is_dir():
+            self._up.put(self._beside)
+
+    def _new(self, has: kernel.Kernel) -> Guest:
         self._boots += 1
         directory = self._home.subdirectory(f"guest-{self._boots}")
-        self._guest = Guest(directory, self._ledger, has, archive(has), self._hardware, self._files)
-        check = FILESYSTEMS[self._filesystem].check
-        names = [*self._stack.programs, *([check.look[0], *check.mend[:1]] if check else [])]
-        tools = [Path(found) for name in names if (found := program(name))]
-        self._guest.carry([*self._programs, *tools])
-        if self._beside.is_dir():
-            self._guest.put(self._beside)
+        self._guest = Guest(directory, self._ledger, has, archive(has), self._hardware, self._files, self._saved)
+        return self._guest
 
     def _end_guest(self) -> None:
         self._mounted = self._attached = False
@@ -215,9 +223,14 @@ class CuttableGuest(CuttablePlace):
             shutil.rmtree(self._home.path / f"guest-{self._boots}", ignore_errors=True)
 
     def _attach(self, *, as_asked: bool = True) -> None:
-        guest, _ = self._plugged()
+        self._plugged()
         self._attached = True
-        guest.run(f"opening {self._spec.stack} in the guest", f"set -e; {self._stack.open}")
+        self._do("opening", self._stack.open)
+
+    def _do(self, doing: str, script: str) -> None:
+        """Something to the stack. Raises CellFailed with the words of its program, and the kernel's."""
+        why = "{ dmesg | tail -n 2 >&2; exit 1; }"
+        self._up.run(f"{doing} {self._spec.stack} in the guest", f"(set -e; {script}) || {why}")
 
     def _mount(self) -> None:
         self._made.mount()
@@ -238,7 +251,7 @@ class CuttableGuest(CuttablePlace):
         try:
             self._unmount()
             if self._attached:
-                self._guest.run(f"closing {self._spec.stack} in the guest", f"set -e; {self._stack.close}")
+                self._do("closing", self._stack.close)
                 self._attached = False
         except CellFailed:
             self._end_guest()

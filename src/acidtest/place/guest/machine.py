@@ -23,6 +23,7 @@ from acidtest.formats import elf
 from acidtest.place.guest.agent import Gone, Port
 from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
+from acidtest.place.guest.monitor import Monitor
 from acidtest.place.ledger import Ledger
 
 QEMU = "qemu-system-x86_64"
@@ -31,6 +32,7 @@ COMMAND_S = 600.0  # mkfs, or copying a database in
 DISK, CRATE = "/dev/vda", "/dev/vdb"
 OUTBOX, SECOND = "/dev/vdc", "/dev/vdd"  # of a guest whose power is cut
 CRATE_BYTES = 1 << 40  # as the guest sees it; the file is as large as what lies in it
+FORKED = "virtual machine fork"  # Linux says so where it has drawn them: drivers/char/random.c, add_vmfork_randomness
 ACKNOWLEDGEMENTS = "acknowledgements"  # the name of a port
 BLOCK = 1 << 20
 BACK_KB = 256  # a file that a run changed comes back when it is no larger
@@ -45,6 +47,15 @@ class Hardware:
     cpus: int
     accelerator: str  # "tcg", "kvm"
     disk_mb: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A guest that has booted, as QEMU wrote it into a file: any number of guests may go on from there."""
+
+    file: Path
+    carried: frozenset[Path]
+    loaded: frozenset[Path]
 
 
 class Guest:
@@ -62,18 +73,22 @@ class Guest:
         initramfs: Path,
         hardware: Hardware,
         disks: Sequence[Path] = (),
+        saved: Saved | None = None,
     ) -> None:
+        """With ``saved``, of a guest with the same hardware and as many disks, it goes on from there without a boot."""
+        self._saved = saved
         self.kernel, self.hardware, self._disks = kernel, hardware, disks
         self.acknowledgements = directory / "acknowledgements.out"
         self._directory, self._ledger = directory, ledger
-        self._carried: set[Path] = set()
-        self._loaded: set[Path] = set()
+        self._carried: set[Path] = set(saved.carried if saved else ())
+        self._loaded: set[Path] = set(saved.loaded if saved else ())
         self._commands, self._jobs = Port(directory / "commands"), Port(directory / "jobs")
         self._opened: list[Port] = []
         self._lost = False
         if disks:
             for suffix in (".in", ".out"):
                 os.mkfifo(self.acknowledgements.with_suffix(suffix), 0o600)
+            self._monitor = Monitor(directory / "monitor")
             with (directory / "outbox").open("xb") as outbox:
                 outbox.truncate(CRATE_BYTES)
         else:
@@ -123,6 +138,9 @@ class Guest:
             "-drive", f"if=none,id=outbox,format=raw,cache=none,file={_option(at / 'outbox')}",
             "-device", "virtio-blk-pci,drive=outbox,addr=11",
             *second,
+            "-device", "vmgenid,guid=auto",  # tells the kernel that it goes on from where others do: see _wake
+            "-chardev", f"pipe,id=monitor,path={_option(at / 'monitor')}", "-mon", "chardev=monitor,mode=control",
+            *(["-incoming", f"exec:cat {_quoted(self._saved.file)}"] if self._saved else []),
             "-chardev", f"pipe,id=acknowledgements,path={_option(at / 'acknowledgements')}",
             "-device", f"virtserialport,chardev=acknowledgements,name={ACKNOWLEDGEMENTS}",
         ]  # fmt: skip
@@ -136,11 +154,28 @@ class Guest:
                         raise Gone("QEMU did not start")
                     time.sleep(0.02)
                 self._opened.append(port)
+            if self._saved:
+                self._wake(end)
+                return
             for port in (self._commands, self._jobs):
                 for _ in port.lines(max(1.0, end - time.monotonic())):
                     pass
         except Gone as error:
             raise CellFailed(f"the guest did not come up: {error.message}: {self._last_words()}") from None
+
+    def _wake(self, end: float) -> None:
+        """Its agents wait for their next line. Its clock is that of the guest that was saved, and so are its random
+        numbers until its kernel draws new ones: with them a database would repeat the salts of its log."""
+        self._jobs.code = 0
+        self._commands.send(f"until dmesg | grep -q '{FORKED}'; do sleep 0.05; done; date -s @{int(time.time())}")
+        for _ in self._commands.lines(max(1.0, end - time.monotonic())):
+            pass
+
+    def save(self, file: Path) -> Saved:
+        """End it, and leave in ``file`` what it was. It must have been given its disks. Raises Gone."""
+        self._monitor.save(file)
+        self.kill()
+        return Saved(file, frozenset(self._carried), frozenset(self._loaded))
 
     def _last_words(self) -> str:
         """The end of what QEMU and the guest's console said."""
