@@ -208,6 +208,15 @@ FILESYSTEMS: dict[str, FileSystem] = {
         journal_size="-s {mb}",
         external="-J device={device}",
         external_made="mkfs.jfs -q -J journal_dev {device}",
+        check=Check(  # its journal is replayed by its program: the kernel does not mount one that was not unmounted
+            look=("jfs_fsck", "-n", "-f"),
+            clean=(0,),
+            errors=(4,),
+            mend=("jfs_fsck", "-a"),
+            mended=(0, 1),
+            before_mount=True,
+            silent=("jfs_fsck ", "processing ", "The current ", "Block size", "Filesystem size", "**Phase "),
+        ),
         in_place=True,
     ),
     "f2fs": FileSystem(

@@ -119,16 +119,20 @@ def _survival(group: list[Recording]) -> Survival:
         exercised=_exercised(states),
         legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
-        speeds=tuple((cut.verdict, per_s) for cut in cuts if (per_s := speed(cut)) is not None),
+        speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
 
 
-def speed(cut: Cut) -> float | None:
+def speed(recording: Recording) -> float | None:
     """Commits a second that were acknowledged before the cut; None where that is not known.
 
-    Of crash states it is not: their commits are those of one state, not of the whole load.
+    Of crash states it is not: their commits are those of one state, not of the whole load. Nor is it of a whole
+    machine, whose processor is emulated.
     """
+    cut = recording.cut
+    if cut is None or recording.status != "done" or recording.place.guest is not None:
+        return None
     if cut.fate is None or cut.states is not None or cut.at_s <= 0:
         return None
     return cut.fate.acknowledged / cut.at_s

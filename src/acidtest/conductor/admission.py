@@ -55,6 +55,11 @@ def admit(
     for place in needed.places:
         with problems.gather():
             check_machine(place)
+    if plan.cuts is False and any(place.kind == "machine" for place in plan.places):
+        why = (
+            f"{where}: place.kind machine: the processors of whole machines are emulated, and no speed is told of them"
+        )
+        problems.add(BadInput(why, f'acidtest powercut {where}, or write kind = "guest"'))
     with problems.gather():
         _refuse_unnamed(plan.cells, left, devices)
     for id in needed.engines:  # noqa: A001
@@ -67,7 +72,7 @@ def admit(
         with problems.gather():
             tracing.means()
     problems.check()
-    if any(place.kind == "guest" for place in needed.places):
+    if any(place.kind in ("guest", "machine") for place in needed.places):
         ready_guests(watcher.brings)
     return engines
 

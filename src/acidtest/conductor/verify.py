@@ -176,7 +176,7 @@ def _of_kind(cell: Cell, engine: Engine, asked_of_server: Sequence[str]) -> Iter
     of_engine = (("engine", cell.levels["engine"]),)
     if error := _refusal(partial(check_place, cell.place)):
         yield Complaint(error.message, error.remedy)
-    in_guest = cell.place.kind == "guest"
+    in_guest = cell.place.kind in ("guest", "machine")
     raw = _is_raw(cell)
     if in_guest and not engine.embedded:
         why = "cannot run in a guest, where only the rig runs with an engine embedded in it"
@@ -208,7 +208,7 @@ def _of_workload(plan: Plan, cell: Cell, engine: Engine) -> Iterator[Complaint]:
         release=tuple(map(int, release[0].split("."))) if release else (),
         private=engine.private,
         raw=_is_raw(cell),
-        in_guest=cell.place.kind == "guest",
+        in_guest=cell.place.kind in ("guest", "machine"),
     )
     refused = cell.workload.refused(on)
     if refused is None:

@@ -16,7 +16,7 @@ from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Unset
 class PlaceSpec(Model):
     """Where the databases live, and on what storage. What is None stays as the kernel or mkfs has it."""
 
-    kind: Literal["directory", "loop", "device", "raw", "guest", "disk"] = Field(
+    kind: Literal["directory", "loop", "device", "raw", "guest", "disk", "machine"] = Field(
         default="directory",
         description="The place is a directory, or storage that acidtest makes or takes for each cell.",
     )
@@ -140,6 +140,11 @@ class PlaceSpec(Model):
     disk_medium: Literal["memory", "file"] = Field(
         default="memory", description="The content of the simulated disk lies in memory, or in a file below path."
     )
+    stack: Literal["none", "dm-crypt", "lvm", "md-raid1", "dm-writecache"] = Field(
+        default="none",
+        exclude_if=lambda stack: stack == "none",  # so that the digest is the one of before there was such a key
+        description="In a whole machine this lies between the file system and the simulated disk, or two of them.",
+    )
     guest_memory_mb: Annotated[int, MIB] = Field(
         default=1024, ge=256, le=1 << 20, description="The guest has this much memory."
     )
@@ -194,6 +199,12 @@ KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     "device": _ANYWHERE | {"device", "drive_cache"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
     "raw": _ANYWHERE | {"device", "drive_cache"} | _IMAGES | _QUEUES | OF_MEMORY,
     "guest": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _QUEUES | _GUESTS,
+    "machine": _ANYWHERE
+    | {"size_mb", "stack", "disk_failure", "disk_keeps"}
+    | _FILE_SYSTEMS
+    | _QUEUES
+    | _GUESTS
+    | _DISKS,
     "disk": _ANYWHERE
     | {"size_mb"}
     | _FILE_SYSTEMS

@@ -62,6 +62,8 @@ class Recovery:
 class CuttablePlace:
     """``drive`` with the file system that ``spec`` asks for. ``home`` holds the mount point; both are the caller's."""
 
+    tells_times = True  # False where what runs on it takes longer than on this machine
+
     def __init__(
         self, spec: PlaceSpec, home: DirectoryPlace, drive: Drive, ledger: Ledger, faults: Sequence[str] = ()
     ) -> None:
@@ -146,12 +148,12 @@ class CuttablePlace:
         """As a restart does. Raises CellFailed with the kernel's words when it cannot be mounted, repaired or not."""
         began = time.monotonic()
         if fsck.checked_before_mount(self._filesystem):
-            fsck.mend(self._filesystem, self.device)
+            self._mend()
         try:
             self._mount()
             return Recovery(time.monotonic() - began, repaired=False)
         except CellFailed:
-            if not fsck.mend(self._filesystem, self.device):
+            if not self._mend():
                 raise
             self._mount()
             return Recovery(time.monotonic() - began, repaired=True)
@@ -160,7 +162,7 @@ class CuttablePlace:
         """Unmount, let the file system's own program look at it, and let go of the device."""
         self._unmount()
         try:
-            return fsck.look(self._filesystem, self.device)
+            return self._look()
         finally:
             self._detach()
 
@@ -239,6 +241,19 @@ class CuttablePlace:
             *queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec)),
             *faults_in_force(self._faults, self._drive.stats()),
         ]
+
+    def fetch(self) -> None:
+        """Have the files of the mounted file system below ``path`` here, where they are not."""
+
+    def stats(self) -> DiskStats:
+        """What the disk did so far. Raises CellFailed where it has ended."""
+        return self._drive.stats()
+
+    def _look(self) -> tuple[fsck.Said, str]:
+        return fsck.look(self._filesystem, self.device)
+
+    def _mend(self) -> bool:
+        return fsck.mend(self._filesystem, self.device)
 
     def _arm(self) -> None:
         for fault in self._faults:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,23 +14,37 @@ Said = Literal["clean", "errors", "unknown"]
 LIMIT_S = 300.0
 
 
-def look(filesystem: str, device: Path) -> tuple[Said, str]:
+# Runs a program, here or in a guest: its exit code, below zero where it could not be run, and what it printed.
+Run = Callable[[Sequence[str]], tuple[int, str]]
+
+
+def run_here(command: Sequence[str]) -> tuple[int, str]:
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=LIMIT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return -1, str(error)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def look(filesystem: str, device: Path, run: Run = run_here) -> tuple[Said, str]:
     """What is found, and the program's words where that is not ``clean``."""
     program = _check(filesystem)
     if program is None or not shutil.which(program.look[0]):
         return "unknown", f"there is no program here that checks {filesystem}"
-    code, words = _run(program.look, device, program.silent)
+    code, output = run([*program.look, str(device)])
     if code in program.clean:
         return "clean", ""
-    return ("errors" if code in program.errors else "unknown"), words
+    return ("errors" if code in program.errors else "unknown"), _telling(output, program.silent)
 
 
-def mend(filesystem: str, device: Path) -> bool:
+def mend(filesystem: str, device: Path, run: Run = run_here) -> bool:
     """Whether the program says that all is well now."""
     program = _check(filesystem)
     if program is None or not program.mend or not shutil.which(program.mend[0]):
         return False
-    return _run(program.mend, device, program.silent)[0] in program.mended
+    return run([*program.mend, str(device)])[0] in program.mended
 
 
 def checked_before_mount(filesystem: str) -> bool:
@@ -42,18 +57,7 @@ def _check(filesystem: str) -> Check | None:
     return FILESYSTEMS[filesystem].check if filesystem in FILESYSTEMS else None
 
 
-def _run(command: tuple[str, ...], device: Path, silent: tuple[str, ...]) -> tuple[int, str]:
-    try:
-        ended = subprocess.run(
-            [*command, str(device)],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            timeout=LIMIT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return -1, str(error)
-    lines = [line.strip() for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
+def _telling(output: str, silent: tuple[str, ...]) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(silent)]
-    return ended.returncode, " / ".join((telling or lines)[:3])[:500]
+    return " / ".join((telling or lines)[:3])[:500]

@@ -16,10 +16,12 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import queue
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.disk import DEVICE, DiskStorage, parameters
+from acidtest.place.disk import DEVICE, IGNORES_WRITE_THROUGH, DiskStorage, faults, parameters
 from acidtest.place.guest import kernel
+from acidtest.place.guest.cuttable import lacks
+from acidtest.place.guest.filesystem import RAW
 from acidtest.place.guest.machine import Hardware, can_run
-from acidtest.place.guest.place import RAW, GuestPlace, Guests, archive
+from acidtest.place.guest.place import GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger
 from acidtest.place.loops import CONTROL
 from acidtest.place.mounted import MountedPlace
@@ -32,7 +34,7 @@ SMALLEST_MB = 512  # that every file system in the table can be made on
 def check(spec: PlaceSpec) -> None:
     """Refuse what makes no sense on any machine. Raises BadInput."""
     known = (*FILESYSTEMS, RAW) if spec.kind in ("guest", "disk") else tuple(FILESYSTEMS)
-    if spec.kind in ("loop", "device", "guest", "disk") and spec.filesystem is None:
+    if spec.kind in ("loop", "device", "guest", "disk", "machine") and spec.filesystem is None:
         raise BadInput(
             f"place: kind {spec.kind} needs a file system", f"add filesystem to [place], one of {', '.join(known)}"
         )
@@ -40,6 +42,14 @@ def check(spec: PlaceSpec) -> None:
         raise BadInput(not_among("place.filesystem", spec.filesystem, known))
     if spec.kind == "guest" and (spec.journal != "internal" or spec.journal_mb is not None):
         raise BadInput("place: the journal cannot be chosen in a guest, where it cannot be read back", "leave it out")
+    if spec.kind == "machine" and spec.disk_failure == "crash-states":
+        raise BadInput(
+            "place: the crash states of a whole machine are not built", 'write kind = "disk", or another disk_failure'
+        )
+    if spec.kind == "machine" and IGNORES_WRITE_THROUGH in faults(spec):
+        raise BadInput(
+            f"place: {IGNORES_WRITE_THROUGH} cannot be told from here of a disk in a guest", 'write kind = "disk"'
+        )
     if spec.kind == "device" and not spec.device:
         raise BadInput("place: kind device needs a device", 'add device = "/dev/..."')
     if spec.journal_path is not None and spec.journal != "external":
@@ -68,15 +78,16 @@ def as_root(arguments: Sequence[str]) -> str:
 
 def check_machine(spec: PlaceSpec) -> None:
     """Raise MachineLacks when this process may not make such a place at all, or has not what a guest needs."""
-    if spec.kind == "guest":
+    if spec.kind in ("guest", "machine"):
         can_run(spec.guest_accelerator)
+        lacks(spec.stack)
     if not needs_root(spec):
         return
     if os.geteuid() != 0:
         raise MachineLacks(f"{spec.kind} places need root", f"run: {as_root(sys.argv[1:])}")
-    if spec.device is None and not CONTROL.exists():
+    if spec.device is None and spec.kind != "machine" and not CONTROL.exists():
         raise MachineLacks(f"this machine has no loop devices ({CONTROL})", "modprobe loop, or name a device")
-    if spec.kind == "disk" and not DEVICE.exists():
+    if spec.kind in ("disk", "machine") and not DEVICE.exists():
         raise MachineLacks(f"this machine has no FUSE ({DEVICE})", "modprobe fuse, or use another kind of place")
 
 
@@ -87,7 +98,11 @@ def ready_guests(say: Callable[[str], None]) -> None:
 
 def image_bytes(spec: PlaceSpec, database_bytes: int) -> int:
     """What the images of such a place take where they lie, 0 of one that has none."""
-    if spec.kind == "directory" or spec.device is not None or (spec.kind == "disk" and spec.disk_medium == "memory"):
+    if (
+        spec.kind == "directory"
+        or spec.device is not None
+        or (spec.kind in ("disk", "machine") and spec.disk_medium == "memory")
+    ):
         return 0
     size = image_mb(spec, database_bytes) << 20
     return min(size, 2 * database_bytes) if spec.sparse else size

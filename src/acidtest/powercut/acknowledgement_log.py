@@ -51,11 +51,16 @@ def kinds(log: Sequence[Acknowledgement]) -> list[int]:
 
 
 class AcknowledgementLog:
-    """A named pipe in ``directory``. What was read counts; what is still in the pipe when power fails does not."""
+    """A named pipe in ``directory``, or ``pipe``, which is there already and is fed by a guest.
 
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / "acknowledgements"
-        os.mkfifo(self.path, 0o600)
+    What was read counts; what is still on its way when power fails does not.
+    """
+
+    def __init__(self, directory: Path, pipe: Path | None = None) -> None:
+        self.path = pipe or directory / "acknowledgements"
+        self._own = pipe is None
+        if self._own:
+            os.mkfifo(self.path, 0o600)
         self._handle = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._lines: list[bytes] = []
         self._pending = b""
@@ -99,4 +104,5 @@ class AcknowledgementLog:
 
     def close(self) -> None:
         os.close(self._handle)
-        self.path.unlink()
+        if self._own:
+            self.path.unlink()

@@ -135,9 +135,9 @@ class Cuts(Conductor):
             if not engines[name].private:
                 why = f"{where}: {name}: the power of a server by URL is not ours to cut"
                 problems.add(BadInput(why, "leave it out of engine"))
-            elif kind != "disk":
+            elif kind not in ("disk", "machine"):
                 why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
-                problems.add(BadInput(why, 'write [place] kind = "disk"'))
+                problems.add(BadInput(why, 'write [place] kind = "disk", or "machine"'))
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
         for name, spec in {cell.workload_name: cell.workload for cell in timed}.items():
             if (spec.duration_s or 0) <= NEEDED_S:

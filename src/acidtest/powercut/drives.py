@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from acidtest.errors import CellFailed
+from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import Drive
 from acidtest.place.disk import BATTERIES, SimulatedDisk, faults
+from acidtest.place.guest.stacks import STACKS
 from acidtest.plan import Cell
 
 # A disk of so many MiB in the directory, which writes its log there where one is asked for.
@@ -15,8 +18,80 @@ Drives = Callable[[Cell, DirectoryPlace, Ledger, int, Path | None], Drive]
 
 
 def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, log: Path | None) -> Drive:
-    """The disk that the cell asks for."""
-    return SimulatedDisk(cell.place, home, size_mb, ledger, log=log)
+    """The disk that the cell asks for; two of a stack that lies on two, whose power fails together."""
+    disk = SimulatedDisk(cell.place, home, size_mb, ledger, log=log)
+    if STACKS[cell.place.stack].disks == 1:
+        return disk
+    try:
+        second = DirectoryPlace(home.path, ledger, needed_bytes=0)
+        try:
+            return Together(disk, SimulatedDisk(cell.place, second, size_mb, ledger), second)
+        except BaseException:
+            second.release()
+            raise
+    except BaseException:
+        disk.release()
+        raise
+
+
+class Together:
+    """Two disks on one supply, the second with a directory of its own. There is no state file, and no log, of both."""
+
+    def __init__(self, first: SimulatedDisk, second: SimulatedDisk, directory: DirectoryPlace) -> None:
+        self._disks, self._directory = (first, second), directory
+        self.file, self.files = first.file, (first.file, second.file)
+
+    def facts(self) -> dict[str, str]:
+        first, _ = (disk.facts() for disk in self._disks)
+        return first | {"disk": f"two of: {first['disk']}"}
+
+    def snapshot(self) -> None:
+        for disk in self._disks:
+            disk.snapshot()
+
+    def load(self, state: DiskState | None = None) -> None:
+        if state is not None:
+            raise CellFailed("a state of two disks cannot be built")
+        for disk in self._disks:
+            disk.load()
+
+    def cut(self, keep: CutKeeps, seed: int, flushes: GhostFlushes = "succeed") -> DiskCut:
+        """One after the other: a write that only the second still took had not been acknowledged by both."""
+        first, second = (disk.cut(keep, seed + at, flushes) for at, disk in enumerate(self._disks))
+        return DiskCut(
+            kept_bytes=first.kept_bytes + second.kept_bytes,
+            lost_bytes=first.lost_bytes + second.lost_bytes,
+            torn_writes=first.torn_writes + second.torn_writes,
+        )
+
+    def revive(self) -> None:
+        for disk in self._disks:
+            disk.revive()
+
+    def save(self, file: Path, *, whole: bool) -> None:
+        raise CellFailed("what is on two disks cannot be kept in one file")
+
+    def fault(self, fault: str) -> None:
+        for disk in self._disks:
+            disk.fault(fault)
+
+    def lies_under(self, device: Path) -> None:
+        raise CellFailed("two disks do not lie under one device")
+
+    def stats(self) -> DiskStats:
+        """Of the first, while both are there."""
+        stats, _ = (disk.stats() for disk in self._disks)
+        return stats
+
+    def release(self) -> None:
+        for disk in self._disks:
+            disk.release()
+        self._directory.release()
+
+
+def files_of(drive: Drive) -> Sequence[Path]:
+    """The files of the disks that ``drive`` is."""
+    return drive.files if isinstance(drive, Together) else [drive.file]
 
 
 def drive_name(cell: Cell) -> str:

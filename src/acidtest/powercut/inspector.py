@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import Refused, Standing, answered, converse
+from acidtest.conductor.rig import Refused, Standing, Start, answered, converse
 from acidtest.engine import Ended, Instance
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import AskPhase, Checked, CheckPhase, Event, Hello, Phase, Surveyed, SurveyPhase
@@ -22,8 +22,19 @@ from acidtest.powercut.processes import Unledgered
 class Inspector:
     """The engine of ``cell`` as ``instance``, whose files are mounted when ``inspect`` is called."""
 
-    def __init__(self, cell: Cell, instance: Instance, ledger: Ledger, *, embedded: bool) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        instance: Instance,
+        ledger: Ledger,
+        *,
+        embedded: bool,
+        start: Start | None = None,
+        fetch: Callable[[], None] = lambda: None,
+    ) -> None:
+        """By ``start`` the rig runs elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
         self._cell, self._instance, self._ledger, self._embedded = cell, instance, ledger, embedded
+        self._start_rig, self._fetch = start, fetch
         self._standing: Standing | None = None
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
@@ -59,6 +70,11 @@ class Inspector:
         except CellFailed as error:
             evidence.inspection_error = f"the survey ended before its time: {error.message}"
             return
+        try:
+            self._fetch()
+        except CellFailed as error:
+            evidence.inspection_error = f"the database could not be fetched for its check: {error.message}"
+            return
         evidence.integrity = self._instance.integrity(self._ask)
 
     def _start(self) -> None:
@@ -74,7 +90,7 @@ class Inspector:
 
     def _converse(self, phases: Sequence[Phase]) -> Generator[Event]:
         job = job_for(self._cell, self._instance, phases)
-        return converse(job, Unledgered(), self._instance.environment(), self._standing)
+        return converse(job, Unledgered(), self._instance.environment(), self._start_rig or self._standing)
 
     @contextmanager
     def staying(self) -> Iterator[Standing]:

@@ -6,14 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from acidtest.conductor.jobs import job_for
-from acidtest.conductor.rig import Process, Working, converse
+from acidtest.conductor.rig import Process, Start, Working, converse
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed, told
 from acidtest.journal.protocol import Duration, Hello, Job, Settings
+from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import AcknowledgementLog
 from acidtest.powercut.moment import Moment
@@ -24,11 +26,34 @@ LONGEST_S = 120.0  # for the number that the seed has drawn
 LOAD_S = 1e6  # the load never ends by itself
 
 
-class Load:
-    """The rig driving load in the background, until it is killed."""
+class InMachine:
+    """A rig in a guest, which ends with the guest."""
 
-    def __init__(self, job: Job, environment: Mapping[str, str], acknowledged: AcknowledgementLog) -> None:
-        self.acknowledged = acknowledged
+    def __init__(self, machine: CuttableGuest, job: bytes, environment: Mapping[str, str]) -> None:
+        self._machine = machine
+        self._rig = machine.rig(job, environment)
+
+    def lines(self, silence_s: float) -> Iterator[bytes]:
+        return self._rig.lines(silence_s)
+
+    def ended(self, limit_s: float) -> tuple[int, str]:
+        return self._rig.ended(limit_s)
+
+    def stop(self) -> None:
+        self._machine.pull()
+
+
+class Load:
+    """The rig driving load in the background, until it is killed; by ``start`` it runs elsewhere."""
+
+    def __init__(
+        self,
+        job: Job,
+        environment: Mapping[str, str],
+        acknowledged: AcknowledgementLog,
+        start: Start | None = None,
+    ) -> None:
+        self.acknowledged, self._start = acknowledged, start
         self.answers: list[Settings] = []
         self.engine_version = ""
         self._failure: AcidtestError | None = None
@@ -48,7 +73,8 @@ class Load:
         launcher = Unledgered()
 
         def start(text: bytes, variables: Mapping[str, str]) -> Working:
-            self._rig = Killable(Process(launcher, "job", text, variables))
+            rig = self._start(text, variables) if self._start else Process(launcher, "job", text, variables)
+            self._rig = Killable(rig)
             self._started.set()
             return self._rig
 
@@ -121,18 +147,23 @@ class Load:
 
 
 @contextmanager
-def loaded(cell: Cell, instance: Instance, directory: Path) -> Iterator[Load]:
-    """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end."""
-    acknowledged = AcknowledgementLog(directory)
+def loaded(cell: Cell, instance: Instance, directory: Path, machine: CuttableGuest | None = None) -> Iterator[Load]:
+    """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end.
+
+    With ``machine`` it is driven in there, and the end of the load is that of the machine.
+    """
+    pipe, named = machine.acknowledgements() if machine else (None, "")
+    acknowledged = AcknowledgementLog(directory, pipe)
     try:
         update = {
             "extent": Duration(seconds=LOAD_S),
-            "acknowledge_to": str(acknowledged.path),
+            "acknowledge_to": named or str(acknowledged.path),
             "warmup_s": cell.workload.warmup_s,
             "may_start_early": False,
         }
         phase = cell.workload.run_phase().model_copy(update=update)
-        load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged)
+        start = partial(InMachine, machine) if machine else None
+        load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged, start)
         try:
             yield load
         finally:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
-from acidtest.conductor.rig import Process
+from acidtest.conductor.rig import Working
 
 
 class Unledgered:
@@ -37,7 +37,7 @@ class Unledgered:
 class Killable:
     """A rig that two may stop: who kills it, and who reads it to its end."""
 
-    def __init__(self, rig: Process) -> None:
+    def __init__(self, rig: Working) -> None:
         self._rig = rig
         self._lock = threading.Lock()
         self._stopped = False

@@ -16,19 +16,22 @@ from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
 from acidtest.errors import CellFailed, told
+from acidtest.files import find_rig
 from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
 from acidtest.journal.protocol import DiskState
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
 from acidtest.place.facts import unseen
+from acidtest.place.guest.agent import Gone
+from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement, judge
 from acidtest.powercut.crash_states import State
-from acidtest.powercut.drives import drive_name
+from acidtest.powercut.drives import drive_name, files_of
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.inspector import Inspector
@@ -36,6 +39,7 @@ from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.recovering import timed
 
+BESIDE = "engine"  # the directory of what lies beside the database
 AFTER_FAILED_FLUSH_S = 1.0
 
 # Does something to the drive, leaves in the evidence what it has shown, and answers the verdict on it.
@@ -66,7 +70,8 @@ class Trial:
         self._cell, self._engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
         self._failure = FAILURES[cell.place.disk_failure]
         self._keep = cell.place.disk_keeps
-        self.place = CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
+        self._machine = whole_machine(cell, engine, home, drive, ledger) if cell.place.kind == "machine" else None
+        self.place = self._machine or CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
         self._disk_loses: bool | None = None
         self._broken_without_cut: list[str] | None = None
         self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
@@ -86,11 +91,18 @@ class Trial:
         if cell.place.disk_cache_is_volatile and not blank and not self._failure.builds_states:
             self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
-        directory = self._home.subdirectory("engine")
+        directory = self._home.subdirectory(BESIDE)
         for path in template.paths:
             (directory / path.name).symlink_to(self.place.path / path.name)
         instance = self._instance = self._engine.adopt(directory, cell.settings, cell.durability)
-        self._inspector = Inspector(cell, instance, self._ledger, embedded=self._engine.embedded)
+        self._inspector = Inspector(
+            cell,
+            instance,
+            self._ledger,
+            embedded=self._engine.embedded,
+            start=self._machine.rig if self._machine else None,
+            fetch=self.place.fetch,
+        )
         if blank:
             self.place.abandon()
             return
@@ -158,7 +170,7 @@ class Trial:
         try:
             try:
                 judgement = (action or self.cycle)(cell, evidence)
-                self.drive.stats()  # what was seen on a disk that has ended meanwhile is no witness
+                self.place.stats()  # what was seen on a disk that has ended meanwhile is no witness
             finally:
                 self.instance.lose_power()
                 self.place.abandon()
@@ -217,6 +229,8 @@ class Trial:
             if self._failure.cuts_recovery:
                 self._cut_in_recovery(cell, acknowledged)
                 recovery = self.place.recover()
+        except Gone:  # the guest is: that says nothing of what lies on its disk
+            raise
         except CellFailed as error:
             evidence.mount_error = error.message
             self.place.abandon()
@@ -224,6 +238,8 @@ class Trial:
         evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
+        if not self.place.tells_times:
+            evidence.filesystem_recovery_s = evidence.engine_recovery_s = None
         self.instance.lose_power()
         evidence.filesystem_check, evidence.filesystem_message = self.place.end()
         judgement = self.judged(evidence)
@@ -309,7 +325,7 @@ class Trial:
 
     def loaded(self, cell: Cell) -> contextlib.AbstractContextManager[Load]:
         """The load of ``cell`` on the engine, which is killed in the end."""
-        return loaded(cell, self.instance, self._home.path)
+        return loaded(cell, self.instance, self._home.path, self._machine)
 
     def save_survivors(self, file: Path) -> State:
         """Write what the last cut left into ``file``, as the log of a disk that was written so. Raises CellFailed."""
@@ -324,6 +340,21 @@ class Trial:
                 self._instance.release()
         finally:
             self.place.release()
+
+
+def whole_machine(cell: Cell, engine: Engine, home: DirectoryPlace, drive: Drive, ledger: Ledger) -> CuttableGuest:
+    """The guest of ``cell``, with ``engine`` in it. Raises MachineLacks where the rig is missing."""
+    return CuttableGuest(
+        cell.place,
+        home,
+        drive,
+        files_of(drive),
+        ledger,
+        faults(cell.place),
+        find_rig(),
+        engine.files(),
+        home.path / BESIDE,
+    )
 
 
 def unkept(why: str) -> list[Warning]:

@@ -29,7 +29,8 @@ def unchecked(recordings: Sequence[Recording]) -> list[Unchecked]:
     made = [one for one in recordings if one.status == "done" and one.cut is not None]
     if not made:
         return []
-    return [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), _elsewhere(made)]
+    told = [*_moments(survivals(made)), *_ways(made), *_work(made), *_checks(made), *_speed(made)]
+    return [*told, _elsewhere(made)]
 
 
 def may_still_lose(cuts: int) -> float:
@@ -125,8 +126,19 @@ def _checks(made: Sequence[Recording]) -> Iterator[Unchecked]:
             yield Unchecked(words, f"it could not run after {missed:,} of {counted(len(made), 'cut')}")
 
 
+def _speed(made: Sequence[Recording]) -> Iterator[Unchecked]:
+    if any(one.place.guest for one in made):
+        yield Unchecked("speed, and how long recovery takes", "the processors of whole machines are not this machine's")
+
+
 def _elsewhere(made: Sequence[Recording]) -> Unchecked:
     systems = list(dict.fromkeys(one.place.filesystem for one in made if one.place.filesystem))
-    kernels = list(dict.fromkeys(one.machine.kernel for one in made))
+    # Of a whole machine it is the guest's.
+    kernels = list(
+        dict.fromkeys(
+            f"a guest's {one.place.guest.kernel.partition(' ')[0]}" if one.place.guest else one.machine.kernel
+            for one in made
+        )
+    )
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
     return Unchecked("a real drive, what lies beside the database files, replicas", f"the disk is simulated{on}")

@@ -21,6 +21,18 @@ class Gone(CellFailed):
     """The guest ended, or does not answer any more."""
 
 
+def open_ends(path: Path) -> tuple[int, int] | None:
+    """Our ends of two named pipes of QEMU's: where it reads, and where it writes. None until it has taken its own."""
+    try:
+        to = os.open(f"{path}.in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
+    os.set_blocking(to, True)
+    return to, os.open(f"{path}.out", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 class Port:
     """One port, a pair of named pipes that QEMU holds open while it lives."""
 
@@ -35,14 +47,10 @@ class Port:
 
     def open(self) -> bool:
         """Take our ends, once QEMU has taken its own; whether it has. From then on it ends our reading by its end."""
-        try:
-            self._in = os.open(f"{self._path}.in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
+        ends = open_ends(self._path)
+        if ends is None:
             return False
-        os.set_blocking(self._in, True)
-        self._out = os.open(f"{self._path}.out", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._in, self._out = ends
         return True
 
     def close(self) -> None:

@@ -40,9 +40,10 @@ agent() {
     printf '\\036 %s %s-\\n' $code "$(tail -c 2000 /run/$1.err | base64 | tr -d '\\n')" >&3
   done
 }
-# The ports come one by one, some time after their module is loaded.
-until [ $(ls /sys/class/virtio-ports | wc -l) -eq 2 ]; do sleep 0.1; done
-for port in /sys/class/virtio-ports/*; do agent ${port##*/} & done
+# The ports come one by one, some time after their module is loaded. Others than these two have no agent.
+ports() { grep -lxE 'commands|jobs' /sys/class/virtio-ports/*/name 2>/dev/null; }
+until [ $(ports | wc -l) -eq 2 ]; do sleep 0.1; done
+for name in $(ports); do port=${name%/name}; agent ${port##*/} & done
 wait
 echo "init: the lab is gone"
 poweroff -f

@@ -16,7 +16,8 @@ from acidtest.errors import CellFailed, MachineLacks
 from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 META = "linux-image-amd64"  # depends on the newest kernel of the release
-KEPT = ("arch", "block", "crypto", "drivers/block", "drivers/char", "drivers/virtio", "fs", "lib")  # folders of modules
+# Folders of modules.
+KEPT = ("arch", "block", "crypto", "drivers/block", "drivers/char", "drivers/md", "drivers/virtio", "fs", "lib")
 UNFINISHED = ".unfinished-"
 # What a soft dependency of a module (modinfo(8)) names by alias. Where there are several, the one without assembler.
 ALIASES = {
@@ -110,7 +111,8 @@ def ready(say: Callable[[str], None]) -> Kernel:
             say(f"bringing a kernel for guests: {name} {version} (about 70 MB)")
             home = _unpacked(Path(work), name, version)
             sync_filesystem(home)
-            home.rename(homes / f"{name}_{version}")
+            # Beside one that an earlier version has brought, with fewer folders, and may be using.
+            home.rename(homes / f"{name}_{version}_{hashlib.sha256(' '.join(KEPT).encode()).hexdigest()[:8]}")
             fsync_path(homes)
     except OSError as error:
         raise MachineLacks(
@@ -123,10 +125,13 @@ def ready(say: Callable[[str], None]) -> Kernel:
 
 
 def installed() -> Kernel | None:
-    """The kernel brought last, or None."""
-    packages = sorted(
-        (state_directory() / "guest").glob("linux-image-*/package.json"), key=lambda file: file.stat().st_mtime
-    )
+    """The kernel brought last with all that is kept now, or None."""
+    found = [
+        file
+        for file in (state_directory() / "guest").glob("linux-image-*/package.json")
+        if all((file.parent / "modules" / _kept_as(folder)).is_dir() for folder in KEPT)
+    ]
+    packages = sorted(found, key=lambda file: file.stat().st_mtime)
     return Kernel(packages[-1].parent, **json.loads(packages[-1].read_text(encoding="utf-8"))) if packages else None
 
 
@@ -156,10 +161,14 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
     (modules / "modules.builtin").rename(home / "modules.builtin")
     for folder in KEPT:
         if (source := modules / "kernel" / folder).is_dir():
-            source.rename(home / "modules" / folder.replace("/", "-"))
+            source.rename(home / "modules" / _kept_as(folder))
     facts = {"package": name, "version": version, "sha256": digest}
     (home / "package.json").write_text(json.dumps(facts), encoding="utf-8")
     return home
+
+
+def _kept_as(folder: str) -> str:
+    return folder.replace("/", "-")
 
 
 def _apt(*command: str, cwd: Path | None = None) -> str:

@@ -23,13 +23,17 @@ from acidtest.formats import elf
 from acidtest.place.guest.agent import Gone, Port
 from acidtest.place.guest.initramfs import busybox, in_guest
 from acidtest.place.guest.kernel import Kernel
+from acidtest.place.guest.monitor import Monitor
 from acidtest.place.ledger import Ledger
 
 QEMU = "qemu-system-x86_64"
 BOOT_S = 180.0  # with software emulation on a busy machine; 5 s on one that is not
 COMMAND_S = 600.0  # mkfs, or copying a database in
 DISK, CRATE = "/dev/vda", "/dev/vdb"
+OUTBOX, SECOND = "/dev/vdc", "/dev/vdd"  # of a guest whose power is cut
 CRATE_BYTES = 1 << 40  # as the guest sees it; the file is as large as what lies in it
+FORKED = "virtual machine fork"  # Linux says so where it has drawn them: drivers/char/random.c, add_vmfork_randomness
+ACKNOWLEDGEMENTS = "acknowledgements"  # the name of a port
 BLOCK = 1 << 20
 BACK_KB = 256  # a file that a run changed comes back when it is no larger
 HEADER_BYTES = 1 << 16  # of each database file, these come back
@@ -45,18 +49,50 @@ class Hardware:
     disk_mb: int
 
 
-class Guest:
-    """A guest that is up. ``directory`` is an empty one of ours, and holds its files until it is released."""
+@dataclass(frozen=True)
+class Saved:
+    """A guest that has booted, as QEMU wrote it into a file: any number of guests may go on from there."""
 
-    def __init__(self, directory: Path, ledger: Ledger, kernel: Kernel, initramfs: Path, hardware: Hardware) -> None:
-        self.kernel, self.hardware = kernel, hardware
+    file: Path
+    carried: frozenset[Path]
+    loaded: frozenset[Path]
+
+
+class Guest:
+    """A guest that is up. ``directory`` is an empty one of ours, and holds its files until it is released.
+
+    With ``disks``, files that are there already, it has those in place of a disk of its own, and what a guest has whose
+    power is cut: a port for acknowledgements, whose pipe here is ``acknowledgements``, and a disk by which files leave.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        ledger: Ledger,
+        kernel: Kernel,
+        initramfs: Path,
+        hardware: Hardware,
+        disks: Sequence[Path] = (),
+        saved: Saved | None = None,
+    ) -> None:
+        """With ``saved``, of a guest with the same hardware and as many disks, it goes on from there without a boot."""
+        self._saved = saved
+        self.kernel, self.hardware, self._disks = kernel, hardware, disks
+        self.acknowledgements = directory / "acknowledgements.out"
         self._directory, self._ledger = directory, ledger
-        self._carried: set[Path] = set()
-        self._loaded: set[Path] = set()
+        self._carried: set[Path] = set(saved.carried if saved else ())
+        self._loaded: set[Path] = set(saved.loaded if saved else ())
         self._commands, self._jobs = Port(directory / "commands"), Port(directory / "jobs")
         self._opened: list[Port] = []
         self._lost = False
-        _zeros(directory / "disk", hardware.disk_mb)
+        if disks:
+            for suffix in (".in", ".out"):
+                os.mkfifo(self.acknowledgements.with_suffix(suffix), 0o600)
+            self._monitor = Monitor(directory / "monitor")
+            with (directory / "outbox").open("xb") as outbox:
+                outbox.truncate(CRATE_BYTES)
+        else:
+            _zeros(directory / "disk", hardware.disk_mb)
         with (directory / "crate").open("xb") as crate:
             crate.truncate(CRATE_BYTES)
         with (directory / "qemu.log").open("xb") as log:
@@ -71,6 +107,7 @@ class Guest:
 
     def _command(self, initramfs: Path) -> list[str]:
         at, hardware = self._directory, self.hardware
+        disk = self._disks[0] if self._disks else at / "disk"
         return [
             QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-nic", "none",
             "-machine", "q35", "-accel", hardware.accelerator, "-cpu", "max",
@@ -79,15 +116,33 @@ class Guest:
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
             "-chardev", f"file,id=console,path={_option(at / 'console')}", "-serial", "chardev:console",
             # cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(at / 'disk')}",
+            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(disk)}",
             "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
             "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={_option(at / 'crate')}",
             "-device", "virtio-blk-pci,drive=crate,addr=9",
             "-device", "virtio-serial-pci,addr=10",
             "-chardev", f"pipe,id=commands,path={_option(at / 'commands')}",
-            "-device", "virtserialport,chardev=commands",
+            "-device", "virtserialport,chardev=commands,name=commands",
             "-chardev", f"pipe,id=jobs,path={_option(at / 'jobs')}",
-            "-device", "virtserialport,chardev=jobs",
+            "-device", "virtserialport,chardev=jobs,name=jobs",
+            *(self._to_be_cut() if self._disks else []),
+        ]  # fmt: skip
+
+    def _to_be_cut(self) -> list[str]:
+        at = self._directory
+        second = [
+            "-drive", f"if=none,id=second,format=raw,cache=none,file={_option(self._disks[-1])}",
+            "-device", "virtio-blk-pci,drive=second,addr=12,discard=off,write-zeroes=off",
+        ] if len(self._disks) > 1 else []  # fmt: skip
+        return [
+            "-drive", f"if=none,id=outbox,format=raw,cache=none,file={_option(at / 'outbox')}",
+            "-device", "virtio-blk-pci,drive=outbox,addr=11",
+            *second,
+            "-device", "vmgenid,guid=auto",  # tells the kernel that it goes on from where others do: see _wake
+            "-chardev", f"pipe,id=monitor,path={_option(at / 'monitor')}", "-mon", "chardev=monitor,mode=control",
+            *(["-incoming", f"exec:cat {_quoted(self._saved.file)}"] if self._saved else []),
+            "-chardev", f"pipe,id=acknowledgements,path={_option(at / 'acknowledgements')}",
+            "-device", f"virtserialport,chardev=acknowledgements,name={ACKNOWLEDGEMENTS}",
         ]  # fmt: skip
 
     def _boot(self) -> None:
@@ -99,11 +154,28 @@ class Guest:
                         raise Gone("QEMU did not start")
                     time.sleep(0.02)
                 self._opened.append(port)
+            if self._saved:
+                self._wake(end)
+                return
             for port in (self._commands, self._jobs):
                 for _ in port.lines(max(1.0, end - time.monotonic())):
                     pass
         except Gone as error:
             raise CellFailed(f"the guest did not come up: {error.message}: {self._last_words()}") from None
+
+    def _wake(self, end: float) -> None:
+        """Its agents wait for their next line. Its clock is that of the guest that was saved, and so are its random
+        numbers until its kernel draws new ones: with them a database would repeat the salts of its log."""
+        self._jobs.code = 0
+        self._commands.send(f"until dmesg | grep -q '{FORKED}'; do sleep 0.05; done; date -s @{int(time.time())}")
+        for _ in self._commands.lines(max(1.0, end - time.monotonic())):
+            pass
+
+    def save(self, file: Path) -> Saved:
+        """End it, and leave in ``file`` what it was. It must have been given its disks. Raises Gone."""
+        self._monitor.save(file)
+        self.kill()
+        return Saved(file, frozenset(self._carried), frozenset(self._loaded))
 
     def _last_words(self) -> str:
         """The end of what QEMU and the guest's console said."""
@@ -191,6 +263,28 @@ class Guest:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(archive.extractfile(member).read())  # type: ignore[union-attr]
 
+    def acknowledges_to(self) -> str:
+        """The port for acknowledgements, as a file of the guest."""
+        name = self.run("looking for its ports", f"grep -lx {ACKNOWLEDGEMENTS} /sys/class/virtio-ports/*/name").strip()
+        return f"/dev/{Path(name).parent.name}"
+
+    def fetch(self, directory: Path) -> None:
+        """Bring here the files of ``directory`` as they are in the guest, in place of those that are here."""
+        box = f"dd of={OUTBOX} bs={BLOCK} iflag=fullblock conv=fsync 2>/run/dd"
+        script = f"set -e -o pipefail; blockdev --flushbufs {OUTBOX}; cd {_quoted(directory)}; tar -c -f - . | {box}"
+        self.run("bringing back the database", script)
+        for old in directory.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        with tarfile.open(self._directory / "outbox", mode="r:") as archive:
+            archive.extractall(directory, filter="data")
+
+    def kill(self) -> None:
+        """Its power fails: QEMU is gone when this returns. A second call does nothing."""
+        self._lost = True
+        if self._id:
+            id, self._id = self._id, ""  # noqa: A001
+            self._ledger.end_process(id, self._process)
+
     def rig(self, program: Path, job: bytes, environment: Mapping[str, str], after: Callable[[], None]) -> GuestRig:
         """Start the rig ``program``, which was carried there, on ``job``; call ``after`` when it has been stopped."""
         variables = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
@@ -202,9 +296,7 @@ class Guest:
 
     def release(self) -> None:
         """End the guest; its files stay for whoever removes the directory. A second call does nothing."""
-        if self._id:
-            self._ledger.end_process(self._id, self._process)
-            self._id = ""
+        self.kill()
         while self._opened:
             self._opened.pop().close()
 

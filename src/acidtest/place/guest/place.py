@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.filesystems import FILESYSTEMS
-from acidtest.journal.models import GuestFacts, Machine, PlaceFacts, SettingInForce
-from acidtest.place import mkfs, mounts, queue
+from acidtest.journal.models import Machine, PlaceFacts, SettingInForce
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
-from acidtest.place.facts import UNKNOWN, Mount, compared, parse_mountinfo, place_facts, queue_facts
+from acidtest.place.facts import UNKNOWN, place_facts
 from acidtest.place.guest import initramfs, kernel
-from acidtest.place.guest.machine import DISK, Guest, GuestRig, Hardware, qemu_version
+from acidtest.place.guest.filesystem import RAW, SCHEDULERS, GuestFileSystem
+from acidtest.place.guest.machine import DISK, Guest, GuestRig, Hardware
+from acidtest.place.guest.stacks import STACKS
 from acidtest.place.ledger import Ledger
-from acidtest.place.storage import new_label
 
-RAW = "raw"  # instead of a file system
-SCHEDULERS = {"bfq": "bfq", "kyber": "kyber-iosched"}
-QUEUE = f"/sys/block/{DISK.removeprefix('/dev/')}/queue"
-# The disk is taken out and put in again: nothing of the queue's settings of the cell before is left.
-REPLUG = f"""
-device=$(basename $(readlink {QUEUE}/../device))
-cd /sys/bus/virtio/drivers/virtio_blk && echo $device >unbind && echo $device >bind && test -b {DISK}
-"""
-LOOK = f"""
-cat /proc/self/mountinfo
-echo ==; grep -r . {QUEUE} 2>/dev/null
-echo ==; df -k {{path}} | tail -n 1; stat -f -c %s {{path}}
-"""
 MACHINE = "uname -r; nproc; cat /proc/meminfo /proc/cpuinfo"
 
 
@@ -72,20 +57,11 @@ class Guests:
 
 
 def archive(has: kernel.Kernel) -> Path:
-    """The initramfs for every file system and scheduler that ``has``, and this machine, know."""
+    """The initramfs for every file system, scheduler and stack that ``has``, and this machine, know."""
     modules = [table.module or name for name, table in FILESYSTEMS.items()]
+    modules += [module for stack in STACKS.values() for module in stack.modules]
     programs = [table.program for table in FILESYSTEMS.values()]
     return initramfs.build(has, [*modules, *SCHEDULERS.values()], programs)
-
-
-@dataclass(frozen=True)
-class _Look:
-    """What the guest shows of its disk."""
-
-    mount: Mount | None
-    queue: Mapping[str, str]  # file of sysfs -> what it says
-    free_bytes: int
-    block_bytes: str
 
 
 class GuestPlace(Place):
@@ -99,42 +75,20 @@ class GuestPlace(Place):
         self._spec, self._home, self._guest = spec, home, guest
         self.path = home.path
         self._at = shlex.quote(str(self.path))
-        self._name = spec.filesystem or RAW
         self._databases: list[Path] = []
         self._bytes = 0
         self._mkfs = ""
-        self._options = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
-        self._wanted = queue.wanted(spec)
+        self._system = GuestFileSystem(guest, spec, self.path)
+        self._name = self._system.name
         try:
-            guest.run("plugging in the guest's disk", REPLUG + f"mkdir -p {self._at}")
-            self._set_queue()
+            self._system.plug_in()
             if self._name != RAW:
-                self._make()
+                self._system.load()
+                self._mkfs = self._system.make()
+                self._system.mount()
         except BaseException:
             self.release()
             raise
-
-    def _set_queue(self) -> None:
-        scheduler = self._wanted.get(queue.SCHEDULER)
-        if scheduler in SCHEDULERS:
-            self._guest.load([SCHEDULERS[scheduler]])
-        for name, value in self._wanted.items():
-            has = f"{{ echo 'the guest has' $(cat {QUEUE}/{name}) >&2; exit 1; }}"
-            self._guest.run(
-                f"the guest's {DISK}: {name} {value}", f"echo {shlex.quote(value)} >{QUEUE}/{name} || {has}"
-            )
-
-    def _make(self) -> None:
-        self._guest.load([FILESYSTEMS[self._name].module or self._name])
-        label = new_label()
-        commands = [shlex.join(command) for command in mkfs.commands(self._name, self._spec, Path(DISK), label, None)]
-        for command in commands:
-            self._guest.run(f"in the guest: {command}", command)
-        self._mkfs = "; ".join(commands).replace(DISK, "DEVICE").replace(label, "LABEL")
-        options = ",".join(self._options) or "defaults"
-        mount = f"mount -t {self._name} -o {shlex.quote(options)} {DISK} {self._at}"
-        why = "{ dmesg | tail -n 3 >&2; exit 1; }"
-        self._guest.run(f"in the guest: mount -t {self._name} -o {options}", f"dmesg -c >/dev/null; {mount} || {why}")
 
     def copy(self, paths: Sequence[Path], directory: Path) -> None:
         if self._name == RAW and (len(paths) != 1 or not paths[0].is_file()):
@@ -180,61 +134,20 @@ class GuestPlace(Place):
             virtualization=f"QEMU {self._guest.hardware.accelerator}",
         )
 
-    def _look(self) -> _Look:
-        output = self._guest.run("reading the storage", LOOK.format(path=self._at))
-        mountinfo, files, free = output.split("==\n")
-        lines = (line.removeprefix(f"{QUEUE}/").partition(":") for line in files.splitlines())
-        (*_, available, _, _), (block,) = map(str.split, free.strip().splitlines())
-        here = [m for m in parse_mountinfo(mountinfo) if (m.point, m.source) == (str(self.path), DISK)]
-        left = int(available) * 1024 if here else (self._guest.hardware.disk_mb << 20) - self._bytes
-        return _Look(here[-1] if here else None, {name: value for name, _, value in lines}, left, block)
-
     def facts(self) -> PlaceFacts:
-        look, below, guest = self._look(), place_facts(self._home.path), self._guest
-        with _mirror(look.queue) as files:
-            of_queue = queue_facts(Path(files)) | {"device_model": "virtio"}
+        look, below, disk_mb = self._system.look(), place_facts(self._home.path), self._guest.hardware.disk_mb
         return PlaceFacts(
             kind="guest",
             path=str(self.path),
-            filesystem=look.mount.filesystem if look.mount else "none",
-            mount_point=look.mount.point if look.mount else "none",
-            mount_options=look.mount.options if look.mount else "none",
-            device=DISK,
-            free_bytes=look.free_bytes,
-            **of_queue,
+            free_bytes=look.free_bytes if look.mount else (disk_mb << 20) - self._bytes,
+            **self._system.facts(look),
             mkfs=self._mkfs,
-            image=f"disk, {guest.hardware.disk_mb} MiB, written throughout",
+            image=f"disk, {disk_mb} MiB, written throughout",
             image_on=below.beneath,
-            direct_io="yes",
-            guest=GuestFacts(
-                kernel=f"{guest.kernel.package} {guest.kernel.version}",
-                kernel_sha256=guest.kernel.sha256,
-                qemu=qemu_version(),
-                accelerator=guest.hardware.accelerator,
-                cache="none",
-                cpus=guest.hardware.cpus,
-                memory_mb=guest.hardware.memory_mb,
-            ),
         )
 
     def settings(self) -> list[SettingInForce]:
-        look = self._look()
-        with _mirror(look.queue) as files:
-            of_queue = queue.in_force(Path(files), self._wanted)
-        if self._name == RAW:
-            return of_queue
-        if look.mount is None:
-            raise CellFailed(f"{self.path}: is no longer mounted in the guest")
-        table = FILESYSTEMS[self._name]
-        settings = [
-            compared("filesystem", self._name, look.mount.filesystem, "mountinfo"),
-            *mounts.in_force(self._options, look.mount, table.shown_as, table.defaults),
-            *mounts.in_force(mkfs.stripe_shown(self._name, self._spec), look.mount, {}, {}),
-            *of_queue,
-        ]
-        if self._spec.block_size is not None:
-            settings.append(compared("block_size", self._spec.block_size, look.block_bytes, "statfs"))
-        return settings
+        return self._system.settings(self._system.look())
 
     def release(self) -> None:
         """Unmount, and remove the files here. A guest that cannot do so is ended."""
@@ -246,13 +159,3 @@ class GuestPlace(Place):
             self._guest.release()
         finally:
             self._home.release()
-
-
-def _mirror(files: Mapping[str, str]) -> tempfile.TemporaryDirectory[str]:
-    """A directory with the files of the guest's block queue, for what reads those of this machine."""
-    directory = tempfile.TemporaryDirectory()
-    for name, value in files.items():
-        file = Path(directory.name) / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(value, encoding="utf-8")
-    return directory
