@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Refused, Standing, answered, converse
@@ -15,15 +16,25 @@ from acidtest.place import Ledger
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.fate import compare
+from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.processes import Unledgered
 
 
 class Inspector:
     """The engine of ``cell`` as ``instance``, whose files are mounted when ``inspect`` is called."""
 
-    def __init__(self, cell: Cell, instance: Instance, ledger: Ledger, *, embedded: bool) -> None:
-        self._cell, self._instance, self._ledger, self._embedded = cell, instance, ledger, embedded
+    def __init__(
+        self,
+        cell: Cell,
+        instance: Instance,
+        ledger: Ledger,
+        *,
+        embedded: bool,
+        start: Callable[[], None] | None = None,
+    ) -> None:
+        """``start`` brings the engine to serve, where that is more than to start it."""
+        self._cell, self._instance, self._embedded = cell, instance, embedded
+        self._begin = start or partial(instance.start, ledger)
         self._standing: Standing | None = None
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
@@ -53,23 +64,25 @@ class Inspector:
                             evidence.checked = event
                         case Surveyed():
                             evidence.fate = compare(acknowledged, event)
+                            evidence.first_missing_ns = first_missing_ns(acknowledged, event)
         except Refused as error:
             evidence.read_error = error.message
             return
         except CellFailed as error:
             evidence.inspection_error = f"the survey ended before its time: {error.message}"
             return
-        evidence.integrity = self._instance.integrity(self._ask)
+        evidence.integrity = self._instance.integrity(self.ask)
 
     def _start(self) -> None:
         """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
         try:
-            self._instance.start(self._ledger)
+            self._begin()
         except Ended:
             self._instance.lose_power()
-            self._instance.start(self._ledger)
+            self._begin()
 
-    def _ask(self, question: str) -> list[list[str | None]]:
+    def ask(self, question: str) -> list[list[str | None]]:
+        """Its rows as text. Raises CellFailed with the engine's words."""
         return answered(self._converse([AskPhase(questions=[question])]))
 
     def _converse(self, phases: Sequence[Phase]) -> Generator[Event]:
