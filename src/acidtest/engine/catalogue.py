@@ -40,6 +40,7 @@ LOOKS: Mapping[str, ServerLooks] = {  # how databases on servers by URL are look
     "mysql": mysql.LOOKS,
 }
 REPLICATIONS: Mapping[str, Replication] = {  # how an engine has a replica, by family
+    "mysql": mysql.REPLICATION,
     "postgresql": postgres.REPLICATION,
 }
 

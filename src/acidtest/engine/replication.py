@@ -16,8 +16,8 @@ from acidtest.engine.base import Ask, Engine, Instance, Launcher
 from acidtest.errors import BadInput, not_among
 from acidtest.journal.models import Scalar
 
-# What a commit waits for before it is acknowledged: nothing of the replica; that it has arrived there; that it is on the
-# replica's drive.
+# What a commit waits for before it is acknowledged: nothing of the replica; that it has arrived there; that it is on
+# the replica's drive.
 WaitsFor = Literal["nothing", "arrival", "drive"]
 
 
@@ -78,9 +78,9 @@ class Pair(ABC):
         """Start the primary without a replica to wait for, by the engine's documented steps. Raises CellFailed."""
 
     @abstractmethod
-    def take_over(self, launcher: Launcher) -> None:
+    def take_over(self, launcher: Launcher, ask: Ask) -> None:
         """Make a server of its own of the replica by the engine's documented steps; one that does not run is started
-        first. Raises CellFailed."""
+        first. ``ask`` speaks to it. Raises CellFailed."""
 
 
 @dataclass(frozen=True)

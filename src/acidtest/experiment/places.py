@@ -76,7 +76,7 @@ class PlaceSpec(Model):
     ] = Field(
         default="none",
         exclude_if=lambda mode: mode == "none",  # so that the digest is the one of before there was such a key
-        description="acidtest powercut gives the engine a replica on a simulated disk of its own, kept up in this mode.",
+        description="acidtest powercut gives the engine a replica on a disk of its own, kept up in this mode.",
     )
     disk_states: Annotated[int | None, Unset("200, or with disk_states_s as many as it takes")] = Field(
         default=None, ge=1, le=1_000_000_000, description="At most this many crash states of a load are inspected."

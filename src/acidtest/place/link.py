@@ -95,12 +95,12 @@ class Link:
         )
         self._held.append((id, process))
         end = time.monotonic() + READY_S
-        ours = os.stat("/proc/self/ns/net").st_ino
+        ours = Path("/proc/self/ns/net").stat().st_ino
         while process.poll() is None and time.monotonic() < end:
             # What it executes next says that it has come to its own.
             with contextlib.suppress(OSError):
-                inside = os.stat(f"/proc/{process.pid}/ns/net").st_ino != ours
-                if inside and Path(f"/proc/{process.pid}/comm").read_text().strip() == "sleep":
+                inside = Path(f"/proc/{process.pid}/ns/net").stat().st_ino != ours
+                if inside and Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip() == "sleep":
                     return process.pid
             time.sleep(0.005)
         self._stderr.seek(0)

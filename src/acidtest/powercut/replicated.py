@@ -8,9 +8,11 @@ the replica is promoted. Load, acknowledgement log, survey and verdict are those
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from acidtest.conductor.template import Template
@@ -85,24 +87,21 @@ class ReplicatedTrial(Trial):
         self._link = Link(self._ledger)
         self.place.prepare(template.paths)
         self._replica_place.prepare([])
-        directories = []
-        for home, place in ((self._home, self.place), (self._replica_home, self._replica_place)):
-            directories.append(home.subdirectory("engine"))
-            for name in names:
-                (directories[-1] / name).symlink_to(place.path / name)
+        directory, of_replica = (
+            _linked(home, place, names)
+            for home, place in ((self._home, self.place), (self._replica_home, self._replica_place))
+        )
         ends = Ends(cables.PRIMARY, cables.REPLICA)
         pair = self._pair = self._replication.pair(
-            self._engine, *directories, cell.settings, cell.durability, self._mode, ends
+            self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
         )
         self._instance = pair.primary
         starts = {
             "primary": (pair.primary, partial(pair.start_alone, self.link.primary)),
-            "replica": (pair.replica, partial(pair.take_over, self.link.replica)),
+            "replica": (pair.replica, partial(pair.take_over, self.link.replica, self._ask_replica)),
         }
         for name, (instance, start) in starts.items():
-            self._looks[name] = Inspector(
-                cell, instance, self._ledger, embedded=self._engine.embedded, start=start
-            )
+            self._looks[name] = Inspector(cell, instance, self._ledger, embedded=self._engine.embedded, start=start)
         self._inspector = self._looks[self._looked_on]
         pair.prepare()
         pair.primary.start(self.link.primary)
@@ -132,8 +131,11 @@ class ReplicatedTrial(Trial):
     def _both(self) -> tuple[Instance, Instance]:
         return self.pair.primary, self.pair.replica
 
+    def _ask_replica(self, question: str) -> list[list[str | None]]:
+        return self._looks["replica"].ask(question)
+
     def _asks(self) -> tuple[Ask, Ask]:
-        return self._looks["primary"].ask, self._looks["replica"].ask
+        return self._looks["primary"].ask, self._ask_replica
 
     def _start_both(self) -> Seen:
         """Start both and wait until they say that the replica keeps up. Raises CellFailed when it does not."""
@@ -240,6 +242,14 @@ class ReplicatedTrial(Trial):
             if self._pair is not None:
                 held.callback(self._pair.primary.release)
                 held.callback(self._pair.replica.release)
+
+
+def _linked(home: DirectoryPlace, place: CuttablePlace, names: Sequence[str]) -> Path:
+    """The directory of an engine in ``home`` whose database files lie in ``place``."""
+    directory = home.subdirectory("engine")
+    for name in names:
+        (directory / name).symlink_to(place.path / name)
+    return directory
 
 
 def _in_force(mode: Mode, seen: Seen) -> SettingInForce:

@@ -31,7 +31,7 @@ MODES = (
     Mode("synchronous-apply", "synchronous_commit = remote_apply", "drive"),
 )
 STATE = (
-    "select state, sync_state, current_setting('synchronous_commit') from pg_stat_replication "
+    "select state, sync_state, current_setting('synchronous_commit') from pg_stat_replication "  # noqa: S608 - our words
     f"where application_name = '{STANDBY}'"
 )
 
@@ -85,8 +85,8 @@ class PostgresPair(Pair):
         finally:
             self._play_primary()  # from the kept state on it has a replica again
 
-    def take_over(self, launcher: Launcher) -> None:
-        if self.replica.died() is not None or not self.replica.runs:
+    def take_over(self, launcher: Launcher, ask: Ask) -> None:
+        if not self.replica.runs:
             self.replica.start(launcher)
         self.replica.promote()
 
