@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from acidtest import families
 from acidtest.filesystems import WITHOUT_FLUSHES
-from acidtest.journal.models import Cut, Recording
+from acidtest.journal.models import Cut, Recording, Replicated
 from acidtest.risk import Risk
 
 # What a drive does, as Cut has it, and how that is said. Also a file system's journal writes its commits through.
@@ -72,9 +72,29 @@ def announced_by(risk: Risk | None, level: str, given_up: str) -> Announcement:
     return Announcement(said if risk.lost else "", said if risk.breaks else "")
 
 
+def of_failure(failure: str, replication: Replicated | None) -> Announcement | None:
+    """What is announced by what fails and by how a replica is kept up; None where it is level and drive that say it,
+    because the power failed of the server that was looked at, and replication has no part in it."""
+    if replication is None:
+        gone = "what fails: a disk that is lost for good, without a replica"
+        return Announcement(gone, gone) if failure == "lost-disk" else None
+    if replication.looked_on == "primary":
+        return None
+    mode = f"replication {replication.mode} ({replication.means})"
+    if replication.gave_up:
+        return Announcement(f"{mode}: commits no longer waited for a replica that did not answer")
+    if replication.waits_for == "nothing":
+        return Announcement(f"{mode}: a commit does not wait for the replica")
+    if failure == "both-powers" and replication.waits_for == "arrival":
+        return Announcement(f"{mode}: a commit waits until the replica has it, not until its drive has it")
+    return None if failure == "both-powers" else Announcement()
+
+
 def announcement(recording: Recording) -> Announcement:
     """What the level and the drive of a cut announce, by the settings that were in force."""
     cut, place = recording.cut, recording.place
+    if cut and (by := of_failure(cut.failure, cut.replication)) is not None:
+        return by
     given_up = gives_up(
         cut.drive if cut else "",
         write_cache=place.write_cache,

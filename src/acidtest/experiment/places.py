@@ -52,9 +52,31 @@ class PlaceSpec(Model):
         description="The file system is made for an array with a stripe of this size on each disk.",
     )
     stripe_disks: int = Field(default=1, ge=1, le=1_024, description="This many disks of the array hold data.")
-    disk_failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"] = Field(
+    disk_failure: Literal[
+        "cut",
+        "cut-in-recovery",
+        "failed-flush",
+        "dropped-flush",
+        "crash-states",
+        "lost-disk",
+        "both-powers",
+        "lost-link",
+    ] = Field(
         default="cut",
-        description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut.",
+        description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut, and a "
+        "link that is lost by the loss of the primary's disk.",
+    )
+    replication: Literal[
+        "none",
+        "asynchronous",
+        "semi-synchronous",
+        "semi-synchronous-after-commit",
+        "synchronous",
+        "synchronous-apply",
+    ] = Field(
+        default="none",
+        exclude_if=lambda mode: mode == "none",  # so that the digest is the one of before there was such a key
+        description="acidtest powercut gives the engine a replica on a disk of its own, kept up in this mode.",
     )
     disk_states: Annotated[int | None, Unset("200, or with disk_states_s as many as it takes")] = Field(
         default=None, ge=1, le=1_000_000_000, description="At most this many crash states of a load are inspected."
@@ -190,7 +212,7 @@ _DISKS = frozenset(
 # Of this machine's memory and file cache, neither of which a guest's engine uses. Power cuts do not look after them.
 OF_MEMORY = frozenset({"memory_mb", "swap_mb", "start", "access"})
 # What acts at a power cut only. Of ``disk_faults`` it is ``tear``: see ``without_cuts``.
-OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps"})
+OF_CUTS = frozenset({"disk_failure", "disk_states", "disk_states_s", "disk_recovery_s", "disk_keeps", "replication"})
 
 # What each kind of place takes. A key that is not here is without effect there.
 KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
@@ -244,7 +266,7 @@ NEEDS: Mapping[str, tuple[Need, ...]] = {
     "swap_mb": (Need("memory_mb", None, differs=True),),
     "disk_states": (Need("disk_failure", "crash-states"),),
     "disk_states_s": (Need("disk_failure", "crash-states"),),
-    "disk_recovery_s": (Need("disk_failure", "cut"),),
+    "disk_recovery_s": (Need("disk_failure", "cut"), Need("replication", "none")),
     "disk_keeps": (Need("disk_failure", "crash-states", differs=True),),
 } | {
     key: (

@@ -522,12 +522,35 @@ class RecoveryTimes(Record):
         return max(0.0, self.start_s - self.clean_start_s)
 
 
+class Replicated(Record):
+    """The replica of a server whose power, disk or link failed, and what a commit waited for."""
+
+    mode: str  # as ``place.replication`` has it
+    means: str  # the engine's own settings
+    waits_for: Literal["nothing", "arrival", "drive"]  # of the replica, before a commit is acknowledged
+    seen: str  # before the failure, in the servers' own words
+    gave_up: str  # how they say that commits no longer waited when all was over; "" where they did, or none ever does
+    looked_on: Literal["primary", "replica"]  # where the acknowledged commits were looked for
+    # Of lost-link: what commits did while the link carried nothing, and how many were acknowledged.
+    after_link: Literal["stopped", "went on", "hung"] | None = None
+    acknowledged_after_link: int | None = None
+
+
 class Cut(Record):
     """One power cut: what was done, what came back, and the verdict."""
 
     verdict: Verdict
     reasons: list[str]  # for any other verdict than survived
-    failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"]
+    failure: Literal[
+        "cut",
+        "cut-in-recovery",
+        "failed-flush",
+        "dropped-flush",
+        "crash-states",
+        "lost-disk",
+        "both-powers",
+        "lost-link",
+    ]
     # stopped: its error ended the load before power failed; hung: it answered nothing any more
     after_failed_flush: Literal["stopped", "went on", "hung"] | None
     failed_flush_said: str  # that error
@@ -550,6 +573,10 @@ class Cut(Record):
     state: str | None = None  # file of what a cut that lost had left; --replay looks at it again
     states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
     recovery: RecoveryTimes | None = None  # None where it was not asked for, and in older journals
+    replication: Replicated | None = None  # None where there was no replica
+    # Median of the acknowledged transactions, from their begin to the acknowledgement; None in older journals.
+    commit_ms: float | None = None
+    lost_ms: float | None = None  # from the first acknowledged commit that is missing to the failure; None: none is
     # What each checker answers, by its name. Empty in journals of older versions.
     checks: dict[str, Verdict] = {}
     # Of lost: what shows more than that the last commits are missing. None in journals of older versions.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from acidtest.errors import BadInput, Problems, nearest
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY
 from acidtest.plan.cells import Plan
-from acidtest.plan.reach import Path
+from acidtest.plan.reach import DEFAULTS, Path
 from acidtest.workload import NEEDS as OF_WORKLOADS
 from acidtest.workload import OF_TABLES, kinds_with
 
@@ -233,7 +233,7 @@ def _place_why(plan: Plan, key: str, where: str) -> Why:
         return Why(
             "acts at a power cut only, and acidtest run makes none", f"acidtest powercut {where}, or leave it out"
         )
-    places = [place.model_dump() for place in plan.places if place.kind in having]
+    places = [DEFAULTS | place.model_dump() for place in plan.places if place.kind in having]
     unmet = [str(need) for need in NEEDS.get(key, ()) if not any(need.met(place) for place in places)]
     if not unmet:
         return EXCLUDED

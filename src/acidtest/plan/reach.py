@@ -57,7 +57,7 @@ class Crossing:
 
     def __init__(self, experiment: Experiment, cuts: bool | None, embedded: Container[str]) -> None:
         self.experiment, self._cuts, self._embedded = experiment, cuts, embedded
-        fixed = experiment.place.model_dump()
+        fixed = DEFAULTS | experiment.place.model_dump()
         self._deciding = tuple((f"place.{key}", fixed[key]) for key in DECIDING)
         self.place = {key: value for key, value in fixed.items() if value != DEFAULTS[key]}
         self.factors = tuple(experiment.factors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidtest.analysis.announced import Announcement, announced_by, gives_up
+from acidtest.analysis.announced import Announcement, announced_by, gives_up, of_failure
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
 from acidtest.families import FAMILIES
@@ -14,6 +14,8 @@ from acidtest.powercut.evidence import CutEvidence
 
 def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announcement:
     """By the settings that were in force, where they were asked for; otherwise by those of the cell."""
+    if (by := of_failure(cell.place.disk_failure, evidence.replication)) is not None:
+        return by
     settings = {name: spoken(value) for name, value in cell.settings.items()}
     settings |= {one.name: one.in_force or one.asked or "" for one in evidence.settings}
     place, asked = evidence.place, cell.place

@@ -135,10 +135,18 @@ def _log_is_complete(evidence: CutEvidence) -> Answer:
 
 
 def _engine_answered(evidence: CutEvidence) -> bool:
-    return any(seen is not None for seen in (evidence.fate, evidence.checked, evidence.integrity))
+    seen = (evidence.fate, evidence.checked, evidence.integrity)
+    return not evidence.nothing_left and any(one is not None for one in seen)
+
+
+def _something_is_left(evidence: CutEvidence) -> Answer | None:
+    gone = "the disk is lost for good, and there is no replica"
+    return _damaged(gone) if evidence.nothing_left else None
 
 
 def _mounts(evidence: CutEvidence) -> Answer:
+    if evidence.nothing_left:
+        return UNEXPLAINED
     if evidence.mount_error is not None:
         return _damaged(f"the file system cannot be mounted: {evidence.mount_error}")
     later = (evidence.start_error, evidence.read_error)
@@ -218,6 +226,7 @@ SOUND = (
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))
 WITNESSES = (
+    Checker("something-is-left", _something_is_left),
     Checker("file-system-mounts", _mounts),
     Checker("engine-starts", _starts),
     Checker("engine-reads-its-data", _reads),

@@ -24,6 +24,7 @@ from acidtest.conductor.search import refuse_search
 from acidtest.conductor.template import Template, template_bytes
 from acidtest.conductor.watcher import Watcher
 from acidtest.engine import Engine
+from acidtest.engine.catalogue import replication_of
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, not_among, told
 from acidtest.experiment import Experiment
 from acidtest.journal.models import Explored, Recording
@@ -39,6 +40,7 @@ from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.exploration import Explorer, Reduced, completed, explorer
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
+from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file
 from acidtest.powercut.trial import KeepSurvivors, Trial
 
@@ -138,6 +140,9 @@ class Cuts(Conductor):
             elif kind not in ("disk", "machine"):
                 why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
                 problems.add(BadInput(why, 'write [place] kind = "disk", or "machine"'))
+        for cell in cells:
+            with problems.gather():
+                _refuse_replication(cell, engines[cell.engine], where)
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
         for name, spec in {cell.workload_name: cell.workload for cell in timed}.items():
             if (spec.duration_s or 0) <= NEEDED_S:
@@ -165,7 +170,9 @@ class Cuts(Conductor):
         """All cuts of one combination, which is prepared when the first of them begins."""
         first = cuts[0]
         yield Begun(first)
-        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
+        # A state file has one disk: what two of them came to is made again by its seed.
+        alone = first.place.replication == "none"
+        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment) if alone else None
         with self._trial(first, context) as (trial, _):
             for cell in cuts:
                 if cell is not first:
@@ -286,7 +293,17 @@ class Cuts(Conductor):
                 log = home.path / "log" if builds_states(cell) else None
                 drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
                 held.callback(drive.release)
-                made = Trial(cell, engine, template, home, drive, ledger, blank=blank)
+                if cell.place.replication == "none":
+                    made = Trial(cell, engine, template, home, drive, ledger, blank=blank)
+                else:
+                    replica_home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
+                    held.callback(replica_home.release)
+                    replica_drive = self._drives(cell, replica_home, ledger, size_mb, None)
+                    held.callback(replica_drive.release)
+                    made = ReplicatedTrial(
+                        cell, engine, template, home, drive, ledger,
+                        replica_home=replica_home, replica_drive=replica_drive,
+                    )  # fmt: skip
                 held.callback(made.release)
             except MachineLacks:
                 raise
@@ -297,6 +314,27 @@ class Cuts(Conductor):
                 refuse_to_go_on(context)
                 made = why_failed(error, engine)
             yield made, log
+
+
+def _refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
+    """Raise BadInput where the engine has no such replica, or what fails does not go with it."""
+    place, failure = cell.place, FAILURES[cell.place.disk_failure]
+    if place.replication == "none":
+        if failure.needs_replica:
+            raise BadInput(
+                f"{where}: place.disk_failure {failure.name}: there is one server, without place.replication",
+                "give it a replica, or leave the combination out: [[exclude]]",
+            )
+        return
+    if not failure.replicated:
+        with_one = ", ".join(name for name, one in FAILURES.items() if one.replicated)
+        raise BadInput(
+            f"{where}: place.disk_failure {failure.name}: is not for a server with a replica",
+            f"write one of {with_one}, or place.replication none",
+        )
+    replication = replication_of(engine)
+    replication.mode(engine, place.replication)
+    replication.refuse(engine, cell.settings, cell.durability)
 
 
 def ended(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acidtest.journal.models import Fate, Integrity, PlaceFacts, RecoveryTimes, SettingInForce
+from acidtest.journal.models import Fate, Integrity, PlaceFacts, RecoveryTimes, Replicated, SettingInForce
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 
@@ -17,6 +17,8 @@ class CutEvidence:
     # Of the trial, before any cut; None where it was not tried.
     disk_loses: bool | None = None  # whether a cut was seen to lose anything that was written and not flushed
     broken_without_cut: list[str] | None = None  # what does not hold although nothing was cut
+
+    nothing_left: bool = False  # the disk is lost for good, and there is no replica
 
     # Of what came back. The errors are in the words of the system, the engine or the rig.
     inspection_error: str | None = None  # the lab could not look, which says nothing of the engine
@@ -51,4 +53,6 @@ class CutEvidence:
     after_failed_flush: Literal["stopped", "went on", "hung"] | None = None
     failed_flush_error: str = ""
     acknowledged_after_failed_flush: int | None = None
+    replication: Replicated | None = None
+    first_missing_ns: int | None = None  # when that was acknowledged which is missing, of CLOCK_MONOTONIC
     unkept: str = ""  # why the file of a state that lost could not be written

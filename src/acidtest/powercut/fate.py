@@ -68,6 +68,14 @@ def compare(log: Sequence[Acknowledgement], survey: Survey) -> Fate:
     )
 
 
+def first_missing_ns(log: Sequence[Acknowledgement], survey: Survey) -> int | None:
+    """When the first acknowledged commit was acknowledged that is not there, of CLOCK_MONOTONIC; None without one."""
+    whole = {of.terminal: _Ranges(of.whole) for of in survey.terminals}
+    nothing = _Ranges([])
+    missing = (line for line in log if line.number not in whole.get(line.terminal, nothing))
+    return min((line.acknowledged_ns for line in missing), default=None)
+
+
 def missing_examples(fate: Fate) -> list[str]:
     """Those of the examples that tell of acknowledged commits and loaded rows that are not there."""
     return fate.examples[: _missing_examples_shown(fate)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Refused, Standing, Start, answered, converse
@@ -15,7 +16,7 @@ from acidtest.place import Ledger
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import Acknowledgement, kinds
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.fate import compare
+from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.processes import Unledgered
 
 
@@ -29,12 +30,15 @@ class Inspector:
         ledger: Ledger,
         *,
         embedded: bool,
-        start: Start | None = None,
+        begin: Callable[[], None] | None = None,
+        start_rig: Start | None = None,
         fetch: Callable[[], None] = lambda: None,
     ) -> None:
-        """By ``start`` the rig runs elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
-        self._cell, self._instance, self._ledger, self._embedded = cell, instance, ledger, embedded
-        self._start_rig, self._fetch = start, fetch
+        """``begin`` brings the engine to serve, where that is more than to start it. By ``start_rig`` the rig runs
+        elsewhere, and ``fetch`` brings the database to where the engine's check runs."""
+        self._cell, self._instance, self._embedded = cell, instance, embedded
+        self._begin = begin or partial(instance.start, ledger)
+        self._start_rig, self._fetch = start_rig, fetch
         self._standing: Standing | None = None
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
@@ -64,6 +68,7 @@ class Inspector:
                             evidence.checked = event
                         case Surveyed():
                             evidence.fate = compare(acknowledged, event)
+                            evidence.first_missing_ns = first_missing_ns(acknowledged, event)
         except Refused as error:
             evidence.read_error = error.message
             return
@@ -75,17 +80,18 @@ class Inspector:
         except CellFailed as error:
             evidence.inspection_error = f"the database could not be fetched for its check: {error.message}"
             return
-        evidence.integrity = self._instance.integrity(self._ask)
+        evidence.integrity = self._instance.integrity(self.ask)
 
     def _start(self) -> None:
         """Start the engine; once more if it ends by itself, as whoever finds it so would do."""
         try:
-            self._instance.start(self._ledger)
+            self._begin()
         except Ended:
             self._instance.lose_power()
-            self._instance.start(self._ledger)
+            self._begin()
 
-    def _ask(self, question: str) -> list[list[str | None]]:
+    def ask(self, question: str) -> list[list[str | None]]:
+        """Its rows as text. Raises CellFailed with the engine's words."""
         return answered(self._converse([AskPhase(questions=[question])]))
 
     def _converse(self, phases: Sequence[Phase]) -> Generator[Event]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from acidtest.analysis import disk_log, full_speed
 from acidtest.conductor.failing import why_failed
@@ -18,7 +19,7 @@ from acidtest.engine import Engine, Instance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
 from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
-from acidtest.journal.protocol import DiskState
+from acidtest.journal.protocol import DiskState, Survey
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
@@ -34,6 +35,7 @@ from acidtest.powercut.crash_states import State
 from acidtest.powercut.drives import drive_name, files_of
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
+from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.inspector import Inspector
 from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
@@ -41,6 +43,7 @@ from acidtest.powercut.recovering import timed
 
 BESIDE = "engine"  # the directory of what lies beside the database
 AFTER_FAILED_FLUSH_S = 1.0
+NS_OF_MS = 1e6
 
 # Does something to the drive, leaves in the evidence what it has shown, and answers the verdict on it.
 CutAction = Callable[[Cell, CutEvidence], Judgement]
@@ -100,7 +103,7 @@ class Trial:
             instance,
             self._ledger,
             embedded=self._engine.embedded,
-            start=self._machine.rig if self._machine else None,
+            start_rig=self._machine.rig if self._machine else None,
             fetch=self.place.fetch,
         )
         if blank:
@@ -172,8 +175,7 @@ class Trial:
                 judgement = (action or self.cycle)(cell, evidence)
                 self.place.stats()  # what was seen on a disk that has ended meanwhile is no witness
             finally:
-                self.instance.lose_power()
-                self.place.abandon()
+                self.abandon()
         except (CellFailed, OSError) as error:
             reason = why_failed(error, self._engine)  # of the latter the disk has ended under us
         cut, cycle_s = None, time.monotonic() - began
@@ -196,6 +198,11 @@ class Trial:
             engine_log=self.instance.log(),
         )
         return builder.build(outcome, status, reason)
+
+    def abandon(self) -> None:
+        """End what runs and let go of what is mounted, wherever a cut has got to."""
+        self.instance.lose_power()
+        self.place.abandon()
 
     def _kept(self, cell: Cell, evidence: CutEvidence, judgement: Judgement, keep: KeepSurvivors | None) -> str | None:
         """The file of what a cut has left that lost what was not announced; None without one."""
@@ -224,6 +231,13 @@ class Trial:
             if self._engine.embedded:
                 evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
+        if self._failure.loses_disk:
+            evidence.nothing_left = True
+            nothing = Survey(terminals=[], strays=0)
+            evidence.fate = compare(acknowledged, nothing)
+            evidence.first_missing_ns = first_missing_ns(acknowledged, nothing)
+            self.place.abandon()
+            return self.judged(evidence)
         try:
             recovery = self.place.recover()
             if self._failure.cuts_recovery:
@@ -286,11 +300,14 @@ class Trial:
         evidence.clean_mount_s = self.place.mount_s
         evidence.place = self.place.facts()
         evidence.settings = self.place.settings()
-        evidence.database_bytes = sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
+        evidence.database_bytes = self._database_bytes()
         began = time.monotonic()
         self.instance.start(self._ledger)
         if not self._engine.embedded:
             evidence.clean_start_s = time.monotonic() - began
+
+    def _database_bytes(self) -> int:
+        return sum(tree_bytes(path.resolve()) for path in self.instance.database_files())
 
     def killed(self, load: Load, evidence: CutEvidence) -> list[Acknowledgement]:
         """End the load and the engine under a disk that is cut, and answer what had been drained before."""
@@ -397,4 +414,13 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         cycle_s=cycle_s,
         state=state,
         recovery=evidence.recovery,
+        replication=evidence.replication,
+        commit_ms=_commit_ms(evidence.acknowledged or []),
+        lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
     )
+
+
+def _commit_ms(acknowledged: Sequence[Acknowledgement]) -> float | None:
+    """Median of the transactions that were acknowledged, from their begin to the acknowledgement."""
+    took = [line.acknowledged_ns - line.began_ns for line in acknowledged]
+    return median(took) / NS_OF_MS if took else None

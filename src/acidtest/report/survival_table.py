@@ -21,6 +21,7 @@ from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
 from acidtest.report.numbers import number
 from acidtest.report.recovery_table import page_recovery, print_recovery, recovery_json
+from acidtest.report.replication_table import page_replication, print_replication, replication_json
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
 from acidtest.workload import BY_KIND
@@ -111,6 +112,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(said, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
+    print_replication(journal, console)
     print_recovery(journal, varied, console)
     console.print()
     print_unchecked(unchecked(journal.recordings), console)
@@ -189,6 +191,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
         "unchecked_cuts": unchecked(journal.recordings),
+        **page_replication(journal),
         **page_recovery(journal),
     }
 
@@ -319,6 +322,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
             for row in rows
         ],
         "recoveries": recovery_json(journal),
+        "replication": replication_json(journal),
         "not_checked": [one.as_json() for one in unchecked(journal.recordings)],
         "cuts": [
             {

@@ -119,6 +119,34 @@ class MysqlInstance(ServedInstance):
         self._address = LOOPBACK
         self._password = password()
         self._tls: tls.Files | None = None  # since the start
+        self._part: list[str] = []  # lines of the part that it plays among several servers
+        self._listens: tuple[str, int] | None = None  # at this address beside its socket
+        self._carried_out: list[str] = []
+
+    @property
+    def data(self) -> Path:
+        return self._data
+
+    @property
+    def runs(self) -> bool:
+        return self._server.pid is not None
+
+    @property
+    def account(self) -> str:
+        """Of the load."""
+        # One account for socket and TCP, where the server must know over TCP what it saw on its socket.
+        anywhere = self._version.remembers or self._address != LOOPBACK
+        host = "%" if anywhere else LOOPBACK if self._port else "localhost"
+        return f"'{USER}'@'{host}'"
+
+    def play(self, lines: Sequence[str], *, listens: tuple[str, int] | None = None) -> None:
+        """From the next start on its configuration has these lines too, and it listens there beside its socket."""
+        self._part, self._listens = list(lines), listens
+
+    def introduce(self, statements: Sequence[str]) -> None:
+        """At each start these statements are carried out by nobody's account, which may do all; not into the binary
+        log."""
+        self._carried_out = list(statements)
 
     def create(self) -> None:
         """Make the data directory with its system tables and no account at all."""
@@ -154,6 +182,7 @@ class MysqlInstance(ServedInstance):
 
     def _lines(self) -> list[str]:
         files = self._files
+        listens = self._listens or ((self._address, self._port) if self._port else None)
         lines = [
             f"basedir = {files.base}",
             f"lc_messages_dir = {files.share}",
@@ -164,7 +193,7 @@ class MysqlInstance(ServedInstance):
             f"socket = {self._sockets.path / SOCKET}",
             "skip_name_resolve",
             *(["user = root"] if os.geteuid() == 0 else []),
-            *([f"bind_address = {self._address}", f"port = {self._port}"] if self._port else ["skip_networking"]),
+            *([f"bind_address = {listens[0]}", f"port = {listens[1]}"] if listens else ["skip_networking"]),
             f"max_connections = {_connections()}",
             "max_prepared_stmt_count = 1048576",
             "max_allowed_packet = 64M",
@@ -185,7 +214,7 @@ class MysqlInstance(ServedInstance):
                 lines += self._binary_log_lines()
             elif name in self._settings:
                 lines.append(variable.line(self._settings[name]))
-        return lines
+        return lines + self._part
 
     def _binary_log_lines(self) -> list[str]:
         if not self._settings["log_bin"]:
@@ -249,10 +278,7 @@ class MysqlInstance(ServedInstance):
 
     def _introduction(self) -> str:
         """Our database and its user, who may change nothing else; not into the binary log."""
-        # One account for socket and TCP, where the server must know over TCP what it saw on its socket.
-        anywhere = self._version.remembers or self._address != LOOPBACK
-        host = "%" if anywhere else LOOPBACK if self._port else "localhost"
-        user = f"'{USER}'@'{host}'"
+        user = self.account
         identified = f"identified by '{self._password}'"
         if self._version.initializes:
             made = [f"create user if not exists {user} {identified}", f"alter user {user} {identified}"]
@@ -265,6 +291,7 @@ class MysqlInstance(ServedInstance):
             *made,
             granted,
             f"grant process on *.* to {user}",  # what it takes to see InnoDB's own tables
+            *self._carried_out,
         ]
         return "".join(f"{statement};\n" for statement in statements)
 
@@ -336,7 +363,8 @@ class MysqlInstance(ServedInstance):
                 connection,
                 "@@skip_networking",
                 answer="skip_networking",
-                translate=lambda v: {"ON": "socket", "OFF": "tcp"}.get(v, v),
+                # One that listens for its replica alone is reached by its socket.
+                translate=lambda v: {"ON": "socket", "OFF": "socket" if self._listens else "tcp"}.get(v, v),
             )
         )
         if connection == "tcp":

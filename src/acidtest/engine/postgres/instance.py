@@ -38,6 +38,7 @@ from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOG_BYTES,
     LOOPBACK,
+    START_S,
     ServedInstance,
     Server,
     SocketDirectory,
@@ -108,6 +109,38 @@ class PostgresInstance(ServedInstance):
         self._address = LOOPBACK
         self._shared: set[Path] = set()
         self._memory: str | None = None  # System V shared memory, by its number
+        self._part: dict[str, str] = {}  # parameters of the part that it plays among several servers
+        self._listens = ""  # at this address beside its socket
+
+    @property
+    def data(self) -> Path:
+        return self._data
+
+    @property
+    def runs(self) -> bool:
+        return self._server.pid is not None
+
+    def play(self, parameters: Mapping[str, str], *, commit: str, listens: str = "") -> None:
+        """From the next ``configure`` and ``start`` on it has these parameters too, and this synchronous_commit, and
+        listens at this address beside its socket."""
+        self._part, self._listens = dict(parameters), listens
+        self._settings["synchronous_commit"] = commit
+
+    def carry_out(self, statement: str) -> None:
+        """A statement of the superuser's, while the server does not run. Raises CellFailed."""
+        self._alone("postgres", statement)
+
+    def let_in(self, line: str) -> None:
+        """Add a line to ``pg_hba.conf``."""
+        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    def promote(self) -> None:
+        """Make a server of its own of a standby that runs, and wait for it; see pg_ctl(1). Raises CellFailed."""
+        ended = self._ran("pg_ctl", "promote", "-w", "-t", str(int(START_S)), "-D", str(self._data), stdin="")
+        if ended.returncode != 0:
+            said = " / ".join((ended.stderr or ended.stdout).split("\n")).strip(" /")
+            raise CellFailed(f"{self._id}: the standby could not be promoted: {said or ended.returncode}")
 
     def create(self) -> None:
         empty_directory(self._id, self._data)
@@ -137,7 +170,7 @@ class PostgresInstance(ServedInstance):
         parameters = {entry: parameter(name, self._settings[name]) for entry, name in named.items()}
         if self._settings.get("wal_level") == "minimal":
             parameters["max_wal_senders"] = "0"
-        self._write(parameters)
+        self._write(parameters | self._part)
         fsync_path(self._data / "postgresql.auto.conf")
         fsync_path(self._data)
 
@@ -175,8 +208,7 @@ class PostgresInstance(ServedInstance):
 
     def listen_at(self, address: str) -> None:
         self._address = address
-        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as file:
-            file.write(f"host {NAME} {NAME} all scram-sha-256\n")
+        self.let_in(f"host {NAME} {NAME} all scram-sha-256")
 
     def start(self, launcher: Launcher) -> None:
         self._launcher = launcher
@@ -192,7 +224,7 @@ class PostgresInstance(ServedInstance):
         sockets = str(self._sockets.path).replace('"', '""')
         options = {
             "port": self._port,
-            "listen_addresses": self._address if tcp else "",
+            "listen_addresses": self._address if tcp else self._listens,
             "unix_socket_directories": "" if tcp else f'"{sockets}"',
         }
         if self._settings["tls"]:
@@ -207,7 +239,8 @@ class PostgresInstance(ServedInstance):
     def _answers(self) -> bool:
         """Whether the server says in its ``postmaster.pid`` that it takes connections; pg_ctl(1) waits for the same."""
         lines = self._pid_file()
-        return len(lines) > 7 and lines[0] == str(self._server.pid) and lines[7].strip() == "ready"
+        takes = len(lines) > 7 and lines[7].strip() in ("ready", "standby")  # a standby's sessions may only read
+        return takes and lines[0] == str(self._server.pid)
 
     def _pid_file(self) -> list[str]:
         try:

@@ -1,0 +1,99 @@
+"""A primary and its replica: the contract of the engines that have one, each in a module of its own.
+
+A mode is one word for all families (``place.replication``); what it is in an engine's own words stands beside it. What
+a replica is for follows from what a commit waits for, and whether the engine goes on without it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from acidtest.engine.base import Ask, Engine, Instance, Launcher
+from acidtest.errors import BadInput, not_among
+from acidtest.journal.models import Scalar
+
+# What a commit waits for before it is acknowledged: nothing of the replica; that it has arrived there; that it is on
+# the replica's drive.
+WaitsFor = Literal["nothing", "arrival", "drive"]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way to keep a replica up."""
+
+    name: str  # as ``place.replication`` has it
+    means: str  # the engine's own settings
+    waits_for: WaitsFor
+    gives_up_after_s: float | None = None  # then a commit waits no longer for a replica that does not answer
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How replication is, as the servers themselves say."""
+
+    said: str  # in their words: "state streaming, sync_state sync"
+    in_force: bool  # it is in the mode that was asked for, and the replica is there
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The two ends of a link between servers: the address of each, as the other one reaches it."""
+
+    primary: str
+    replica: str
+
+
+class Pair(ABC):
+    """A primary and its replica, each an instance with its own files.
+
+    In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
+    Then, again and again from that state, ``start`` of both, ``seen``, and what survives a failure: ``start_alone`` of
+    the primary, or ``take_over`` by the replica.
+    """
+
+    primary: Instance
+    replica: Instance
+
+    def __init__(self, mode: Mode, ends: Ends) -> None:
+        self.mode, self.ends = mode, ends
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Configure the primary so that a copy of its files can become a replica."""
+
+    @abstractmethod
+    def replicate(self) -> None:
+        """Configure both for the mode; the replica has a copy of the primary's files, and neither runs."""
+
+    @abstractmethod
+    def seen(self, ask_primary: Ask, ask_replica: Ask) -> Seen:
+        """What both say of replication, while they run. Raises CellFailed where one does not answer."""
+
+    @abstractmethod
+    def start_alone(self, launcher: Launcher) -> None:
+        """Start the primary without a replica to wait for, by the engine's documented steps. Raises CellFailed."""
+
+    @abstractmethod
+    def take_over(self, launcher: Launcher, ask: Ask) -> None:
+        """Make a server of its own of the replica by the engine's documented steps; one that does not run is started
+        first. ``ask`` speaks to it. Raises CellFailed."""
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What a family has."""
+
+    modes: Callable[[Engine], Sequence[Mode]]  # of an engine; none of one that has no replicas
+    pair: Callable[[Engine, Path, Path, Mapping[str, Scalar], str, Mode, Ends], Pair]
+    refuse: Callable[[Engine, Mapping[str, Scalar], str], None]  # settings and level that no replica goes with
+
+    def mode(self, engine: Engine, name: str) -> Mode:
+        """Raises BadInput with the modes that the engine has."""
+        modes = {mode.name: mode for mode in self.modes(engine)}
+        if name not in modes:
+            raise BadInput(not_among(f"{engine.id}: place.replication", name, ("none", *modes)))
+        return modes[name]

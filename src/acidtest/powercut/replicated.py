@@ -1,0 +1,262 @@
+"""One combination whose server has a replica: each on a disk of its own, in a network of its own, with a link between.
+
+In order, of one failure: both start from the state that the disks keep, replication is read back, load on the primary,
+the failure, and the server that is left is made to serve alone: the primary is started again on what its disk kept, or
+the replica is promoted. Load, acknowledgement log, survey and verdict are those of one server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from acidtest.conductor.template import Template
+from acidtest.engine import Engine, Instance
+from acidtest.engine.base import Ask
+from acidtest.engine.catalogue import replication_of
+from acidtest.engine.replication import Ends, Mode, Pair, Seen
+from acidtest.errors import CellFailed
+from acidtest.files import sync_filesystem
+from acidtest.journal.models import Replicated, SettingInForce
+from acidtest.place import DirectoryPlace, Ledger
+from acidtest.place import link as cables
+from acidtest.place.cuttable import CuttablePlace, Drive
+from acidtest.place.disk import faults
+from acidtest.place.link import Link
+from acidtest.place.trees import copy_tree
+from acidtest.plan import Cell
+from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.inspector import Inspector
+from acidtest.powercut.load import Load
+from acidtest.powercut.moment import Moment
+from acidtest.powercut.trial import Trial
+
+IN_FORCE_S = 60.0  # for both servers to say that the replica keeps up
+AFTER_LINK_S = 2.0  # with the link down, beyond what a commit waits for a replica that does not answer
+
+
+class ReplicatedTrial(Trial):
+    """A primary and its replica, prepared once and made to fail any number of times from the same state."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        engine: Engine,
+        template: Template,
+        home: DirectoryPlace,
+        drive: Drive,
+        ledger: Ledger,
+        *,
+        replica_home: DirectoryPlace,
+        replica_drive: Drive,
+    ) -> None:
+        self._replication = replication_of(engine)
+        self._mode: Mode = self._replication.mode(engine, cell.place.replication)
+        self._replica_home, self._replica_drive = replica_home, replica_drive
+        self._replica_place = CuttablePlace(cell.place, replica_home, replica_drive, ledger, faults(cell.place))
+        self._link: Link | None = None
+        self._pair: Pair | None = None
+        self._looks: dict[str, Inspector] = {}
+        super().__init__(cell, engine, template, home, drive, ledger)
+
+    @property
+    def link(self) -> Link:
+        assert self._link is not None
+        return self._link
+
+    @property
+    def pair(self) -> Pair:
+        assert self._pair is not None
+        return self._pair
+
+    @property
+    def _looked_on(self) -> Literal["primary", "replica"]:
+        return "replica" if self._failure.on_replica else "primary"
+
+    def _prepare(self, template: Template, *, blank: bool) -> None:
+        cell, names = self._cell, [path.name for path in template.paths]
+        if cell.place.disk_cache_is_volatile:
+            cut = self._replica_place if self._failure.cuts_replica else self.place
+            self._disk_loses = cut.loses(self._keep, seeds=(1, 2, 3))
+        self._link = Link(self._ledger)
+        self.place.prepare(template.paths)
+        self._replica_place.prepare([])
+        directory, of_replica = (
+            _linked(home, place, names)
+            for home, place in ((self._home, self.place), (self._replica_home, self._replica_place))
+        )
+        ends = Ends(cables.PRIMARY, cables.REPLICA)
+        pair = self._pair = self._replication.pair(
+            self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
+        )
+        self._instance = pair.primary
+        starts = {
+            "primary": (pair.primary, partial(pair.start_alone, self.link.primary)),
+            "replica": (pair.replica, partial(pair.take_over, self.link.replica, self._ask_replica)),
+        }
+        for name, (instance, start) in starts.items():
+            self._looks[name] = Inspector(cell, instance, self._ledger, embedded=self._engine.embedded, begin=start)
+        self._inspector = self._looks[self._looked_on]
+        pair.prepare()
+        pair.primary.start(self.link.primary)
+        pair.primary.seal()
+        for name in names:
+            copy_tree(self.place.path / name, self._replica_place.path / name)
+        pair.replicate()
+        self._start_both()
+        for instance in self._both():
+            instance.lose_power()
+        for place in (self.place, self._replica_place):
+            sync_filesystem(place.path)
+            place.keep()
+        # Without a failure all must be found on the server that is looked at: what is amiss later is then its doing.
+        evidence = replace(self.evidence(), disk_loses=None)
+        self.place.begin()
+        self._replica_place.begin()
+        try:
+            self._start_both()
+            pair.primary.lose_power()
+            self.inspector.inspect(evidence, [])
+        finally:
+            self._end_both()
+        judgement = self.judged(evidence)
+        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+
+    def _both(self) -> tuple[Instance, Instance]:
+        return self.pair.primary, self.pair.replica
+
+    def _ask_replica(self, question: str) -> list[list[str | None]]:
+        return self._looks["replica"].ask(question)
+
+    def _asks(self) -> tuple[Ask, Ask]:
+        return self._looks["primary"].ask, self._ask_replica
+
+    def _start_both(self) -> Seen:
+        """Start both and wait until they say that the replica keeps up. Raises CellFailed when it does not."""
+        self.link.up()
+        self.pair.primary.start(self.link.primary)
+        self.pair.replica.start(self.link.replica)
+        end = time.monotonic() + IN_FORCE_S
+        while not (seen := self.pair.seen(*self._asks())).in_force:
+            if time.monotonic() > end:
+                raise CellFailed(f"replication {self._mode.name} did not come into force: {seen.said}")
+            time.sleep(0.05)
+        return seen
+
+    def _end_both(self) -> None:
+        for instance, place in zip(self._both(), (self.place, self._replica_place), strict=True):
+            instance.lose_power()
+            place.abandon()
+
+    def abandon(self) -> None:
+        self._end_both()
+
+    def begin(self, evidence: CutEvidence) -> None:
+        """From the kept states, with the replica keeping up."""
+        self.place.begin()
+        self._replica_place.begin()
+        evidence.clean_mount_s = self.place.mount_s
+        evidence.place = self.place.facts()
+        evidence.settings = self.place.settings()
+        evidence.database_bytes = self._database_bytes()
+        self._start_both()
+
+    def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
+        """One failure, from the load to what the server that is left gives back."""
+        failure = self._failure
+        self.begin(evidence)
+        with self.loaded(cell) as load:
+            load.until(Moment.drawn(cell))
+            seen = self.pair.seen(*self._asks())
+            evidence.replication = replicated = Replicated(
+                mode=self._mode.name,
+                means=self._mode.means,
+                waits_for=self._mode.waits_for,
+                seen=seen.said,
+                gave_up="",
+                looked_on=self._looked_on,
+            )
+            evidence.settings.append(_in_force(self._mode, seen))
+            if failure.cuts_link:
+                evidence.replication = self._without_link(load, replicated)
+            evidence.at_s = load.elapsed_s()
+            # What the primary has not sent by now is not sent any more, and what was acknowledged by now counts.
+            load.acknowledged.drain()
+            evidence.cut_ns = time.monotonic_ns()
+            self.link.down()
+            evidence.cut = self.place.cut(self._keep, cell.seed)
+            if failure.cuts_replica:
+                self._replica_place.cut(self._keep, cell.seed + 1)
+            evidence.acknowledged = acknowledged = self.killed(load, evidence)
+        if failure.on_replica:
+            self.place.abandon()  # nobody looks at this disk again
+        else:
+            self.pair.replica.lose_power()
+            self._replica_place.abandon()
+        looked_at = self._replica_place if failure.on_replica else self.place
+        if not failure.on_replica or failure.cuts_replica:
+            (self.pair.replica if failure.on_replica else self.pair.primary).lose_power()
+            try:
+                recovery = looked_at.recover()
+            except CellFailed as error:
+                evidence.mount_error = error.message
+                looked_at.abandon()
+                return self.judged(evidence)
+            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        self.inspector.inspect(evidence, acknowledged)
+        for instance in self._both():
+            instance.lose_power()
+        evidence.filesystem_check, evidence.filesystem_message = looked_at.end()
+        return self.judged(evidence)
+
+    def _without_link(self, load: Load, replicated: Replicated) -> Replicated:
+        """The link carries nothing, long enough for commits that give up waiting to do so."""
+        load.acknowledged.drain()
+        before = len(load.acknowledged)
+        self.link.down()
+        after = load.after(AFTER_LINK_S + (self._mode.gives_up_after_s or 0.0))
+        load.acknowledged.drain()
+        seen = self.pair.seen(*self._asks())
+        gave_up = self._mode.gives_up_after_s is not None and not seen.in_force
+        return replicated.model_copy(
+            update={
+                "after_link": after,
+                "acknowledged_after_link": len(load.acknowledged) - before,
+                "gave_up": seen.said if gave_up else "",
+            }
+        )
+
+    def release(self) -> None:
+        """Let go of both servers, of the link, and of the disks' devices; disks and homes are the caller's."""
+        with ExitStack() as held:
+            if self._link is not None:
+                held.callback(self._link.release)
+            held.callback(self.place.release)
+            held.callback(self._replica_place.release)
+            if self._pair is not None:
+                held.callback(self._pair.primary.release)
+                held.callback(self._pair.replica.release)
+
+
+def _linked(home: DirectoryPlace, place: CuttablePlace, names: Sequence[str]) -> Path:
+    """The directory of an engine in ``home`` whose database files lie in ``place``."""
+    directory = home.subdirectory("engine")
+    for name in names:
+        (directory / name).symlink_to(place.path / name)
+    return directory
+
+
+def _in_force(mode: Mode, seen: Seen) -> SettingInForce:
+    return SettingInForce(
+        name="place.replication",
+        asked=mode.name,
+        in_force=mode.name if seen.in_force else seen.said,
+        agrees=seen.in_force,
+        source="the servers",
+    )
