@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import select
 from collections import defaultdict
@@ -24,6 +25,11 @@ class Acknowledgement:
     number: int
     began_ns: int
     acknowledged_ns: int
+    item: str = ""  # of a program, its name; a program has no terminals and no kinds
+
+    def as_list(self) -> list[int | str]:
+        """For files; what ``Acknowledgement(*line)`` reads."""
+        return list(dataclasses.astuple(self))[: None if self.item else -1]
 
 
 def parse(lines: Iterable[bytes]) -> list[Acknowledgement]:

@@ -107,7 +107,7 @@ def _describe(
         "log": log.name,
         "size_bytes": disk_log.size_bytes(log),
         "state": dataclasses.asdict(alone),
-        "acknowledged": [dataclasses.astuple(line) for line in acknowledged],
+        "acknowledged": [line.as_list() for line in acknowledged],
         "reasons": reasons,
     }
     description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
