@@ -64,6 +64,9 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
             check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
     if plan.experiment.search is not None:
         of_search.check(plan, str(where), problems)
+    if plan.experiment.program is not None and plan.cuts is False:
+        why = "[program] is for power cuts, and no rate is measured of a program"
+        problems.add(BadInput(f"{where}: {why}", f"acidtest powercut {where} --out DIR"))
     machines.check(plan, engines, where, problems)
     complaints = _complaints(plan, engines)
     excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})

@@ -111,7 +111,9 @@ class Program(Engine):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         if process.returncode != 0:
-            raise MachineLacks(f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or mend it")
+            raise MachineLacks(
+                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or mend it"
+            )
         return harmless(next((line.strip() for line in output.splitlines() if line.strip()), ""), SAID_MAX)
 
     def facts(self) -> EngineFacts:
@@ -190,9 +192,7 @@ class ProgramInstance(Instance):
         command = [*SHELL, self.spec.folder, self.spec.start]
         limit_s = self.spec.start_limit_s
         try:
-            self._server.start(
-                launcher, command, environment=self.environment(), ready=self._answers, seconds=limit_s
-            )
+            self._server.start(launcher, command, environment=self.environment(), ready=self._answers, seconds=limit_s)
         except Ended as error:
             hint = "" if "code 0 " not in error.message else " (start must stay in the foreground)"
             raise Ended(f"{error.message}{hint}") from None

@@ -33,8 +33,12 @@ class Acknowledgement:
 
 
 def parse(lines: Iterable[bytes]) -> list[Acknowledgement]:
-    """The log's lines in the order in which they were drained. Raises ValueError or TypeError for what is no line."""
-    return [Acknowledgement(*map(int, line.split(b" "))) for line in lines]
+    """The log's lines in the order in which they were drained. Raises ValueError for what is no line."""
+    log: list[Acknowledgement] = []
+    for line in lines:
+        terminal, count, kind, number, began_ns, acknowledged_ns = map(int, line.split(b" "))
+        log.append(Acknowledgement(terminal, count, kind, number, began_ns, acknowledged_ns))
+    return log
 
 
 def missing_lines(log: Sequence[Acknowledgement]) -> int:
