@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from acidtest import families
 from acidtest.filesystems import WITHOUT_FLUSHES
 from acidtest.journal.models import Cut, Recording, Replicated
-from acidtest.risk import Risk
+from acidtest.risk import ANYHOW, Risk
 
 # What a drive does, as Cut has it, and how that is said. Also a file system's journal writes its commits through.
 GIVES_UP = {
@@ -147,6 +147,8 @@ def _showed_damage(cut: Cut) -> bool:
 
 def risk_of(recording: Recording) -> Risk | None:
     """What its durability level may lose, by the settings in force; None of an engine that is not known here."""
+    if (said := recording.promise) is not None:
+        return Risk(lost=said.may_lose, breaks=ANYHOW if said.may_break else "")
     family = family_of(recording)
     settings = {one.name: one.in_force or one.asked or "" for one in recording.settings}
     return family.risk(recording.durability, settings) if family else None
@@ -154,7 +156,7 @@ def risk_of(recording: Recording) -> Risk | None:
 
 def family_of(recording: Recording) -> families.Family | None:
     """The family of its engine. Of a server by URL the scheme says it, for its name is the user's."""
-    if recording.engine is None:
+    if recording.engine is None or recording.promise is not None:
         return None
     scheme, is_url, _ = recording.engine.source.partition("://")
     return (families.of_word(scheme) if is_url else None) or families.of_engine(recording.engine.known_as)

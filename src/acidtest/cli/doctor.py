@@ -153,7 +153,11 @@ def simulated_disk() -> Finding:
     if os.geteuid() != 0 or not CONTROL.exists():
         remedy = "sudo acidtest powercut" if CONTROL.exists() else "modprobe loop"
         return _finding("simulated disk", "absent", "FUSE is there, but it needs root and loop devices too", remedy)
-    return _finding("simulated disk", "ok", f"FUSE ({FUSE}), loop devices and root are there")
+    return _finding(
+        "simulated disk",
+        "ok",
+        f"FUSE ({FUSE}), loop devices and root are there: power can be cut under engines, and under programs of yours",
+    )
 
 
 def _places() -> list[Finding]:

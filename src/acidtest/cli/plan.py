@@ -119,7 +119,10 @@ class _Table:
 
     def __init__(self, planned: Plan) -> None:
         self._varying = [factor for factor, levels in planned.experiment.factors.items() if len(levels) > 1]
-        self._terminals = "terminals" not in self._varying  # else that factor's column shows them
+        of_program = planned.experiment.program is not None
+        self._unit = "items" if of_program else "tx"
+        # Else that factor's column shows them; a program has none.
+        self._terminals = "terminals" not in self._varying and not of_program
         own = OWN if self._terminals else OWN[1:]
         self._heads = [*headings(self._varying, own), *own]
         self._right = [name in RIGHT for name in self._heads]
@@ -156,7 +159,7 @@ class _Table:
         return [
             *(cell.levels[factor] for factor in self._varying),
             *([str(work.terminals)] if self._terminals else []),
-            f"{work.count:,} tx" if work.count else span(work.warmup_s + (work.duration_s or 0)),
+            f"{work.count:,} {self._unit}" if work.count else span(work.warmup_s + (work.duration_s or 0)),
             ", ".join(map(str, orders[:ORDERS_SHOWN])) + (", …" if len(orders) > ORDERS_SHOWN else ""),
         ]
 

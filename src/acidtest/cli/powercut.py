@@ -64,6 +64,8 @@ def powercut(
         machines = held.enter_context(fleets.opened(fleet)) if fleet is not None else None
         part = machines.part(to_cut) if machines is not None else to_cut
         planned = planning.planned(file, quick=quick, cuts=True, part=part)
+        if fleet is not None and planned.experiment.program is not None:
+            raise BadInput(f"{file}: [program] is cut on one machine, this one", "leave --fleet out")
         unnumbered = {cell.workload_name: None for cell in planned.cells if not cell.workload.CAN_BE_SURVEYED}
         if note := not_numbered(list(unnumbered)):
             console.print(note, markup=False, soft_wrap=True)

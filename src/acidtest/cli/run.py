@@ -263,7 +263,8 @@ def _outcome_text(recording: Recording) -> str:
             lost = f"{states.lost:,} of {counted(states.looked_at, 'crash state')} lost"
             tally = f"{lost}{seen}, {states.per_s:,.1f} a second"
             return f"{verdict}, {tally}{f': {cut.reasons[0]}' if cut.reasons else ''}"
-        lost = f", {cut.fate.lost:,} of {counted(cut.fate.acknowledged, 'commit')} lost" if cut.fate else ""
+        one = "item" if recording.promise is not None else "commit"
+        lost = f", {cut.fate.lost:,} of {counted(cut.fate.acknowledged, one)} lost" if cut.fate else ""
         return f"{verdict}{lost} in {cut.cycle_s:.2f} s{f': {cut.reasons[0]}' if cut.reasons else ''}"
     if recording.status != "done" or recording.result is None:
         return f"{recording.status}: {recording.reason}"

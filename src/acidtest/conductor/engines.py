@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 
 from acidtest.engine import Engine, catalogue, foreign, tls
 from acidtest.engine.builds import Wanted
+from acidtest.engine.program import Program
 from acidtest.errors import BadInput, Problems, not_among
 from acidtest.experiment import Experiment
 from acidtest.experiment.models import ServerSpec
@@ -27,6 +28,9 @@ def describe_all(experiment: Experiment, ids: Iterable[str], where: str = "") ->
     known: dict[str, Engine] | None = None
     engines: dict[str, Engine] = {}
     for id in dict.fromkeys(ids):  # noqa: A001
+        if experiment.program is not None:
+            engines[id] = Program(experiment.program, where)
+            continue
         if (spec := experiment.servers.get(id)) is not None:
             engines[id] = server(id, spec)
             continue
@@ -85,6 +89,8 @@ def _nobody(what: str, done: int, total: int) -> None:
 def _embedded(experiment: Experiment, where: str = "") -> set[str]:
     """The engines that it names and that run inside the rig. Raises BadInput for builds that cannot be used."""
     names = {str(level.set["engine"]): None for level in experiment.factors["engine"]}
+    if experiment.program is not None:
+        return set()
     known = {*catalogue.known(), *experiment.engines} - experiment.servers.keys()
     engines = describe_all(experiment, [name for name in names if name in known], where)
     return {name for name, engine in engines.items() if engine.embedded}

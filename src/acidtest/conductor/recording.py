@@ -114,6 +114,7 @@ class RecordingBuilder:
             workload={"name": cell.workload_name, **workload.model_dump()},
             durability=cell.durability,
             durability_means=engine.durability(cell.durability, cell.settings).means,
+            promise=engine.promise(cell.durability),
             engine=facts.model_copy(update=version),
             settings=outcome.all_settings(),
             machine=outcome.machine or self.machine,

@@ -12,6 +12,7 @@ from pathlib import Path
 from acidtest.conductor.jobs import job_for, load_phase
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
+from acidtest.engine.program import Program
 from acidtest.errors import CellFailed, told
 from acidtest.journal.protocol import Checked, CheckPhase, Loaded, Phase, Progress
 from acidtest.place import Ledger, Place
@@ -43,7 +44,12 @@ class Templates:
     _made: dict[str, Template] = field(default_factory=dict)
 
     def get(self, cell: Cell, engine: Engine, watch: Watch) -> Template:
-        """The sealed database that ``cell`` starts from. Raises CellFailed where it cannot be loaded."""
+        """The sealed database that ``cell`` starts from. Raises CellFailed where it cannot be loaded.
+
+        None of a program, which begins with what its ``setup`` makes on the disk.
+        """
+        if isinstance(engine, Program):
+            return Template([], None, None, cell.workload)
         key = template_key(cell, engine)
         if key not in self._made:
             directory = self.place.subdirectory("template")

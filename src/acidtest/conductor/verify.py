@@ -64,6 +64,9 @@ def _verify(plan: Plan, where: Path, problems: Problems, *, effects: bool) -> No
             check_effect(plan, str(where), lambda cuts: reached_by(whole.to_cut() if cuts else whole.to_run(), cuts))
     if plan.experiment.search is not None:
         of_search.check(plan, str(where), problems)
+    if plan.experiment.program is not None and plan.cuts is False:
+        why = "[program] is for power cuts, and no rate is measured of a program"
+        problems.add(BadInput(f"{where}: {why}", f"acidtest powercut {where} --out DIR"))
     machines.check(plan, engines, where, problems)
     complaints = _complaints(plan, engines)
     excludable = _leaves_something(plan, {one.excluding for one in complaints if one.excluding})
@@ -75,6 +78,10 @@ def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
     """Those that are known, by the name that the experiment gives them."""
     names = {str(level.set["engine"]): None for level in plan.experiment.factors["engine"]}
     known, named = catalogue.known(), (*plan.experiment.servers, *plan.experiment.engines)
+    if (program := plan.experiment.program) is not None:
+        if program.name in (*known, *kept.names()):
+            problems.add(BadInput(f"{where}: program.name: acidtest has an engine of this name", "name it otherwise"))
+        return describe_all(plan.experiment, [program.name], str(where))
     for name in names:
         if name not in known and name not in named:
             among = (*known, *named, *(one for one in kept.names() if one not in named))
@@ -89,10 +96,17 @@ def _engines(plan: Plan, where: Path, problems: Problems) -> dict[str, Engine]:
 
 
 def _levels(plan: Plan, where: Path, problems: Problems) -> None:
+    levels = _level_names(plan)
     for level in plan.experiment.factors["durability"]:
         durability = str(level.set["durability"])
-        if durability not in DURABILITY_LEVELS:
-            problems.add(BadInput(f"{where}: {not_among('durability', durability, DURABILITY_LEVELS)}"))
+        if durability not in levels:
+            problems.add(BadInput(f"{where}: {not_among('durability', durability, levels)}"))
+
+
+def _level_names(plan: Plan) -> Sequence[str]:
+    """Of durability: those of every engine, or a program's own."""
+    program = plan.experiment.program
+    return DURABILITY_LEVELS if program is None else list(program.levels)
 
 
 Excluding = tuple[tuple[str, str], ...]  # an entry of [[exclude]]: factors, each with the name of a level
@@ -126,6 +140,7 @@ def _complaints(plan: Plan, engines: Mapping[str, Engine]) -> list[Complaint]:
     """
     of_server = memory.asked(plan.experiment.place)
     ours = any(name not in plan.experiment.servers for name in engines)
+    level_names = _level_names(plan)
     found: dict[Complaint, None] = {}
     seen: set[object] = set()
     for cell in plan.combinations():
@@ -138,7 +153,7 @@ def _complaints(plan: Plan, engines: Mapping[str, Engine]) -> list[Complaint]:
         if alike in seen:
             continue
         seen.add(alike)
-        if (engine := engines.get(cell.engine)) is not None and cell.durability in DURABILITY_LEVELS:
+        if (engine := engines.get(cell.engine)) is not None and cell.durability in level_names:
             # Of servers alone what is asked of memory was refused already, as without effect.
             asked = of_server if ours and not engine.private else []
             found |= dict.fromkeys(_of_settings(plan, cell, engine, engines.values()))

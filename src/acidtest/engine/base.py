@@ -16,10 +16,11 @@ from acidtest.engine.statements import StatementTrace
 from acidtest.errors import BadInput, CellFailed, MachineLacks, not_among, told
 from acidtest.families import FAMILIES
 from acidtest.formats import elf
-from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
+from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Promise, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings, Target
 from acidtest.keys import FIRST_VERSION, Unit
-from acidtest.risk import LEVELS
+from acidtest.risk import LEVELS, Risk
+from acidtest.risk import Settings as RiskSettings
 
 DURABILITY_LEVELS = LEVELS
 
@@ -256,6 +257,14 @@ class Engine(ABC):
     @abstractmethod
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
+
+    def risk(self, level: str, settings: RiskSettings) -> Risk:
+        """What ``level`` may lose under these settings, which are in the words of a recording."""
+        return FAMILIES[self.family].risk(level, settings)
+
+    def promise(self, level: str) -> Promise | None:
+        """What ``level`` may lose by the word of the user; None of an engine whose family is known."""
+        return None
 
     @abstractmethod
     def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> Instance:

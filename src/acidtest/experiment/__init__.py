@@ -9,6 +9,7 @@ from acidtest.experiment.models import (
     SearchSpec,
 )
 from acidtest.experiment.places import PlaceSpec
+from acidtest.experiment.program import ProgramLevel, ProgramSpec
 from acidtest.experiment.reader import complaint, parse, read, server_of
 from acidtest.experiment.sizes import Size, size_of
 
@@ -18,6 +19,8 @@ __all__ = [
     "Level",
     "LoadSpec",
     "PlaceSpec",
+    "ProgramLevel",
+    "ProgramSpec",
     "Scalar",
     "SearchSpec",
     "Size",

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, field_validator
 from acidtest.errors import BadInput
 from acidtest.experiment.model import Model, Scalar
 from acidtest.experiment.places import PlaceSpec
+from acidtest.experiment.program import ProgramSpec
 from acidtest.experiment.wire import Wire
 from acidtest.journal.protocol import Tls
 from acidtest.keys import PERCENT, Form, Unset
@@ -189,6 +190,11 @@ class Experiment(Model):
         default_factory=dict,
         exclude_if=lambda engines: not engines,  # left out of the digest where there are none, as version 0.1 wrote it
         description="Each table is a build of yours, at a path; its name is that of an engine.",
+    )
+    program: Annotated[ProgramSpec | None, Unset("engines are run")] = Field(
+        default=None,
+        exclude_if=lambda program: program is None,  # left out of the digest where there is none, as before it
+        description="acidtest powercut cuts the power beneath this program of yours.",
     )
     waive: Annotated[dict[str, str], Form('[waive] old-build = "the reason"; acidtest audit --rules lists them')] = (
         Field(

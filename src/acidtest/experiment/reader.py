@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from acidtest import families, kept
 from acidtest.errors import BadInput, Problems, nearest, not_among
-from acidtest.experiment import encryption, wire
+from acidtest.experiment import encryption, program, wire
 from acidtest.experiment.models import Experiment, GrowthSpec, LoadSpec, SearchSpec, ServerSpec
 from acidtest.experiment.names import BUILD, EXPERIMENT, SCHEMA, SHOWN
 from acidtest.experiment.places import PlaceSpec
@@ -85,6 +85,11 @@ def parse(
         small = reading.known_keys("quick", small, [k for k in TOP_KEYS if k != "quick"])
         written = _overlay(written, small)
     given = _given(small if quick else written)
+    if "program" in written:
+        with reading.gather():
+            program.take(reading, written, base)
+        if reading.problems and "workload" not in written:  # nothing is left to look at
+            raise reading.problems.together()
     experiment = _validate(reading, _normalise(reading, written, base), given)
     if problems is None:
         reading.problems.check()
@@ -170,6 +175,8 @@ def _keys(table: Any) -> set[str]:
 
 def _workloads(reading: Reading, written: dict[str, Any], base: Path) -> dict[str, Any]:
     """By name. A table that is none stands in as one of the first kind, for others may name it."""
+    if "program" in written:
+        return dict(written["workload"])
     tables: dict[str, Any] = {}
     with reading.gather():
         tables = reading.table("workload", written.get("workload", {}))

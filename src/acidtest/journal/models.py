@@ -90,6 +90,13 @@ class EngineFacts(Record):
         return self.build.series if self.build else self.id
 
 
+class Promise(Record):
+    """What a durability level of a program may lose at a power cut, by the word of its user."""
+
+    may_lose: str  # "about the last second of writes"; "" nothing
+    may_break: bool  # any of its data
+
+
 class Machine(Record):
     cpu_model: str
     cpu_count: int
@@ -759,6 +766,8 @@ class Recording(Record):
     workload: dict[str, Any]  # the parameters in force: name, scale, terminals, pacing, warmup_s, ...
     durability: str
     durability_means: str  # one line: which engine settings this level stands for
+    # Of a program of the user's; left out of any engine, whose family's levels are known.
+    promise: Promise | None = Field(default=None, exclude_if=lambda promise: promise is None)
     engine: EngineFacts | None
     settings: list[SettingInForce]
     machine: Machine

@@ -11,6 +11,7 @@ from acidtest.plan.cells import Cell
 from acidtest.workload import GrowingWorkload
 
 # Made before anything was measured, for an ordinary solid-state drive; the plan says that it is an assumption.
+ASSUMED_ITEMS_PER_S = 50  # of a program, at levels that are its own
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
 
@@ -18,7 +19,7 @@ ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and a
 def cell_seconds(cell: Cell) -> float:
     """Seconds that ``cell`` is assumed to take."""
     work = cell.workload
-    run_s = work.run_s(ASSUMED_COMMITS_PER_S[cell.durability])
+    run_s = work.run_s(ASSUMED_COMMITS_PER_S.get(cell.durability, ASSUMED_ITEMS_PER_S))
     return run_s + work.warmup_s + ASSUMED_OVERHEAD_S + work.copy_s()
 
 

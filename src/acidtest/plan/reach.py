@@ -15,6 +15,7 @@ from acidtest.workload import OF_TABLES, WorkloadSpec
 ALWAYS = ("engine", "durability", "workload")  # factors that every cell has
 EXTENTS = ("duration_s", "count")  # a workload has one of them, also where a factor sets it
 CRASH_STATES = "crash-states"
+PROGRAM = "program"  # in place of a family, of a program of the user's
 # Keys of a workload that act in some cells and in others not; there they are as if they were not given.
 NOT_ALWAYS = (
     "threads",
@@ -45,6 +46,8 @@ Path = tuple[str, ...]  # of a key: ("place", "mount"), ("workload", "tpcb", "sc
 
 def family_of(experiment: Experiment, engine: str) -> str:
     """The prefix of an engine's settings: "mysql" of "mariadb-10.11", for InnoDB is the same in both."""
+    if experiment.program is not None:
+        return PROGRAM
     if engine in experiment.servers:
         return experiment.servers[engine].family
     build = experiment.engines.get(engine)

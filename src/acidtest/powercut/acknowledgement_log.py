@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import select
 from collections import defaultdict
@@ -24,11 +25,20 @@ class Acknowledgement:
     number: int
     began_ns: int
     acknowledged_ns: int
+    item: str = ""  # of a program, its name; a program has no terminals and no kinds
+
+    def as_list(self) -> list[int | str]:
+        """For files; what ``Acknowledgement(*line)`` reads."""
+        return list(dataclasses.astuple(self))[: None if self.item else -1]
 
 
 def parse(lines: Iterable[bytes]) -> list[Acknowledgement]:
-    """The log's lines in the order in which they were drained. Raises ValueError or TypeError for what is no line."""
-    return [Acknowledgement(*map(int, line.split(b" "))) for line in lines]
+    """The log's lines in the order in which they were drained. Raises ValueError for what is no line."""
+    log: list[Acknowledgement] = []
+    for line in lines:
+        terminal, count, kind, number, began_ns, acknowledged_ns = map(int, line.split(b" "))
+        log.append(Acknowledgement(terminal, count, kind, number, began_ns, acknowledged_ns))
+    return log
 
 
 def missing_lines(log: Sequence[Acknowledgement]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from acidtest.analysis.announced import Announcement, announced_by, gives_up, of_failure
 from acidtest.engine import Engine
 from acidtest.engine.compare import spoken
-from acidtest.families import FAMILIES
 from acidtest.plan import Cell
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.drives import drive_name
@@ -25,7 +24,7 @@ def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announ
         mount_options=place.mount_options if place else asked.mount,
         has_cache=asked.disk_cache_mb > 0,
     )
-    return announced_by(FAMILIES[engine.family].risk(cell.durability, settings), cell.durability, given_up)
+    return announced_by(engine.risk(cell.durability, settings), cell.durability, given_up)
 
 
 def is_unannounced(judgement: Judgement, by: Announcement) -> bool:

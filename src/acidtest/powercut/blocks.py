@@ -18,6 +18,7 @@ from acidtest.analysis.disk_log import Record
 from acidtest.filesystems import FILESYSTEMS
 
 JOURNAL = "the file system's journal"
+OTHER = "other files"
 FILE_SYSTEM = "the file system's own"  # what is in no file that was there when we looked, and not in the journal
 # linux/fiemap.h
 FS_IOC_FIEMAP = 0xC020660B
@@ -66,7 +67,7 @@ def look(root: Path, filesystem: str, records: int, role: Callable[[str], str]) 
             except OSError:  # gone meanwhile, a link, a socket
                 continue
             try:
-                kind = role(str(path))
+                kind = OTHER if (told := role(str(path))) == "other" else told
                 found += [Extent(at, at + length, kind) for at, length in _places(handle)]
             except OSError:  # what has no extents
                 continue

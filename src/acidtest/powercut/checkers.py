@@ -129,6 +129,17 @@ def _holds_without_cut(evidence: CutEvidence) -> Answer | None:
     return _unknown_for(f"without a power cut the checks do not hold: {broken}" if broken else None)
 
 
+def _notices_planted(evidence: CutEvidence) -> Answer | None:
+    if evidence.planted is None:
+        return None
+    answered = f"program.check answered {evidence.planted}, which was never written: its answers prove nothing"
+    return _unknown_for(answered if evidence.planted else None)
+
+
+def _notices_empty_disk(evidence: CutEvidence) -> Answer | None:
+    return None if evidence.blind_to_loss is None else _unknown_for(evidence.blind_to_loss or None)
+
+
 def _log_is_complete(evidence: CutEvidence) -> Answer:
     lacks = f"the acknowledgement log lacks {counted(evidence.missing_lines, 'line')}"
     return _unknown_for(lacks if evidence.missing_lines else None)
@@ -155,7 +166,8 @@ def _mounts(evidence: CutEvidence) -> Answer:
 
 def _starts(evidence: CutEvidence) -> Answer:
     if evidence.start_error is not None:
-        return _damaged(f"the engine does not start: {evidence.start_error}")
+        who = "program" if evidence.is_program else "engine"
+        return _damaged(f"the {who} does not start: {evidence.start_error}")
     return SURVIVED if _engine_answered(evidence) else UNEXPLAINED
 
 
@@ -187,7 +199,9 @@ def _transactions(evidence: CutEvidence) -> Answer | None:
     return _damaged(*(partial_examples(fate) or ["transactions are there in parts"])) if fate.torn else SURVIVED
 
 
-def _conditions(evidence: CutEvidence) -> Answer:
+def _conditions(evidence: CutEvidence) -> Answer | None:
+    if evidence.is_program:
+        return None
     if evidence.checked is None:
         return Answer("unknown", ("the consistency conditions could not be checked",))
     checked = evidence.checked.conditions
@@ -201,8 +215,10 @@ def _conditions(evidence: CutEvidence) -> Answer:
     return Answer("unknown", tuple(f"{name} was not checked" for name in missing)) if missing else SURVIVED
 
 
-def _integrity(evidence: CutEvidence) -> Answer:
+def _integrity(evidence: CutEvidence) -> Answer | None:
     integrity = evidence.integrity
+    if integrity is None and evidence.is_program:
+        return None
     if integrity is None:
         return Answer("unknown", ("the engine's own integrity check did not run",))
     match integrity.holds:
@@ -222,6 +238,8 @@ def _filesystem(evidence: CutEvidence) -> Answer:
 SOUND = (
     Checker("disk-loses-its-cache", _disk_loses),
     Checker("holds-without-a-cut", _holds_without_cut),
+    Checker("check-notices-an-empty-disk", _notices_empty_disk),
+    Checker("check-notices-a-planted-loss", _notices_planted),
     Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))

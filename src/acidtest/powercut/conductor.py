@@ -144,6 +144,10 @@ class Cuts(Conductor):
             with problems.gather():
                 _refuse_replication(cell, engines[cell.engine], where)
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
+        if timed and self._experiment.program is not None:
+            why = f"{where}: place.disk_recovery_s: how long a program takes to recover is not timed piece by piece"
+            problems.add(BadInput(why, "leave it out"))
+            timed = []
         for name, spec in {cell.workload_name: cell.workload for cell in timed}.items():
             if (spec.duration_s or 0) <= NEEDED_S:
                 why = f"{where}: workload.{name}: a load of {NEEDED_S} s or less shows no rate to recover to"

@@ -19,6 +19,9 @@ class CutEvidence:
     broken_without_cut: list[str] | None = None  # what does not hold although nothing was cut
 
     nothing_left: bool = False  # the disk is lost for good, and there is no replica
+    # Of a program's check; None of an engine, and where it was not tried.
+    blind_to_loss: str | None = None  # why its answers prove nothing, on a disk that had lost all items; "" they do
+    planted: str | None = None  # what it answered for an item that was never written; "" that it is missing
 
     # Of what came back. The errors are in the words of the system, the engine or the rig.
     inspection_error: str | None = None  # the lab could not look, which says nothing of the engine
@@ -26,6 +29,7 @@ class CutEvidence:
     start_error: str | None = None  # nor does the engine: it ended by itself while it started
     read_error: str | None = None  # or answered with an error
     missing_lines: int = 0  # of the acknowledgement log
+    is_program: bool = False  # it has no conditions, and no check of its files beside what its user's check says
     is_numbered: bool = True  # whether the workload numbers its commits, so that each can be looked for
     fate: Fate | None = None
     conditions: tuple[str, ...] = ()  # of the workload, by name: each of them is to be checked

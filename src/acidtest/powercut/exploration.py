@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from acidtest.conductor.rig import Standing
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Explored, FailingState, Fate, Integrity, Recording, RecoveryOutcome, Verdict
 from acidtest.journal.protocol import Checked, DiskCut
@@ -23,6 +22,7 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.inspector import Kept
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
@@ -91,7 +91,7 @@ class Reduced:
 class Explorer:
     """Looks at states of ``of``'s load on ``trial``, which begins from the disk as it was before that load."""
 
-    def __init__(self, trial: Trial, cell: Cell, of: LoadFile, standing: Standing) -> None:
+    def __init__(self, trial: Trial, cell: Cell, of: LoadFile, standing: Kept) -> None:
         self._trial, self._cell, self._of, self._standing = trial, cell, of, standing
         asked = replace(trial.evidence(), settings=of.recording.settings, place=of.recording.place)
         self._announced = announcement_of(cell, trial.engine, asked)
@@ -162,7 +162,7 @@ class Explorer:
 def explorer(trial: Trial, cell: Cell, of: LoadFile) -> Iterator[Explorer]:
     """An explorer, whose inspecting processes end in the end. Raises CellFailed where the disk cannot be made."""
     load = of.load
-    trial.keep_state(State(0, load.start), load.log, of.broken_without_cut)
+    trial.keep_state(State(0, load.start), load.log, of.broken_without_cut, of.blind_to_loss)
     with trial.inspector.staying() as standing:
         try:
             yield Explorer(trial, cell, of, standing)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from typing import Protocol
 
 from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Refused, Standing, Start, answered, converse
@@ -20,7 +22,31 @@ from acidtest.powercut.fate import compare, first_missing_ns
 from acidtest.powercut.processes import Unledgered
 
 
-class Inspector:
+class Kept(Protocol):
+    """Processes that stay from inspection to inspection."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the next inspection is that of processes that have seen no other state."""
+
+
+class Inspecting(ABC):
+    """Looks at what is mounted, again and again."""
+
+    @abstractmethod
+    def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
+        """Start what is looked at, find out what is there, and leave it in ``evidence``."""
+
+    @abstractmethod
+    def staying(self) -> AbstractContextManager[Kept]:
+        """Processes that inspect stay for the next inspection, as long as ``renew`` does not end them."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """The next inspection is that of new processes."""
+
+
+class Inspector(Inspecting):
     """The engine of ``cell`` as ``instance``, whose files are mounted when ``inspect`` is called."""
 
     def __init__(
@@ -42,7 +68,7 @@ class Inspector:
         self._standing: Standing | None = None
 
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
-        """Start the engine, survey and check the database, and leave in ``evidence`` what was found."""
+        """Start the engine, survey and check the database."""
         began = time.monotonic()
         try:
             self._start()
@@ -100,8 +126,7 @@ class Inspector:
 
     @contextmanager
     def staying(self) -> Iterator[Standing]:
-        """Processes that inspect stay for the next inspection, as long as ``renew`` does not end them: loading an
-        engine takes longer than opening a database with it."""
+        """Loading an engine takes longer than opening a database with it."""
         self._standing = standing = Standing(Unledgered())
         self._instance.expect_looks(many=True)
         try:
@@ -112,7 +137,6 @@ class Inspector:
             self._instance.expect_looks(many=False)
 
     def renew(self) -> None:
-        """The next inspection is that of new processes."""
         if self._standing is not None:
             self._standing.end()
             self._instance.expect_looks(many=True)

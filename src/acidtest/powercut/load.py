@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -43,58 +44,36 @@ class InMachine:
         self._machine.pull()
 
 
-class Load:
-    """The rig driving load in the background, until it is killed; by ``start`` it runs elsewhere."""
+class Load(ABC):
+    """A load at work in the background, until it is killed."""
 
-    def __init__(
-        self,
-        job: Job,
-        environment: Mapping[str, str],
-        acknowledged: AcknowledgementLog,
-        start: Start | None = None,
-    ) -> None:
-        self.acknowledged, self._start = acknowledged, start
+    nothing = "no commit was acknowledged within {:.0f} s"
+    first_s = FIRST_S
+
+    def __init__(self, acknowledged: AcknowledgementLog) -> None:
+        self.acknowledged = acknowledged
         self.answers: list[Settings] = []
         self.engine_version = ""
         self._failure: AcidtestError | None = None
-        self._rig: Killable | None = None
         self.began = time.monotonic()
         self.opened_s: float | None = None  # from its start until the engine had answered on its first session
-        self._thread = threading.Thread(target=self._read, args=(job, environment), daemon=True)
-        self._started = threading.Event()
-        self._thread.start()
-        try:
-            self._started.wait()
-        except BaseException:  # nobody else knows of it yet
-            self.kill()
-            raise
+        self._thread = threading.Thread(target=self.follow, daemon=True)
 
-    def _read(self, job: Job, environment: Mapping[str, str]) -> None:
-        launcher = Unledgered()
+    @abstractmethod
+    def follow(self) -> None:
+        """In a thread of its own: wait for the load to end, and tell ``fail`` if it did so by itself."""
 
-        def start(text: bytes, variables: Mapping[str, str]) -> Working:
-            rig = self._start(text, variables) if self._start else Process(launcher, "job", text, variables)
-            self._rig = Killable(rig)
-            self._started.set()
-            return self._rig
+    @abstractmethod
+    def kill(self) -> None:
+        """End the load, and with it an engine that is embedded in it; wait for ``follow``."""
 
-        try:
-            for event in converse(job, launcher, environment, start):
-                if isinstance(event, Settings):
-                    self.answers.append(event)
-                elif isinstance(event, Hello):
-                    self.engine_version = event.engine_version
-                    self.opened_s = self.elapsed_s()
-        except AcidtestError as error:
-            self._failure = error
-        except OSError as error:
-            self._failure = CellFailed(told(error))
-        finally:
-            self._started.set()
+    def fail(self, failure: AcidtestError) -> None:
+        """It has ended by itself, for this reason."""
+        self._failure = failure
 
     def until(self, moment: Moment) -> None:
         """Wait for ``moment``. Raises CellFailed when the load fails or nothing is acknowledged."""
-        self.await_first(FIRST_S)
+        self.await_first(self.first_s)
         first = time.monotonic()
         number, seconds = moment.acknowledged or 1, moment.seconds or 0.0
         limit = LONGEST_S if moment.seconds is None else moment.seconds
@@ -106,7 +85,12 @@ class Load:
         """Wait for the first commit. Raises CellFailed when the load fails or nothing is acknowledged."""
         self._await(lambda: len(self.acknowledged) > 0, limit_s)
         if not self.acknowledged:
-            raise CellFailed(f"no commit was acknowledged within {limit_s:.0f} s")
+            raise CellFailed(self.nothing.format(limit_s))
+
+    def await_count(self, count: int) -> None:
+        """Wait for so many, for at most ``LONGEST_S``. Raises CellFailed when the load fails before."""
+        self.await_first(self.first_s)
+        self._await(lambda: len(self.acknowledged) >= count, LONGEST_S)
 
     def wait_until(self, time_s: float) -> None:
         """Read what comes up to ``time_s`` of the monotonic clock. Raises CellFailed when the load fails."""
@@ -139,8 +123,52 @@ class Load:
     def elapsed_s(self) -> float:
         return time.monotonic() - self.began
 
+
+class RigLoad(Load):
+    """The rig driving load; by ``start`` it runs elsewhere."""
+
+    def __init__(
+        self,
+        job: Job,
+        environment: Mapping[str, str],
+        acknowledged: AcknowledgementLog,
+        start: Start | None = None,
+    ) -> None:
+        super().__init__(acknowledged)
+        self._job, self._environment, self._start = job, environment, start
+        self._rig: Killable | None = None
+        self._started = threading.Event()
+        self._thread.start()
+        try:
+            self._started.wait()
+        except BaseException:  # nobody else knows of it yet
+            self.kill()
+            raise
+
+    def follow(self) -> None:
+        launcher = Unledgered()
+
+        def start(text: bytes, variables: Mapping[str, str]) -> Working:
+            rig = self._start(text, variables) if self._start else Process(launcher, "job", text, variables)
+            self._rig = Killable(rig)
+            self._started.set()
+            return self._rig
+
+        try:
+            for event in converse(self._job, launcher, self._environment, start):
+                if isinstance(event, Settings):
+                    self.answers.append(event)
+                elif isinstance(event, Hello):
+                    self.engine_version = event.engine_version
+                    self.opened_s = self.elapsed_s()
+        except AcidtestError as error:
+            self.fail(error)
+        except OSError as error:
+            self.fail(CellFailed(told(error)))
+        finally:
+            self._started.set()
+
     def kill(self) -> None:
-        """End the rig, and with it an engine that is embedded in it."""
         if self._rig is not None:
             self._rig.stop()
         self._thread.join()
@@ -163,7 +191,7 @@ def loaded(cell: Cell, instance: Instance, directory: Path, machine: CuttableGue
         }
         phase = cell.workload.run_phase().model_copy(update=update)
         start = partial(InMachine, machine) if machine else None
-        load = Load(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged, start)
+        load = RigLoad(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged, start)
         try:
             yield load
         finally:

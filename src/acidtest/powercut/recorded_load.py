@@ -7,7 +7,6 @@ load that it began with. Its SHA-256 is its name for everybody.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import gzip
 import hashlib
 import json
@@ -81,6 +80,7 @@ class LoadFile:
     sha256: str
     recording: Recording  # of the cell, with no state looked at yet
     broken_without_cut: list[str] | None
+    blind_to_loss: str | None  # of a program, as in CutEvidence
     size_bytes: int  # of the disk
 
 
@@ -120,9 +120,10 @@ def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) ->
             "format": FORMAT,
             "kept": len(before),
             "origin_ns": load.origin_ns,
-            "acknowledged": [dataclasses.astuple(line) for line in load.acknowledged],
+            "acknowledged": [line.as_list() for line in load.acknowledged],
             "kinds": load.kinds,
             "broken_without_cut": trial.broken_without_cut,
+            "blind_to_loss": trial.blind_to_loss,
             "size_bytes": disk_log.size_bytes(image),
             "recording": recording.model_dump(mode="json", by_alias=True),
         }
@@ -167,6 +168,7 @@ def read(file: Path, log: Path) -> LoadFile:
             digest(file),
             Recording.model_validate(described["recording"]),
             described["broken_without_cut"],
+            described.get("blind_to_loss"),
             described["size_bytes"],
         )
     except (EOFError, KeyError, TypeError, ValueError, gzip.BadGzipFile) as error:

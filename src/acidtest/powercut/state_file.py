@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from acidtest.analysis import disk_log
 from acidtest.conductor.engines import plan_of
 from acidtest.errors import BadInput
-from acidtest.experiment import Experiment
+from acidtest.experiment import Experiment, ProgramSpec
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
@@ -102,12 +102,13 @@ def _describe(
     fields: dict[str, Any] = {
         "format": FORMAT,
         "experiment": experiment.model_dump(mode="json"),
+        **({"folder": experiment.program.folder} if experiment.program else {}),  # in which its commands run
         "cell": cell.id,
         "seed": cell.seed,
         "log": log.name,
         "size_bytes": disk_log.size_bytes(log),
         "state": dataclasses.asdict(alone),
-        "acknowledged": [dataclasses.astuple(line) for line in acknowledged],
+        "acknowledged": [line.as_list() for line in acknowledged],
         "reasons": reasons,
     }
     description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
@@ -124,6 +125,8 @@ def read(file: Path) -> KeptState:
                 f"{file}: is the state of a disk under a workload of your own, whose files it does not hold",
                 "run acidtest powercut with --seed as its report says: the same cut is made again",
             )
+        if (program := experiment.program) is not None:
+            experiment = experiment.model_copy(update={"program": _at_home(file, program, str(fields["folder"]))})
         state = fields["state"]
         torn = tuple((int(number), tuple(sectors)) for number, sectors in state["torn"])
         name = fields["cell"].partition("-seed-")[0]
@@ -143,6 +146,16 @@ def read(file: Path) -> KeptState:
     if not kept.log.is_file():
         raise BadInput(f"{kept.log}: no such file", "keep it beside the state that names it")
     return kept
+
+
+def _at_home(file: Path, program: ProgramSpec, folder: str) -> ProgramSpec:
+    """The program with the folder in which its commands run. Raises BadInput where that is gone."""
+    if not Path(folder).is_dir():
+        raise BadInput(
+            f"{file}: the commands of program {program.name} run in {folder}, which is not there",
+            "put the folder of the experiment back, or mend folder in the state file",
+        )
+    return program.model_copy(update={"folder": folder})
 
 
 def _fields(file: Path) -> dict[str, Any]:

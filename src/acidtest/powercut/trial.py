@@ -16,6 +16,7 @@ from acidtest.conductor.failing import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
+from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
 from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
@@ -28,6 +29,7 @@ from acidtest.place.guest.agent import Gone
 from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
+from acidtest.powercut import program
 from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement, judge
@@ -36,7 +38,7 @@ from acidtest.powercut.drives import drive_name, files_of
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.fate import compare, first_missing_ns
-from acidtest.powercut.inspector import Inspector
+from acidtest.powercut.inspector import Inspecting, Inspector
 from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.recovering import timed
@@ -80,7 +82,8 @@ class Trial:
         self.kept_records = 0  # of the drive's log, up to the state that each cut begins from
         self._recovery_s = 0.0  # of the engine, the last time
         self._instance: Instance | None = None
-        self._inspector: Inspector | None = None
+        self._blind_to_loss: str | None = None
+        self._inspector: Inspecting | None = None
         try:
             self._prepare(template, blank=blank)
         except BaseException:
@@ -98,17 +101,24 @@ class Trial:
         for path in template.paths:
             (directory / path.name).symlink_to(self.place.path / path.name)
         instance = self._instance = self._engine.adopt(directory, cell.settings, cell.durability)
-        self._inspector = Inspector(
-            cell,
-            instance,
-            self._ledger,
-            embedded=self._engine.embedded,
-            start_rig=self._machine.rig if self._machine else None,
-            fetch=self.place.fetch,
-        )
+        if isinstance(instance, ProgramInstance):
+            for path in instance.database_files():
+                path.symlink_to(self.place.path / path.name)
+            self._inspector = program.ProgramInspector(instance, self._ledger)
+        else:
+            self._inspector = Inspector(
+                cell,
+                instance,
+                self._ledger,
+                embedded=self._engine.embedded,
+                start_rig=self._machine.rig if self._machine else None,
+                fetch=self.place.fetch,
+            )
         if blank:
             self.place.abandon()
             return
+        if isinstance(instance, ProgramInstance):
+            instance.set_up(self._ledger)
         # What a server does at its first start only is no part of a cut: MariaDB makes its log anew, as large as asked.
         instance.start(self._ledger)
         instance.lose_power()
@@ -118,18 +128,52 @@ class Trial:
         self.place.begin()
         evidence = replace(self.evidence(), disk_loses=None)  # what a cut would lose has no part in it
         try:
-            self.inspector.inspect(evidence, [])
+            written = self._written_without_cut(instance) if isinstance(instance, ProgramInstance) else []
+            self.inspector.inspect(evidence, written)
             self._recovery_s = evidence.engine_recovery_s or 0.0
         finally:
             instance.lose_power()
             self.place.end()
         judgement = self.judged(evidence)
         self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+        if isinstance(self._inspector, program.ProgramInspector):
+            self._blind_to_loss = self._seen_on_a_disk_that_lost(written)
 
-    def keep_state(self, state: State, log: Path, broken_without_cut: list[str] | None) -> None:
-        """Every cut begins from this state of a log, of whose trial it is known what was broken without a cut."""
+    def _written_without_cut(self, instance: ProgramInstance) -> list[Acknowledgement]:
+        """What the program has acknowledged and then keeps, for its load and its server end in order, and nothing is
+        lost: the file system is unmounted and mounted again. Raises CellFailed."""
+        count = min(program.CONTROL_ITEMS, self._cell.workload.count or program.CONTROL_ITEMS)
+        instance.start(self._ledger)
+        with program.loaded(instance, self._home.path, count) as load:
+            load.finish(count)
+            acknowledged = load.acknowledged.read()
+        instance.stop()
+        self.place.recover()
+        return acknowledged
+
+    def _seen_on_a_disk_that_lost(self, written: Sequence[Acknowledgement]) -> str:
+        """As ``CutEvidence.blind_to_loss``, on the kept state, which has none of what was ``written`` since."""
+        inspector = self._inspector
+        assert isinstance(inspector, program.ProgramInspector)
+        self.place.begin()
+        try:
+            return program.blind_to_loss(inspector, written)
+        finally:
+            self.instance.lose_power()
+            self.place.end()
+
+    def keep_state(
+        self, state: State, log: Path, broken_without_cut: list[str] | None, blind_to_loss: str | None
+    ) -> None:
+        """Every cut begins from this state of a log, of whose trial it is known what was broken without a cut, and of
+        a program's check whether it notices a loss."""
         self.place.keep_state(state.on(log))
-        self._broken_without_cut = broken_without_cut
+        self._broken_without_cut, self._blind_to_loss = broken_without_cut, blind_to_loss
+
+    @property
+    def blind_to_loss(self) -> str | None:
+        """As in ``CutEvidence``."""
+        return self._blind_to_loss
 
     @property
     def broken_without_cut(self) -> list[str] | None:
@@ -146,7 +190,7 @@ class Trial:
         return self._instance
 
     @property
-    def inspector(self) -> Inspector:
+    def inspector(self) -> Inspecting:
         assert self._inspector is not None
         return self._inspector
 
@@ -155,6 +199,8 @@ class Trial:
         return CutEvidence(
             disk_loses=self._disk_loses,
             broken_without_cut=self._broken_without_cut,
+            blind_to_loss=self._blind_to_loss,
+            is_program=isinstance(self._instance, ProgramInstance),
             is_numbered=self._cell.workload.CAN_BE_SURVEYED,
             conditions=self._cell.workload.conditions(),
         )
@@ -341,7 +387,9 @@ class Trial:
             self.instance.lose_power()
 
     def loaded(self, cell: Cell) -> contextlib.AbstractContextManager[Load]:
-        """The load of ``cell`` on the engine, which is killed in the end."""
+        """The load of ``cell`` on the engine, or the program's own, which is killed in the end."""
+        if isinstance(self._instance, ProgramInstance):
+            return program.loaded(self._instance, self._home.path)
         return loaded(cell, self.instance, self._home.path, self._machine)
 
     def save_survivors(self, file: Path) -> State:

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from acidtest.engine import DURABILITY_LEVELS, Engine, SettingSpec, catalogue
 from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.errors import BadInput
-from acidtest.experiment import Experiment, GrowthSpec, LoadSpec, PlaceSpec, SearchSpec
+from acidtest.experiment import Experiment, GrowthSpec, LoadSpec, PlaceSpec, ProgramLevel, ProgramSpec, SearchSpec
 from acidtest.experiment.places import KEYS_OF_KIND, NEEDS, OF_CUTS, OF_MEMORY, RAW
 from acidtest.experiment.reader import ALWAYS_FACTORS
 from acidtest.experiment.written import BuildForm, LevelForm, ServerForm, TopForm
@@ -59,6 +59,8 @@ def tables() -> tuple[Table, ...]:
         _growth(),
         _search(),
         _machines(),
+        _program(),
+        _program_levels(),
         _servers(),
         _builds(),
     )
@@ -183,6 +185,22 @@ def _machines() -> Table:
     needs = ("--fleet",)
     made = [_key(("load", name), field, needs=needs) for name, field in _written(LoadSpec).items()]
     return Table(("load",), _said(Experiment, "load"), tuple(made), ("FLEET.md",))
+
+
+def _program() -> Table:
+    made = [_key(("program", name), field, needs=_of_program(name)) for name, field in _written(ProgramSpec).items()]
+    return Table(("program",), _said(Experiment, "program"), tuple(made), ("YOUR-PROGRAM.md",))
+
+
+def _of_program(name: str) -> tuple[str, ...]:
+    """The key of ``[program]`` without which another one is refused."""
+    return ("ready",) if name == "start" else ("start",) if name in ("ready", "stop") else ()
+
+
+def _program_levels() -> Table:
+    path = ("program", "durability", NAME)
+    made = [_key((*path, name), field) for name, field in _written(ProgramLevel).items()]
+    return Table(path, "A durability level of a program.", tuple(made), ("YOUR-PROGRAM.md",))
 
 
 def _servers() -> Table:

@@ -11,7 +11,7 @@ from acidtest.journal.models import NOT_APPLICABLE, Journal, Recording, SettingI
 from acidtest.report import charts
 from acidtest.report.numbers import number
 from acidtest.report.page import fill
-from acidtest.report.survival_table import not_run, page_tables, varied_of
+from acidtest.report.survival_table import not_run, noun, page_tables, varied_of
 from acidtest.words import counted
 
 
@@ -20,13 +20,13 @@ def write_survival_page(journal: Journal, path: Path) -> None:
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     named = [(_name(row, varied), row) for row in rows]
-    picture = charts.survival(named)
+    picture = charts.survival(named, f"{noun(journal.recordings)}/s before the cut")
     fill(
         "survival.html.j2",
         journal,
         path,
         {"survival": picture} if picture else {},
-        _answers(named) + _recoveries(journal.recordings, varied),
+        _answers(named, noun(journal.recordings)) + _recoveries(journal.recordings, varied),
         settings=_settings(journal.recordings, varied),
         bad=[recording for recording in journal.recordings if recording.status != "done"],
         missing=not_run(journal),
@@ -61,7 +61,7 @@ def _recoveries(recordings: Sequence[Recording], varied: Sequence[str]) -> list[
     return [f"From the mount of what a cut had left until it was as fast as before: {each}."]
 
 
-def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:
+def _answers(named: Sequence[tuple[str, Survival]], said: str) -> list[str]:
     of = {verdict: [one for one in named if one[1].verdict == verdict] for verdict in ("survived", "lost", "unknown")}
     answers = [
         f"{len(of['survived']):,} of {counted(len(named), 'combination')} survived every cut, {len(of['lost']):,} lost "
@@ -73,5 +73,5 @@ def _answers(named: Sequence[tuple[str, Survival]]) -> list[str]:
         )
     if fast := [(row.commits_per_s, name) for name, row in of["survived"] if row.commits_per_s]:
         speed, name = max(fast)
-        answers.append(f"The fastest that survived: {name}, {number(speed)} commits a second while cutting.")
+        answers.append(f"The fastest that survived: {name}, {number(speed)} {said} a second while cutting.")
     return answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from acidtest.report.recovery_table import page_recovery, print_recovery, recove
 from acidtest.report.replication_table import page_replication, print_replication, replication_json
 from acidtest.report.unchecked import print_unchecked
 from acidtest.words import counted
-from acidtest.workload import BY_KIND
+from acidtest.workload import BY_KIND, transactions
 
 STYLES = {"survived": "green", "lost": "bold red", "lost, as announced": "red", "unknown": "yellow"}
 REASONS_MAX = 2
@@ -86,13 +86,21 @@ COLUMNS = (
 )
 
 
+def noun(recordings: Iterable[Recording]) -> str:
+    """What was acknowledged: "items" of programs alone, or "commits"."""
+    said = {transactions(str(one.workload.get("kind"))) for one in recordings}
+    return said.pop() if said == {"items"} else "commits"
+
+
 def print_survival(journal: Journal, console: Console) -> None:
     """One row a combination, then the worst cut of each that did not survive, with the command that makes it again."""
     rows = survivals(journal.recordings)
     varied = varied_of(journal.header)
     console.print()
     console.print(Text(str(journal.header.experiment.get("title") or journal.header.experiment["name"]), style="bold"))
-    shown = [column for column in COLUMNS if column.always or any(column.text(row) not in ("0", "–") for row in rows)]
+    said = noun(journal.recordings)
+    columns = [replace(column, heading=column.heading.replace("commits", said)) for column in COLUMNS]
+    shown = [column for column in columns if column.always or any(column.text(row) not in ("0", "–") for row in rows)]
     left_out: list[str] = []
     unbounded = console.options.update_width(10_000)
     while Measurement.get(console, unbounded, _grid(rows, varied, shown)).maximum > console.width and len(shown) > 1:
@@ -101,8 +109,8 @@ def print_survival(journal: Journal, console: Console) -> None:
     if left_out:
         console.print(f"A wider terminal also shows {', '.join(left_out)}.", style="dim", soft_wrap=True)
     console.print(
-        "\ncommits: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
-        "commits/s: the median, from the load's start to the cut, on the simulated disk; no figure of acidtest run.\n"
+        f"\n{said}: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
+        f"{said}/s: the median, from the load's start to the cut, on the simulated disk; no figure of acidtest run.\n"
         "Times are medians as well: the mount with the journal's replay, the engine from its start to its answer.",
         style="dim",
         soft_wrap=True,
@@ -177,8 +185,10 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         for column in COLUMNS
         if column.heading in SOMETIMES and any(column.text(row) not in ("0", "–") for row in rows)
     }
+    said = noun(journal.recordings)
     return {
         "rows": rows,
+        "noun": said,
         "varied": varied_of(journal.header),
         "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
         "extra": extra,

@@ -19,6 +19,7 @@ from acidtest.workload import (
     oltp,
     oltp_emul,
     orders,
+    program,
     replay,
     scan,
     sql,
@@ -43,8 +44,10 @@ WORKLOADS: tuple[type[WorkloadSpec], ...] = (
     oltp_emul.OltpEmul,
 )
 NAME_MAX = 200  # characters of a condition's name that are shown
-BY_KIND: Mapping[str, type[WorkloadSpec]] = {spec.model_fields["kind"].default: spec for spec in WORKLOADS}
-KINDS = tuple(BY_KIND)
+# And what no file names: the items of a program of the user's, which has no half in the rig.
+RECORDED: tuple[type[WorkloadSpec], ...] = (*WORKLOADS, program.ProgramItems)
+BY_KIND: Mapping[str, type[WorkloadSpec]] = {spec.model_fields["kind"].default: spec for spec in RECORDED}
+KINDS = tuple(spec.model_fields["kind"].default for spec in WORKLOADS)
 
 
 def keys_of(kind: str) -> dict[str, FieldInfo]:
@@ -78,7 +81,7 @@ DECIDING = frozenset(needs.key for of in NEEDS.values() for needs in of.values()
 if TYPE_CHECKING:
     AnyWorkload = WorkloadSpec
 else:
-    AnyWorkload = Annotated[Union[WORKLOADS], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
+    AnyWorkload = Annotated[Union[RECORDED], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
 def fixed(key: str) -> str:

@@ -1,0 +1,54 @@
+"""A store with dbm.gnu, as acidtest powercut starts it: ``version``, ``load`` or ``check``."""
+
+import dbm.gnu
+import hashlib
+import os
+import platform
+import signal
+import sys
+
+FILE = os.path.join(os.environ.get("ACIDTEST_DATA", "."), "store.gdbm")
+
+
+def value_of(item: str) -> bytes:
+    """What is stored under the item: a torn value does not match it."""
+    return hashlib.sha256(item.encode()).hexdigest().encode() * 4
+
+
+def load() -> None:
+    """Store item after item, and print each once it is stored, and synchronised where that is asked for."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the database is closed on the way out
+    synced = os.environ["SYNC"] == "yes"
+    with dbm.gnu.open(FILE, "c") as store:
+        for number in range(1, int(os.environ["ACIDTEST_COUNT"]) + 1):
+            item = f"key-{number}"
+            store[item] = value_of(item)
+            if synced:
+                store.sync()
+            print(item, flush=True)
+
+
+def check() -> None:
+    """Answer for each item. A database that is damaged says so itself; one that is not there has lost all of them."""
+    with open(os.environ["ACIDTEST_ITEMS"], encoding="utf-8") as file:
+        items = file.read().split()
+    try:
+        store = dbm.gnu.open(FILE, "r") if os.path.exists(FILE) else {}
+        for item in items:
+            found = store[item] if item in store else None
+            state = "missing" if found is None else "present" if found == value_of(item) else "torn"
+            print(state, item)
+    except (dbm.gnu.error, OSError) as error:
+        print("damaged", f"dbm.gnu: {error}")
+        for item in items:
+            print("missing", item)
+
+
+if __name__ == "__main__":
+    match sys.argv[1]:
+        case "version":
+            print(f"Python {platform.python_version()} dbm.gnu")
+        case "load":
+            load()
+        case "check":
+            check()

@@ -1,0 +1,328 @@
+"""A program of the user's, by the commands of ``[program]``: what starts it, ends it, and is given to its commands.
+
+It stands where an engine does, so that a power cut is made and judged in the same way. docs/YOUR-PROGRAM.md has what
+each command is given and must do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acidtest.engine.base import Durability, Engine, Instance, Launcher, Offer, SettingSpec
+from acidtest.engine.server import LOOPBACK, Ended, Server, log_tail
+from acidtest.errors import CellFailed, MachineLacks, told
+from acidtest.experiment import ProgramLevel, ProgramSpec
+from acidtest.journal.models import EngineFacts, Promise, Scalar, SettingInForce
+from acidtest.journal.protocol import Inspection, Settings, Target
+from acidtest.risk import ANYHOW, Risk
+from acidtest.risk import Settings as RiskSettings
+from acidtest.words import harmless
+
+FAMILY = "program"  # in place of one
+ENDLESS = 1_000_000_000  # items that ``load`` is to write when power is going to fail
+ACK = 3  # the descriptor of acknowledgements
+SAID_MAX = 300  # characters of what a command says last
+# The shell that runs a command, in the folder of the experiment: "$1", "$2". Of ``load`` acknowledgements go to "$3".
+SHELL = ("/bin/sh", "-c", 'cd "$1" && exec /bin/sh -c "$2"', "acidtest")
+ACKNOWLEDGING = {
+    "output": ("/bin/sh", "-c", 'cd "$1" && exec 3>"$3" >&3 && exec /bin/sh -c "$2"', "acidtest"),
+    "descriptor": ("/bin/sh", "-c", 'cd "$1" && exec 3>"$3" >&2 && exec /bin/sh -c "$2"', "acidtest"),
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left when it ended by itself."""
+
+    code: int
+    output: str
+    errors: str  # the last line of its standard error, or else of its output
+
+    @property
+    def ending(self) -> str:
+        """How it ended, and its last words."""
+        return ended(self.code, self.errors)
+
+
+def ended(code: int, last: str) -> str:
+    """How a command ended, with its last words."""
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+    return f"{how}: {last}" if last else f"{how} and said nothing"
+
+
+def last_line(text: str) -> str:
+    """The last line that is not empty, as it may be shown."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return harmless(lines[-1], SAID_MAX) if lines else ""
+
+
+class Program(Engine):
+    """The program of ``spec``. ``where`` is the experiment's file, named in errors."""
+
+    family = FAMILY
+    empty_bytes = 0
+
+    def __init__(self, spec: ProgramSpec, where: str = "") -> None:
+        self.id, self.spec, self._where = spec.name, spec, f"{where}: " if where else ""
+        self._version: str | None = None
+
+    @property
+    def has_procedures(self) -> bool:
+        return False
+
+    def _offer(self) -> Offer:
+        return Offer(self.id, True, self._version or "", platform.machine(), "[program]", self.spec.folder, "")
+
+    def ready(self) -> None:
+        """Ask for its version, once. Raises MachineLacks where that command fails."""
+        if self._version is None:
+            self._version = self._asked() if self.spec.version else ""
+
+    def _asked(self) -> str:
+        at, limit_s = f"{self._where}program.version", self.spec.command_limit_s
+        try:
+            process = subprocess.Popen(
+                [*SHELL, self.spec.folder, self.spec.version],
+                env={**os.environ, **self.spec.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MachineLacks(f"{at}: could not be run: {told(error)}", "mend that") from None
+        try:
+            output = process.communicate(timeout=limit_s)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            raise MachineLacks(f"{at}: did not end within {limit_s:g} s", "mend it, or leave version out") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # of our own session
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.returncode != 0:
+            raise MachineLacks(
+                f"{at}: {ended(process.returncode, last_line(output))}", "install the program, or mend it"
+            )
+        return harmless(next((line.strip() for line in output.splitlines() if line.strip()), ""), SAID_MAX)
+
+    def facts(self) -> EngineFacts:
+        return EngineFacts(
+            id=self.id,
+            version=self._version or "",
+            architecture=platform.machine().replace("_", "-"),
+            source=self.spec.start or self.spec.load,
+            mode=FAMILY,
+        )
+
+    def setting_specs(self) -> Mapping[str, SettingSpec]:
+        return {}
+
+    def durability_levels(self) -> tuple[str, ...]:
+        return tuple(self.spec.levels)
+
+    def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
+        variables = ", ".join(f"{name}={value}" for name, value in self._level(level).environment.items())
+        said = self.risk(level, {}).sentence or "nothing that was acknowledged may be lost"
+        return Durability(level, f"{variables or 'as its commands are'}: {said}, by [program]")
+
+    def risk(self, level: str, settings: RiskSettings) -> Risk:
+        said = self._level(level)
+        if said.may_break:
+            return Risk(lost=said.may_lose or "items", breaks=ANYHOW)
+        return Risk(lost=said.may_lose)
+
+    def promise(self, level: str) -> Promise:
+        risk = self.risk(level, {})
+        return Promise(may_lose=risk.lost, may_break=bool(risk.breaks))
+
+    def _level(self, level: str) -> ProgramLevel:
+        return self.spec.levels[level]
+
+    def instance(self, directory: Path, settings: Mapping[str, Scalar], durability: str | None) -> ProgramInstance:
+        assert durability is not None, "nothing is loaded in bulk"
+        return ProgramInstance(self, directory, durability, self._level(durability))
+
+
+class ProgramInstance(Instance):
+    """The program on the data in ``directory / "data"``, which may be a link."""
+
+    def __init__(self, program: Program, directory: Path, level_name: str, level: ProgramLevel) -> None:
+        self.directory, self.program, self._level_name, self._level = directory, program, level_name, level
+        self.spec = program.spec
+        self._log = directory / "program.log"
+        self._server = Server(program.id, self._log)
+        self._launcher: Launcher | None = None
+        self._run: tuple[str, Path] | None = None  # its id in the ledger, and where it is
+        self._ports = [0, 0]
+
+    def database_files(self) -> list[Path]:
+        return [self.directory / "data"]
+
+    @property
+    def data(self) -> Path:
+        """Where the program keeps what is to survive, on the disk."""
+        return Path(os.path.realpath(self.directory / "data"))
+
+    # ------------------------------------------------------------------------------------------ its commands
+
+    def set_up(self, launcher: Launcher) -> None:
+        """Run ``setup`` in the empty data directory. Raises CellFailed."""
+        self.data.mkdir(exist_ok=True)
+        self._begin(launcher)
+        if self.spec.setup:
+            said = self.ask("setup", self.spec.setup)
+            if said.code != 0:
+                raise CellFailed(f"program.setup {said.ending}")
+
+    def start(self, launcher: Launcher) -> None:
+        self._begin(launcher)
+        if not self.spec.start:
+            return
+        command = [*SHELL, self.spec.folder, self.spec.start]
+        limit_s = self.spec.start_limit_s
+        try:
+            self._server.start(launcher, command, environment=self.environment(), ready=self._answers, seconds=limit_s)
+        except Ended as error:
+            hint = "" if "code 0 " not in error.message else " (start must stay in the foreground)"
+            raise Ended(f"{error.message}{hint}") from None
+
+    def _answers(self) -> bool:
+        return self._server.pid is not None and self.ask("ready", self.spec.ready, limit_s=5.0).code == 0
+
+    def _begin(self, launcher: Launcher) -> None:
+        """What its commands are given, made anew: nothing outlives a cut but the data."""
+        self._launcher = launcher
+        if self._run is None:
+            path = Path(tempfile.gettempdir()) / f"acidtest-{uuid.uuid4().hex[:8]}"  # short enough for a socket
+            self._run = launcher.make_directory(path), path
+        work = self._run[1] / "run"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        self._ports = _free(self._ports)
+
+    def stop(self) -> None:
+        """End the server in order. Raises CellFailed where it does not end; it is gone in any case."""
+        pid, limit_s = self._server.pid, self.spec.command_limit_s
+        try:
+            if pid is None:
+                return
+            if self.spec.stop:
+                said = self.ask("stop", self.spec.stop)
+                if said.code != 0:
+                    raise CellFailed(f"program.stop {said.ending}")
+            else:
+                os.killpg(pid, signal.SIGTERM)  # the session that the ledger has started
+            if self._server.died(within_s=limit_s) is None:
+                raise CellFailed(f"{self.program.id}: the server did not stop within {limit_s:g} s")
+        finally:
+            self._server.kill()
+
+    def ask(
+        self, name: str, command: str, variables: Mapping[str, str] | None = None, *, limit_s: float | None = None
+    ) -> Said:
+        """Run a command to its end. Raises CellFailed where it does not end in time; then it has been ended."""
+        assert self._launcher is not None
+        limit_s = limit_s or self.spec.command_limit_s
+        output, errors = self.directory / f"{name}.output", self.directory / f"{name}.errors"
+        with output.open("wb") as out, errors.open("wb") as err:
+            environment = {**self.environment(), **(variables or {})}
+            id, process = self._launcher.start_process(  # noqa: A001
+                [*SHELL, self.spec.folder, command], environment=environment, stderr=err, stdout=out
+            )
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                self._launcher.end_process(id, process)
+        if code is None:
+            if name == "ready":
+                return Said(1, "", "")
+            raise CellFailed(f"program.{name} did not end within {limit_s:g} s, and was ended")
+        said = output.read_text(encoding="utf-8", errors="surrogateescape")
+        return Said(code, said, last_line(log_tail(errors)) or last_line(said))
+
+    def launch_load(self, pipe: Path, count: int, errors: Path) -> tuple[str, subprocess.Popen[bytes]]:
+        """Start ``load``, which acknowledges into ``pipe``; answers its id in the ledger and its process.
+
+        Whoever starts it ends it with ``end_load``.
+        """
+        assert self._launcher is not None
+        environment = {**self.environment(), "ACIDTEST_COUNT": str(count), "ACIDTEST_ACK": str(ACK)}
+        command = [*ACKNOWLEDGING[self.spec.acknowledges], self.spec.folder, self.spec.load, str(pipe)]
+        with errors.open("wb") as file:
+            return self._launcher.start_process(command, environment=environment, stderr=file, stdout=file)
+
+    def end_load(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
+        """Kill it and what it has started."""
+        assert self._launcher is not None
+        self._launcher.end_process(id, process)
+
+    def environment(self) -> dict[str, str]:
+        """What every command is given."""
+        run = self._run[1] / "run" if self._run else self.directory
+        return {
+            **os.environ,
+            **self.spec.environment,
+            **self._level.environment,
+            "ACIDTEST_DATA": str(self.data),
+            "ACIDTEST_RUN": str(run),
+            "ACIDTEST_LEVEL": self._level_name,
+            "ACIDTEST_PORT": str(self._ports[0]),
+            "ACIDTEST_PORT_2": str(self._ports[1]),
+        }
+
+    # ------------------------------------------------------------------------------------------ as an instance
+
+    def died(self, within_s: float = 0.0) -> str | None:
+        return self._server.died(within_s)
+
+    def target(self) -> Target:
+        raise CellFailed(f"{self.program.id}: no rig has a session with a program")
+
+    def inspections(self) -> list[Inspection]:
+        return []
+
+    def settings_in_force(self, answers: Sequence[Settings]) -> list[SettingInForce]:
+        return []  # its commands are not asked for any
+
+    def seal(self) -> None:
+        self.stop()
+
+    def log(self) -> str:
+        return log_tail(self._log)
+
+    def lose_power(self) -> None:
+        self._server.kill()
+
+    def release(self) -> None:
+        self._server.kill()
+        if self._run is not None and self._launcher is not None:
+            self._launcher.remove_directory(self._run[0])
+            self._run = None
+
+
+def _free(ports: Sequence[int]) -> list[int]:
+    """As many different ports of the loopback address that nobody has: the same ones while they are free."""
+    with contextlib.ExitStack() as held:
+        found = []
+        for port in ports:
+            probe = held.enter_context(socket.socket())
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                probe.bind((LOOPBACK, 0))
+            found.append(int(probe.getsockname()[1]))
+        return found

@@ -1,0 +1,135 @@
+"""The items of a program: acknowledged by its ``load``, answered for by its ``check``; pure but for the pipe."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from acidtest.errors import CellFailed
+from acidtest.journal.models import Fate
+from acidtest.powercut.acknowledgement_log import Acknowledgement, AcknowledgementLog
+from acidtest.powercut.fate import EXAMPLES_MAX
+from acidtest.words import counted, harmless
+
+PRESENT, MISSING, TORN, DAMAGED = "present", "missing", "torn", "damaged"
+STATES = (PRESENT, MISSING, TORN)
+ITEM_MAX = 1000  # bytes
+CLOSED_S = 0.02  # between two looks at a pipe that nobody has open
+SHOWN_MAX = 80  # characters of an item
+
+
+def named(item: str) -> str:
+    """An item as messages show it."""
+    return f'"{harmless(item, SHOWN_MAX)}"'
+
+
+class ItemLog(AcknowledgementLog):
+    """The named pipe on which ``load`` acknowledges: each line is an item, acknowledged when it has arrived."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._arrived_ns: list[int] = []
+
+    def drain(self) -> None:
+        super().drain()
+        # Read after they came, so that none is taken for older than it is.
+        self._arrived_ns += [time.monotonic_ns()] * (len(self._lines) - len(self._arrived_ns))
+
+    def wait(self, seconds: float) -> bool:
+        """As of engines; whether the load has ended its process tells, for it may close its output and go on."""
+        if not super().wait(seconds):
+            time.sleep(CLOSED_S)
+        return True
+
+    def times_ns(self, start: int) -> list[int]:
+        return self._arrived_ns[start:]
+
+    def read(self) -> list[Acknowledgement]:
+        """All that was drained. Raises CellFailed for a line that can be no item, and for one that came twice."""
+        return items(self._lines, self._arrived_ns)
+
+
+def items(lines: Sequence[bytes], arrived_ns: Sequence[int]) -> list[Acknowledgement]:
+    """Acknowledgements of the items in ``lines``. Raises CellFailed as in ``ItemLog.read``."""
+    log: list[Acknowledgement] = []
+    seen: set[str] = set()
+    for number, (line, at_ns) in enumerate(zip(lines, arrived_ns, strict=True), start=1):
+        try:
+            item = line.decode().strip()
+        except UnicodeDecodeError:
+            raise CellFailed(f"program.load: line {number} that it acknowledged is no UTF-8 text") from None
+        if not item or len(line) > ITEM_MAX:
+            what = "is empty" if not item else f"has more than {ITEM_MAX:,} bytes"
+            raise CellFailed(f"program.load: line {number} that it acknowledged {what}: print one item a line")
+        if item in seen:
+            raise CellFailed(f"program.load: acknowledged {named(item)} twice: give each item a name of its own")
+        seen.add(item)
+        log.append(Acknowledgement(0, number, 0, number, at_ns, at_ns, item))
+    return log
+
+
+def planted(among: Sequence[str]) -> str:
+    """An item of the same look as these, at least one, that was never written: their last number, made larger."""
+    longest = max(among, key=len)
+    digits = list(re.finditer(r"\d+", longest))
+    if not digits:
+        return f"{longest}-planted"
+    at = digits[-1].start()
+    made = f"{longest[:at]}9{longest[at:]}"
+    while made in among:
+        made = f"{made[:at]}9{made[at:]}"
+    return made
+
+
+def answers(said: str, asked: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """What ``check`` says of each item that it was asked for, and what it says of damage beside them.
+
+    Raises CellFailed for a line that is no answer, an item that was not asked for, one that is answered in two ways,
+    and where an answer lacks.
+    """
+    wanted, found = set(asked), dict[str, str]()
+    damage: list[str] = []
+    for line in said.splitlines():
+        state, _, item = line.strip().partition(" ")
+        item = item.strip()
+        if not line.strip():
+            continue
+        if state == DAMAGED:
+            damage.append(harmless(item, 300) or "it did not say what")
+        elif state not in STATES or not item:
+            raise CellFailed(
+                f"program.check printed {named(line)}, which is no answer: print {PRESENT}, {MISSING} or {TORN}, "
+                "a space, and the item"
+            )
+        elif item not in wanted:
+            raise CellFailed(f"program.check answered for {named(item)}, which $ACIDTEST_ITEMS does not have")
+        elif found.setdefault(item, state) != state:
+            raise CellFailed(f"program.check answered {found[item]} and {state} for {named(item)}")
+    if lacks := [item for item in asked if item not in found]:
+        raise CellFailed(
+            f"program.check gave no answer for {counted(len(lacks), 'item')} of {len(asked):,}, the first {named(lacks[0])}"
+        )
+    return found, damage
+
+
+def fate(log: Sequence[Acknowledgement], found: Mapping[str, str]) -> Fate:
+    """What became of the acknowledged items. An item that is there in parts is no lost one, but torn.
+
+    Of those that were not acknowledged nothing is known, and nothing of the order: items may be written side by side.
+    """
+    lost = [line.item for line in log if found[line.item] == MISSING]
+    torn = [line.item for line in log if found[line.item] == TORN]
+    examples = [f"item {named(item)} was acknowledged and is not there" for item in lost[:EXAMPLES_MAX]]
+    examples += [f"item {named(item)} is there in parts" for item in torn[:EXAMPLES_MAX]]
+    return Fate(
+        acknowledged=len(log),
+        present=len(log) - len(lost) - len(torn),
+        lost=len(lost),
+        loaded_lost=0,
+        unacknowledged=0,
+        torn=len(torn),
+        order_broken=False,
+        examples=examples,
+    )
