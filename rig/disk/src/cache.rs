@@ -128,6 +128,10 @@ impl<M: Medium> Cache<M> {
         self.unsettled_sectors * SECTOR as u64
     }
 
+    pub fn size_bytes(&self) -> u64 {
+        (self.slot_of.len() * BLOCK) as u64
+    }
+
     /// The number of the last write that was taken.
     pub fn last(&self) -> u64 {
         self.number
@@ -177,6 +181,19 @@ impl<M: Medium> Cache<M> {
             }
         }
         Ok(self.number)
+    }
+
+    /// Turns bits of the byte at `at` as a reader sees it. What a cut would bring back in its place stays as it is.
+    pub fn turn(&mut self, at: u64, bits: u8) -> io::Result<()> {
+        let mut sector = [0; SECTOR];
+        let start = at / SECTOR as u64 * SECTOR as u64;
+        self.medium.read(start, &mut sector)?;
+        sector[(at - start) as usize] ^= bits;
+        self.medium.write(start, &sector)?;
+        if let Some(snapshot) = &mut self.snapshot {
+            snapshot.changes(at as usize / BLOCK);
+        }
+        Ok(())
     }
 
     /// Writes what lies within one block, from this byte of it on.

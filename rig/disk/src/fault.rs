@@ -9,10 +9,12 @@
 //!     stop after 1000 writes        nothing is answered from then on (reads, writes, flushes or requests) for 30 s, after
 //!                                   which all that waits and all that comes fails with EIO: nobody waits for ever
 //!     stop after 9 reads fail after 5 s    the same, sooner
+//!     (fail EIO (and writes (nth 3)))      whatever the rule says, see [`super::rule`]
 //!
 //! All but `ignore-write-through`, `reorder` and `stop` may say when, counting requests of their kind from the moment the fault is there:
 //! `5` (the fifth), `every 3rd`, `after 10`, `at 1048576` (whatever touches that byte), `at 1048576 once`.
 
+use super::rule::{self, NoRule, Rule, Watcher};
 use std::fmt;
 use std::str::FromStr;
 
@@ -28,12 +30,12 @@ pub enum Op {
 impl Op {
     /// Whether a fault on requests of kind `mine` strikes this one. As far as a loop device tells, the end of a write with
     /// FUA is a flush like any other.
-    fn is(self, mine: Op) -> bool {
+    pub fn is(self, mine: Op) -> bool {
         self == mine || (self == Op::WriteThrough && mine == Op::Flush)
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
     LieAboutFlush(When),
     IgnoreWriteThrough,
@@ -42,6 +44,7 @@ pub enum Fault {
     Eio(Op, When),
     DropOnFlush(When),
     Stop(Stop),
+    Rule(Box<Rule>),
 }
 
 /// Nothing is answered after so many requests, of one kind or (`None`) of any.
@@ -79,13 +82,13 @@ pub enum When {
 
 impl Fault {
     /// The kind of request that it counts and strikes; `None`: any.
-    fn op(self) -> Option<Op> {
+    fn op(&self) -> Option<Op> {
         match self {
             Fault::LieAboutFlush(_) | Fault::DropOnFlush(_) => Some(Op::Flush),
             Fault::IgnoreWriteThrough => Some(Op::WriteThrough),
             Fault::Tear(_) => Some(Op::Write),
-            Fault::Eio(op, _) => Some(op),
-            Fault::Reorder => None,
+            Fault::Eio(op, _) => Some(*op),
+            Fault::Reorder | Fault::Rule(_) => None,
             Fault::Stop(stop) => stop.of,
         }
     }
@@ -97,11 +100,18 @@ pub struct Active {
     pub fault: Fault,
     seen: u64,
     pub struck: u64,
+    /// Of a rule.
+    watcher: Option<Watcher>,
 }
 
 impl Active {
-    pub fn new(fault: Fault) -> Self {
-        Active { fault, seen: 0, struck: 0 }
+    /// `seed` is for what a rule draws by lot without a seed of its own.
+    pub fn new(fault: Fault, seed: u64) -> Self {
+        let watcher = match &fault {
+            Fault::Rule(rule) => Some(Watcher::new(rule, seed)),
+            _ => None,
+        };
+        Active { fault, seen: 0, struck: 0, watcher }
     }
 
     /// Counts a request; whether the fault strikes it.
@@ -111,6 +121,7 @@ impl Active {
         }
         self.seen += 1;
         let strikes = match self.fault {
+            Fault::Rule(_) => self.watcher.as_mut().is_some_and(|watcher| watcher.strikes(op, at, length)),
             Fault::Reorder => false,
             Fault::IgnoreWriteThrough => true,
             Fault::Stop(stop) => self.seen > stop.after,
@@ -149,6 +160,7 @@ impl fmt::Display for Fault {
             Fault::Reorder => f.write_str("reorder"),
             Fault::Eio(op, when) => write!(f, "eio on {op}{when}"),
             Fault::DropOnFlush(when) => write!(f, "drop on flush{when}"),
+            Fault::Rule(rule) => rule.fmt(f),
             Fault::Stop(Stop { after, of, fail_after_s }) => {
                 write!(f, "stop after {after} {}", plural(*of))?;
                 fail_after_s.map_or(Ok(()), |seconds| write!(f, " fail after {seconds} s"))
@@ -189,21 +201,37 @@ fn plural(op: Option<Op>) -> &'static str {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "\"{0}\" is no fault; write lie-about-flush, tear, eio on read|write|flush or drop on flush, each alone or followed \
-     by 5, every 3rd, after 10 or at BYTE [once]; or ignore-write-through or reorder; or stop after 1000 \
-     reads|writes|flushes|requests, alone or followed by fail after 5 s (1 to 60)"
-)]
-pub struct NoFault(String);
+pub enum NoFault {
+    #[error(
+        "\"{0}\" is no fault; write a rule as (fail EIO (and writes (nth 3))), see docs/DISK.md; or lie-about-flush, tear, \
+         eio on read|write|flush or drop on flush, each alone or followed by 5, every 3rd, after 10 or at BYTE [once]; or \
+         ignore-write-through or reorder; or stop after 1000 reads|writes|flushes|requests, alone or followed by fail \
+         after 5 s (1 to 60)"
+    )]
+    Phrase(String),
+    #[error("the fault \"{text}\" is no rule: {why}")]
+    Rule { text: String, why: NoRule },
+}
 
 impl FromStr for Fault {
     type Err = NoFault;
 
     fn from_str(text: &str) -> Result<Self, NoFault> {
-        let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        parse(&words).ok_or_else(|| NoFault(text.chars().take(80).collect()))
+        let shown = || match text.char_indices().nth(80) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text.to_string(),
+        };
+        if text.contains(['(', ')']) {
+            let read = rule::parse(text).map_err(|why| NoFault::Rule { text: shown(), why })?;
+            return Ok(Fault::Rule(Box::new(read)));
+        }
+        let words: Vec<&str> = text.split_ascii_whitespace().take(WORDS_MAX + 1).collect();
+        parse(&words).ok_or_else(|| NoFault::Phrase(shown()))
     }
 }
+
+/// Of the longest phrase.
+const WORDS_MAX: usize = 8;
 
 fn parse(words: &[&str]) -> Option<Fault> {
     Some(match words {
@@ -316,7 +344,7 @@ mod tests {
     /// Which of ten requests of its kind, 4,096 bytes each, one after the other, a fault strikes.
     fn struck(text: &str) -> Vec<u64> {
         let fault: Fault = text.parse().unwrap();
-        let mut active = Active::new(fault);
+        let mut active = Active::new(fault.clone(), 1);
         (1..=10)
             .filter(|n| {
                 assert!(fault.op() == Some(Op::Read) || !active.strikes(Op::Read, 0, 4_096));
@@ -353,7 +381,7 @@ mod tests {
             "stop after 5 writes fail after 61 s",
         ] {
             let error = text.parse::<Fault>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("\"{text}\" is no fault; write lie-about-flush,")), "{error}");
+            assert!(error.starts_with(&format!("\"{text}\" is no fault; write a rule as ")), "{error}");
         }
     }
 }

@@ -142,7 +142,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             covers
         });
         while disk.is_alive(&ticket) {
-            let left = ticket.done_at.saturating_sub(self.now());
+            let left = disk.waits_until(&ticket).saturating_sub(self.now());
             if left == 0 {
                 break;
             } else if left > SLEEP_MIN_NS {
@@ -248,7 +248,7 @@ impl<M: Medium + Send + 'static> Worker<M> {
                 let data = self.buffer.data(length);
                 let finished = served.take(|disk, now| disk.begin_read(at, data, now));
                 match finished {
-                    Finished::Failed => Answer::new(unique, libc::EIO),
+                    Finished::Failed(errno) => Answer::new(unique, errno),
                     _ => {
                         let mut head = Answer::new(unique, 0);
                         let answer = self.buffer.answer(head.finished(), length);
@@ -274,7 +274,7 @@ impl<M: Medium + Send + 'static> Worker<M> {
                         |_, _, _| {},
                     );
                     match finished {
-                        Finished::Failed => Answer::new(unique, libc::EIO),
+                        Finished::Failed(errno) => Answer::new(unique, errno),
                         _ => Answer::new(unique, 0).u32(length as u32).u32(0),
                     }
                 }
@@ -283,7 +283,7 @@ impl<M: Medium + Send + 'static> Worker<M> {
                 let write_through = served.only_writes_through();
                 let settled = |log: &Log, covers, now| log.flush(covers, now);
                 match served.take_logged(|disk, now| disk.begin_flush(write_through, now), |_, _, _| {}, settled) {
-                    Finished::Failed => Answer::new(unique, libc::EIO),
+                    Finished::Failed(errno) => Answer::new(unique, errno),
                     _ => Answer::new(unique, 0),
                 }
             }
@@ -370,7 +370,6 @@ fn write(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::cache::{Cache, BLOCK};
-    use crate::fault::Fault;
     use crate::medium::Memory;
     use crate::timing::Timing;
     use protocol::{DiskBattery, DiskTiming, DiskTimingName};
@@ -409,9 +408,11 @@ mod tests {
     /// A worker whose kernel is the other end of a socket that keeps messages apart, as the device does.
     fn worker(timing: &DiskTiming, capacity: usize, faults: &[&str], log: Option<Log>) -> (Worker<Memory>, OwnedFd) {
         let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
-        let faults = faults.iter().map(|text| text.parse::<Fault>().unwrap()).collect();
         let timing = Timing::new(timing).unwrap();
-        let disk = Disk::new(cache, capacity, DiskBattery::None, timing, faults, 1);
+        let mut disk = Disk::new(cache, capacity, DiskBattery::None, timing, 1);
+        for fault in faults {
+            disk.add_fault(fault.parse().unwrap()).unwrap();
+        }
         let served = Served::new(disk, log, SIZE, 1 << 16, monotonic_ns());
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
@@ -452,6 +453,13 @@ mod tests {
         ASKED.get() - before
     }
 
+    const RULES: [&str; 4] = [
+        "(rot 3 (and (or reads writes) (randomly 0.5)))",
+        "(misdirect 8K (every 3))",
+        "(fail ENOSPC (and writes (not (range 0 1M)) (after 5)))",
+        "(delay 1us (or flushes (nth 7)))",
+    ];
+
     #[test]
     fn between_a_request_and_its_answer_nothing_asks_for_memory() {
         let directory = tempfile::tempdir().unwrap();
@@ -461,13 +469,14 @@ mod tests {
             DiskTiming { name: DiskTimingName::Nvme, parameters: [("program_us".into(), 1.0)].into() },
             DiskTiming { name: DiskTimingName::Rotating, parameters: quick.into() },
         ];
-        let faults = [&[][..], &["tear every 2nd", "reorder", "eio on flush every 3rd"], &["lie-about-flush"]];
+        let faults = [&[][..], &["tear every 2nd", "reorder", "eio on flush every 3rd"], &["lie-about-flush"], &RULES];
         let mut answer = vec![0; 1 << 17];
         for (number, timing) in timings.iter().enumerate() {
             for (other, faults) in faults.iter().enumerate() {
                 for capacity in [0, 16] {
                     let path = directory.path().join(format!("{number}-{other}"));
-                    let log = (capacity > 0).then(|| Log::create(&path, SIZE, BLOCK as u32, 0).unwrap());
+                    let logged = capacity > 0 && **faults != RULES[..];
+                    let log = logged.then(|| Log::create(&path, SIZE, BLOCK as u32, 0).unwrap());
                     let (mut worker, kernel) = worker(timing, capacity, faults, log);
                     asked_by(&mut worker, &kernel, 20, &mut answer); // a thread's first wait may make its own things
                     let asked = asked_by(&mut worker, &kernel, 200, &mut answer);

@@ -9,6 +9,8 @@ mod front;
 mod log;
 mod medium;
 mod model;
+mod rule;
+mod socket;
 #[cfg(test)]
 mod tests;
 mod through;
@@ -27,7 +29,7 @@ use protocol::{DiskAnswer, DiskBattery, DiskCommand, DiskSpec, DiskState, PROTOC
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use timing::Timing;
 
 const SIZE_MAX: u64 = 1 << 44;
@@ -38,26 +40,82 @@ const FEW: usize = 8;
 const DATA_BYTES_FEW: usize = 1 << 20;
 const DATA_BYTES_MANY: usize = 256 << 10;
 
-/// Serves one disk on standard input and output, as a process of its own; answers how it ends.
-pub fn command() -> ExitCode {
+const HELP: &str = "\
+serves a simulated disk through FUSE, as a file that a loop device can lie on
+
+  (no argument)      standard input brings a specification (DiskSpec), then commands (DiskCommand), one a line (JSON
+                     Lines); standard output has an answer (DiskAnswer) to each. The end of standard input ends the disk
+  --socket PATH      standard input brings the specification; commands come through this Unix socket, from any number
+                     of programs, until one of them is end
+  --tell PATH [LINE]  send LINE, or each line of standard input, to the disk behind this socket and print the answers
+  --check FAULT      say whether FAULT is a fault, and print it as the disk does
+
+docs/DISK.md tells how to use it, docs/SIMULATED-DISK.md what it does, docs/FORMAT.md names every field.
+
+Exit codes: 0 done, 1 the disk could not be made or does not answer (the message says why), 2 bad arguments.";
+
+/// Obeys the command line of `program`, a process of its own; answers how it ends.
+pub fn command(program: &str, arguments: &[String]) -> ExitCode {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = match arguments[..] {
+        [] => return served(None),
+        ["--socket", path] => return served(Some(Path::new(path))),
+        ["--tell", path] => socket::tell(Path::new(path), None),
+        ["--tell", path, line] => socket::tell(Path::new(path), Some(line)),
+        ["--check", fault] => return checked(program, fault),
+        ["--help" | "-h"] => {
+            println!("{program}: {HELP}");
+            Ok(())
+        }
+        _ => {
+            eprintln!("{program}: unknown arguments: {}; see {program} --help", arguments.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    if let Err(error) = said {
+        eprintln!("{program}: {error:#}");
+        return ExitCode::from(1);
+    }
+    ExitCode::SUCCESS
+}
+
+/// A fault as the disk prints it, or in words what is wrong with it.
+pub fn check_fault(fault: &str) -> Result<String, String> {
+    fault.parse::<Fault>().map(|fault| fault.to_string()).map_err(|error| error.to_string())
+}
+
+fn checked(program: &str, fault: &str) -> ExitCode {
+    match check_fault(fault) {
+        Ok(fault) => {
+            println!("{fault}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn served(socket: Option<&Path>) -> ExitCode {
     // SAFETY: sets a flag of this process; its threads inherit it. Not killed with its parent: the end of standard input
     // lets it go in order.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     let (mut commands, mut answers) = (io::stdin().lock(), io::stdout().lock());
-    match serve(&mut commands, &mut answers) {
+    match serve(socket, &mut commands, &mut answers) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) | Err(_) => ExitCode::from(1),
     }
 }
 
-/// Serves one disk until it is told to end, or nobody is left to tell. Whether it came to be.
-pub fn serve(commands: &mut impl BufRead, answers: &mut impl Write) -> io::Result<bool> {
+/// Serves one disk until it is told to end, or, without a socket, nobody is left to tell. Whether it came to be.
+fn serve(socket: Option<&Path>, commands: &mut impl BufRead, answers: &mut impl Write) -> io::Result<bool> {
     let mut line = String::new();
     commands.read_line(&mut line)?;
     let made = serde_json::from_str::<DiskSpec>(&line).context("the first line is no DiskSpec").and_then(|spec| {
         match &spec.medium {
-            None => make(&spec, memory(&spec)?, commands, answers),
-            Some(path) => make(&spec, file(&spec, Path::new(path))?, commands, answers),
+            None => make(&spec, memory(&spec)?, socket, commands, answers),
+            Some(path) => make(&spec, file(&spec, Path::new(path))?, socket, commands, answers),
         }
     });
     match made {
@@ -86,6 +144,7 @@ fn file(spec: &DiskSpec, path: &Path) -> Result<FileMedium> {
 fn make<M: Medium + Send + 'static>(
     spec: &DiskSpec,
     medium: M,
+    socket: Option<&Path>,
     commands: &mut impl BufRead,
     answers: &mut impl Write,
 ) -> Result<()> {
@@ -107,6 +166,9 @@ fn make<M: Medium + Send + 'static>(
         bail!("a disk has at most {FAULTS_MAX} faults");
     }
     let faults = spec.faults.iter().map(|text| text.parse::<Fault>()).collect::<Result<Vec<_>, _>>()?;
+    for fault in &faults {
+        can_be_logged(fault, spec.log.is_some())?;
+    }
     let threads = timing.queue_depth;
     let data_bytes = if threads <= FEW { DATA_BYTES_FEW } else { DATA_BYTES_MANY };
     let under_way = (threads * data_bytes) as u64;
@@ -130,7 +192,10 @@ fn make<M: Medium + Send + 'static>(
                 .with_context(|| format!("the log {path}"))?,
         ),
     };
-    let disk = Disk::new(cache, capacity, spec.battery, timing, faults, spec.seed);
+    let mut disk = Disk::new(cache, capacity, spec.battery, timing, spec.seed);
+    for fault in faults {
+        disk.add_fault(fault).map_err(|error| anyhow!(error))?;
+    }
     let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns);
     let point = PathBuf::from(&spec.mount_point);
     served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
@@ -143,7 +208,19 @@ fn make<M: Medium + Send + 'static>(
         kept: false,
         log: None,
     };
-    disk.follow(unlocked, commands, answers)
+    match socket {
+        None => disk.follow(unlocked, commands, answers),
+        Some(path) => disk.listen(unlocked, path, answers),
+    }
+}
+
+fn can_be_logged(fault: &Fault, logs: bool) -> Result<()> {
+    match fault {
+        Fault::Rule(rule) if logs && rule.act.deceives_a_log() => {
+            bail!("{fault}: a disk with a log takes no fault after which the medium does not hold what was written")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A disk that is there, as the lab commands it.
@@ -159,27 +236,14 @@ struct Commanded<M> {
 
 impl<M: Medium + Send + 'static> Commanded<M> {
     fn follow(mut self, unlocked: Option<String>, commands: &mut impl BufRead, answers: &mut impl Write) -> Result<()> {
-        let ready = DiskAnswer::Ready {
-            protocol: PROTOCOL,
-            pid: std::process::id(),
-            file: self.point.join(wire::IMAGE_NAME).display().to_string(),
-            connection: connection_of(&self.point)?,
-            unlocked,
-        };
-        let mut written = answer(answers, &ready);
+        let mut written = answer(answers, &self.ready(unlocked)?);
         let mut line = String::new();
         while written.is_ok() {
             line.clear();
             if !matches!(commands.read_line(&mut line), Ok(length) if length > 0) {
                 break;
             }
-            let followed =
-                serde_json::from_str::<DiskCommand>(&line).context("that is no command").and_then(|command| {
-                    let ends = command == DiskCommand::End {};
-                    Ok((self.obey(command)?, ends))
-                });
-            let (reply, ends) =
-                followed.unwrap_or_else(|error| (DiskAnswer::Failed { message: format!("{error:#}") }, false));
+            let (reply, ends) = self.reply(&line);
             written = answer(answers, &reply);
             if ends {
                 return Ok(());
@@ -188,6 +252,34 @@ impl<M: Medium + Send + 'static> Commanded<M> {
         // Nobody is left to command it. What still hangs on the disk gets errors, and `acidtest clean` releases it.
         let _ = unmount(&self.point);
         Ok(())
+    }
+
+    fn listen(self, unlocked: Option<String>, path: &Path, answers: &mut impl Write) -> Result<()> {
+        let listener = socket::bind(path).with_context(|| format!("the socket {}", path.display()))?;
+        answer(answers, &self.ready(unlocked)?)?;
+        let disk = Arc::new(Mutex::new(self));
+        Ok(socket::serve(&listener, path, &move |line| {
+            disk.lock().unwrap_or_else(std::sync::PoisonError::into_inner).reply(line)
+        })?)
+    }
+
+    fn ready(&self, unlocked: Option<String>) -> Result<DiskAnswer> {
+        Ok(DiskAnswer::Ready {
+            protocol: PROTOCOL,
+            pid: std::process::id(),
+            file: self.point.join(wire::IMAGE_NAME).display().to_string(),
+            connection: connection_of(&self.point)?,
+            unlocked,
+        })
+    }
+
+    /// The answer to a line, and whether the disk has ended with it.
+    fn reply(&mut self, line: &str) -> (DiskAnswer, bool) {
+        let followed = serde_json::from_str::<DiskCommand>(line).context("that is no command").and_then(|command| {
+            let ends = command == DiskCommand::End {};
+            Ok((self.obey(command)?, ends))
+        });
+        followed.unwrap_or_else(|error| (DiskAnswer::Failed { message: format!("{error:#}") }, false))
     }
 
     fn obey(&mut self, command: DiskCommand) -> Result<DiskAnswer> {
@@ -200,13 +292,14 @@ impl<M: Medium + Send + 'static> Commanded<M> {
             }
             DiskCommand::Fault { fault } => {
                 let fault = fault.parse()?;
+                can_be_logged(&fault, served.log().is_some())?;
                 served.disk().add_fault(fault).map_err(|error| anyhow!(error))?;
             }
             DiskCommand::Under { major, minor } => served
                 .watch((major, minor))
                 .context("flushes that only end writes with FUA cannot be told apart here")?,
             DiskCommand::Mend {} => {
-                served.disk().mend();
+                served.disk().mend(served.now());
                 served.wake();
             }
             DiskCommand::Cut { keep, seed, flushes } => {

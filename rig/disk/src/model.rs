@@ -6,10 +6,11 @@
 use super::cache::{Cache, Snapshot};
 use super::fault::{Active, Fault, Op};
 use super::medium::Medium;
+use super::rule::Act;
 use super::timing::Timing;
 use measure::Latencies;
 use protocol::{CutKeeps, DiskBattery, DiskCount, DiskCut, DiskPower, DiskStats, FaultCount, GhostFlushes};
-use rand::SeedableRng;
+use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io;
 
@@ -26,9 +27,12 @@ pub struct Disk<M> {
     timing: Timing,
     faults: Vec<Active>,
     lot: ChaCha8Rng,
+    seed: u64,
     power: DiskPower,
-    /// From then on a disk that has stopped fails all that waits for it and all that comes.
+    /// From then on a disk that has stopped fails all that waits for it and all that comes, or goes on.
     fails_at: u64,
+    goes_on: bool,
+    mended_at: u64,
     ghost_flushes: GhostFlushes,
     /// How often it was cut or loaded: what was begun before promises nothing after.
     lives: u64,
@@ -59,6 +63,8 @@ pub struct Ticket {
     begun_at: u64,
     pub done_at: u64,
     lives: u64,
+    /// It was made to wait by a fault, and is answered when the disk is mended.
+    held_up: bool,
     end: End,
 }
 
@@ -68,7 +74,8 @@ enum End {
     Done,
     /// What was written up to this write is settled then.
     Settles(u64),
-    Failed,
+    /// With this errno.
+    Failed(i32),
     /// Begun by a ghost.
     Ghostly,
 }
@@ -79,8 +86,8 @@ pub enum Finished {
     Done,
     /// Done, and what was written before it is on the medium.
     Settled,
-    /// EIO.
-    Failed,
+    /// With this errno.
+    Failed(i32),
 }
 
 impl Ticket {
@@ -91,26 +98,20 @@ impl Ticket {
 }
 
 impl<M: Medium> Disk<M> {
-    pub fn new(
-        cache: Cache<M>,
-        capacity: usize,
-        battery: DiskBattery,
-        timing: Timing,
-        faults: Vec<Fault>,
-        seed: u64,
-    ) -> Self {
-        let mut active = Vec::with_capacity(FAULTS_MAX.max(faults.len()));
-        active.extend(faults.into_iter().map(Active::new));
+    pub fn new(cache: Cache<M>, capacity: usize, battery: DiskBattery, timing: Timing, seed: u64) -> Self {
         let count = || Count { count: 0, bytes: 0, took: Latencies::new() };
         Disk {
             cache,
             capacity,
             battery,
             timing,
-            faults: active,
+            faults: Vec::with_capacity(FAULTS_MAX),
             lot: ChaCha8Rng::seed_from_u64(seed),
+            seed,
             power: DiskPower::On,
             fails_at: 0,
+            goes_on: false,
+            mended_at: 0,
             ghost_flushes: GhostFlushes::Succeed,
             lives: 0,
             flushing: 0,
@@ -130,19 +131,22 @@ impl<M: Medium> Disk<M> {
         let length = into.len() as u64;
         let ghost = self.power == DiskPower::Ghost;
         let struck = if ghost { Struck::default() } else { self.strike(Op::Read, at, length, now)? };
-        let read = if struck.eio { Ok(()) } else { self.cache.read(at, into) };
+        let read = match struck.fails() {
+            true => Ok(()),
+            false => self.rot(struck.rot, at, length).and_then(|()| self.cache.read(at, into)),
+        };
         let done_at = match ghost {
             true => now,
             false if self.cache.holds(at, length) => self.timing.cached(now, length),
             false => self.timing.read(now, at, length),
         };
         let end = match (read, ghost) {
-            (Err(_), _) => End::Failed,
+            (Err(_), _) => End::Failed(libc::EIO),
             (Ok(()), true) => End::Ghostly,
-            (Ok(()), false) if struck.eio => End::Failed,
+            (Ok(()), false) if struck.fails() => End::Failed(struck.errno),
             (Ok(()), false) => End::Done,
         };
-        Some(self.ticket(Op::Read, at, length, now, done_at, end))
+        Some(struck.hold_up(self.ticket(Op::Read, at, length, now, done_at, end)))
     }
 
     pub fn begin_write(&mut self, at: u64, from: &[u8], now: u64) -> Option<Ticket> {
@@ -150,32 +154,39 @@ impl<M: Medium> Disk<M> {
         if self.power == DiskPower::Ghost {
             let fits = self.cache.needed(at, length) <= self.cache.room();
             let taken = fits && self.cache.write(at, from, now, 0, false).is_ok();
-            let end = if taken { End::Ghostly } else { End::Failed };
+            let end = if taken { End::Ghostly } else { End::Failed(libc::EIO) };
             return Some(self.ticket(Op::Write, at, length, now, now, end));
         }
         let struck = self.strike(Op::Write, at, length, now)?;
         self.tend(now);
-        if struck.eio {
+        if struck.fails() {
             let done_at = self.timing.cached(now, length);
-            return Some(self.ticket(Op::Write, at, length, now, done_at, End::Failed));
+            return Some(struck.hold_up(self.ticket(Op::Write, at, length, now, done_at, End::Failed(struck.errno))));
         }
+        if struck.lose {
+            let done_at =
+                if self.capacity == 0 { self.timing.write(now, at, length) } else { self.timing.cached(now, length) };
+            return Some(struck.hold_up(self.ticket(Op::Write, at, length, now, done_at, End::Done)));
+        }
+        let at = self.landing(at, length, struck.misdirect);
         let room_at = self.make_room(at, length, now);
         // With the cache off every write that is replaced was promised, or is about to be.
         let settling = if self.capacity == 0 { u64::MAX } else { self.settling };
-        let taken = self.cache.write(at, from, now, settling, struck.tear);
+        let written = self.cache.write(at, from, now, settling, struck.tear);
+        let taken = written.and_then(|number| self.rot(struck.rot, at, length).map(|()| number));
         self.dirty_bytes_max = self.dirty_bytes_max.max(self.cache.bytes());
         let (done_at, end) = match taken {
-            Err(_) => (now, End::Failed),
+            Err(_) => (now, End::Failed(libc::EIO)),
             Ok(number) if self.capacity == 0 => (self.timing.write(now, at, length), End::Settles(number)),
             Ok(_) => (self.timing.cached(room_at, length), End::Done),
         };
-        Some(self.ticket(Op::Write, at, length, now, done_at, end))
+        Some(struck.hold_up(self.ticket(Op::Write, at, length, now, done_at, end)))
     }
 
     /// Of what the cache holds. `write_through`: it is only the end of writes with FUA, see [`super::through`].
     pub fn begin_flush(&mut self, write_through: bool, now: u64) -> Option<Ticket> {
         if self.power == DiskPower::Ghost {
-            let end = if self.ghost_flushes == GhostFlushes::Fail { End::Failed } else { End::Ghostly };
+            let end = if self.ghost_flushes == GhostFlushes::Fail { End::Failed(libc::EIO) } else { End::Ghostly };
             return Some(self.ticket(Op::Flush, 0, 0, now, now, end));
         }
         // While a flush is under way the drive empties its cache anyway, and that includes what was written through.
@@ -184,17 +195,17 @@ impl<M: Medium> Disk<M> {
         self.tend(now);
         // A controller with a battery takes its cache for durable, whatever has become of the battery.
         let backed = self.capacity > 0 && self.battery != DiskBattery::None;
-        if struck.eio || struck.drop || struck.lie || struck.ignore || backed {
-            let mut end = End::Failed;
+        if struck.fails() || struck.drop || struck.lie || struck.ignore || backed {
+            let mut end = End::Failed(if struck.fails() { struck.errno } else { libc::EIO });
             if struck.drop {
                 let _ = self.cache.undo(); // it fails either way
-            } else if !struck.eio {
+            } else if !struck.fails() {
                 self.lied_flushes += u64::from(struck.lie || (backed && self.battery == DiskBattery::Dead));
                 self.ignored_write_throughs += u64::from(struck.ignore);
                 end = End::Done;
             }
             let done_at = self.timing.cached(now, 0);
-            return Some(self.ticket(Op::Flush, 0, 0, now, done_at, end));
+            return Some(struck.hold_up(self.ticket(Op::Flush, 0, 0, now, done_at, end)));
         }
         let mut destaged_at = now;
         if self.capacity > 0 && !self.timing.is_none() {
@@ -208,7 +219,7 @@ impl<M: Medium> Disk<M> {
         };
         self.settling = self.cache.last();
         self.flushing += 1;
-        Some(self.ticket(Op::Flush, 0, 0, now, done_at, End::Settles(self.settling)))
+        Some(struck.hold_up(self.ticket(Op::Flush, 0, 0, now, done_at, End::Settles(self.settling))))
     }
 
     /// Whether power has not been cut since the request was begun: then there is its time to be waited for.
@@ -220,7 +231,9 @@ impl<M: Medium> Disk<M> {
     pub fn finish(&mut self, ticket: &Ticket, now: u64) -> Finished {
         let cut = !self.is_alive(ticket);
         let end = match ticket.end {
-            End::Settles(_) if cut && ticket.op == Op::Flush && self.ghost_flushes == GhostFlushes::Fail => End::Failed,
+            End::Settles(_) if cut && ticket.op == Op::Flush && self.ghost_flushes == GhostFlushes::Fail => {
+                End::Failed(libc::EIO)
+            }
             End::Settles(_) | End::Done if cut => End::Ghostly,
             end => end,
         };
@@ -235,7 +248,7 @@ impl<M: Medium> Disk<M> {
                 self.cache.settle_write(ticket.at, ticket.length, number);
             }
         }
-        if end == End::Failed {
+        if matches!(end, End::Failed(_)) {
             self.failed += 1;
         } else if end != End::Ghostly {
             let count = match ticket.op {
@@ -248,7 +261,7 @@ impl<M: Medium> Disk<M> {
             count.took.record(now.saturating_sub(ticket.begun_at));
         }
         match end {
-            End::Failed => Finished::Failed,
+            End::Failed(errno) => Finished::Failed(errno),
             End::Settles(_) if ticket.op == Op::Flush => Finished::Settled,
             _ => Finished::Done,
         }
@@ -285,11 +298,20 @@ impl<M: Medium> Disk<M> {
     }
 
     /// No fault any more.
-    pub fn mend(&mut self) {
+    pub fn mend(&mut self, now: u64) {
         self.faults.clear();
-        if matches!(self.power, DiskPower::Stopped | DiskPower::GivenUp) {
+        self.mended_at = now;
+        if matches!(self.power, DiskPower::Stopped | DiskPower::GivenUp | DiskPower::Vanished) {
             self.power = DiskPower::On;
         }
+    }
+
+    /// Until when a request waits for the drive.
+    pub fn waits_until(&self, ticket: &Ticket) -> u64 {
+        if ticket.held_up && self.mended_at >= ticket.begun_at {
+            return self.mended_at;
+        }
+        ticket.done_at
     }
 
     /// When it gives up what waits for it, if it has stopped.
@@ -301,7 +323,16 @@ impl<M: Medium> Disk<M> {
         if self.faults.len() >= FAULTS_MAX {
             return Err(format!("the disk has {FAULTS_MAX} faults already: mend it first"));
         }
-        self.faults.push(Active::new(fault));
+        if let Fault::Rule(rule) = &fault {
+            if matches!(rule.act, Act::Slow(_)) && self.timing.is_none() {
+                return Err(
+                    "a disk without a timing takes no time that could be made longer: write (delay 10ms …), or \
+                            give it a timing"
+                        .into(),
+                );
+            }
+        }
+        self.faults.push(Active::new(fault, self.seed));
         Ok(())
     }
 
@@ -347,6 +378,9 @@ impl<M: Medium> Disk<M> {
         if self.power != DiskPower::Ghost {
             self.tend(now);
         }
+        if self.power == DiskPower::Stopped && now >= self.fails_at {
+            self.power = self.after_stop();
+        }
         let shown =
             |count: &Count| DiskCount { count: count.count, bytes: count.bytes, took: count.took.to_protocol() };
         DiskStats {
@@ -369,7 +403,7 @@ impl<M: Medium> Disk<M> {
     }
 
     fn ticket(&self, op: Op, at: u64, length: u64, begun_at: u64, done_at: u64, end: End) -> Ticket {
-        Ticket { op, at, length, begun_at, done_at, lives: self.lives, end }
+        Ticket { op, at, length, begun_at, done_at, lives: self.lives, held_up: false, end }
     }
 
     /// What was begun before promises nothing any more.
@@ -380,13 +414,23 @@ impl<M: Medium> Disk<M> {
     }
 
     /// What the faults do to a request; `None` where the disk has stopped.
+    #[inline]
     fn strike(&mut self, op: Op, at: u64, length: u64, now: u64) -> Option<Struck> {
+        if self.faults.is_empty() && self.power == DiskPower::On {
+            return Some(Struck::default());
+        }
+        self.struck(op, at, length, now)
+    }
+
+    #[cold]
+    fn struck(&mut self, op: Op, at: u64, length: u64, now: u64) -> Option<Struck> {
         if self.power == DiskPower::On {
             for active in &mut self.faults {
                 let Fault::Stop(stop) = active.fault else { continue };
                 if active.strikes(op, at, length) {
                     self.power = DiskPower::Stopped;
                     self.fails_at = now.saturating_add(stop.fail_after_ns());
+                    self.goes_on = false;
                     break;
                 }
             }
@@ -395,23 +439,87 @@ impl<M: Medium> Disk<M> {
             if now < self.fails_at {
                 return None;
             }
-            self.power = DiskPower::GivenUp;
+            self.power = self.after_stop();
         }
-        let mut struck = Struck { eio: self.power == DiskPower::GivenUp, ..Struck::default() };
-        if struck.eio {
-            return Some(struck);
+        match self.power {
+            DiskPower::GivenUp => return Some(Struck { errno: libc::EIO, ..Struck::default() }),
+            DiskPower::Vanished => return Some(Struck { errno: libc::ENODEV, ..Struck::default() }),
+            _ => {}
         }
+        let mut struck = Struck::default();
+        let (mut stops_ns, mut vanishes) = (0, false);
         for active in &mut self.faults {
-            match active.fault {
+            if matches!(active.fault, Fault::Stop(_) | Fault::Reorder) || !active.strikes(op, at, length) {
+                continue;
+            }
+            match &active.fault {
                 Fault::Stop(_) | Fault::Reorder => {}
-                Fault::LieAboutFlush(_) => struck.lie |= active.strikes(op, at, length),
-                Fault::IgnoreWriteThrough => struck.ignore |= active.strikes(op, at, length),
-                Fault::Tear(_) => struck.tear |= active.strikes(op, at, length),
-                Fault::Eio(..) => struck.eio |= active.strikes(op, at, length),
-                Fault::DropOnFlush(_) => struck.drop |= active.strikes(op, at, length),
+                Fault::LieAboutFlush(_) => struck.lie = true,
+                Fault::IgnoreWriteThrough => struck.ignore = true,
+                Fault::Tear(_) => struck.tear = true,
+                Fault::Eio(..) => struck.errno = libc::EIO,
+                Fault::DropOnFlush(_) => struck.drop = true,
+                Fault::Rule(rule) => match rule.act {
+                    Act::Fail(_) if struck.fails() => {}
+                    Act::Fail(errno) => struck.errno = errno,
+                    Act::Drop => struck.drop = true,
+                    Act::Lie => struck.lie = true,
+                    Act::Tear => struck.tear = true,
+                    Act::Lose => struck.lose = true,
+                    Act::Misdirect(bytes) => struck.misdirect = bytes,
+                    Act::Rot(bits) => struck.rot = struck.rot.saturating_add(bits),
+                    Act::Slow(factor) => struck.longer *= factor,
+                    Act::Delay(ns) => struck.delay_ns += ns,
+                    Act::Stop(ns) => stops_ns = stops_ns.max(ns),
+                    Act::Vanish => vanishes = true,
+                },
             }
         }
+        if vanishes {
+            self.power = DiskPower::Vanished;
+            return Some(Struck { errno: libc::ENODEV, ..Struck::default() });
+        }
+        if stops_ns > 0 {
+            self.power = DiskPower::Stopped;
+            self.fails_at = now.saturating_add(stops_ns);
+            self.goes_on = true;
+            struck.delay_ns += stops_ns;
+        }
         Some(struck)
+    }
+
+    fn after_stop(&self) -> DiskPower {
+        if self.goes_on {
+            DiskPower::On
+        } else {
+            DiskPower::GivenUp
+        }
+    }
+
+    /// Where a write lands that is to go so many bytes further.
+    fn landing(&self, at: u64, length: u64, further: u64) -> u64 {
+        if further == 0 {
+            return at;
+        }
+        let size = self.cache.size_bytes();
+        let landing = at.saturating_add(further % size) % size;
+        if landing + length > size {
+            0
+        } else {
+            landing
+        }
+    }
+
+    /// Turns so many bits of a range, drawn by lot.
+    fn rot(&mut self, bits: u32, at: u64, length: u64) -> io::Result<()> {
+        if length == 0 {
+            return Ok(());
+        }
+        for _ in 0..bits {
+            let bit = self.lot.random_range(0..length * 8);
+            self.cache.turn(at + bit / 8, 1 << (bit % 8))?;
+        }
+        Ok(())
     }
 
     /// What the idle drive has written back by now, of what has waited long enough.
@@ -459,11 +567,49 @@ impl<M: Medium> Disk<M> {
     }
 }
 
-#[derive(Default)]
 struct Struck {
     lie: bool,
     ignore: bool,
     tear: bool,
-    eio: bool,
     drop: bool,
+    lose: bool,
+    /// 0: it does not fail.
+    errno: i32,
+    misdirect: u64,
+    rot: u32,
+    longer: f64,
+    delay_ns: u64,
+}
+
+impl Default for Struck {
+    fn default() -> Self {
+        Struck {
+            lie: false,
+            ignore: false,
+            tear: false,
+            drop: false,
+            lose: false,
+            errno: 0,
+            misdirect: 0,
+            rot: 0,
+            longer: 1.0,
+            delay_ns: 0,
+        }
+    }
+}
+
+impl Struck {
+    fn fails(&self) -> bool {
+        self.errno != 0
+    }
+
+    fn hold_up(&self, mut ticket: Ticket) -> Ticket {
+        if self.longer > 1.0 || self.delay_ns > 0 {
+            let took = ticket.done_at.saturating_sub(ticket.begun_at);
+            let longer = (took as f64 * self.longer) as u64;
+            ticket.done_at = ticket.begun_at.saturating_add(longer).saturating_add(self.delay_ns);
+            ticket.held_up = true;
+        }
+        ticket
+    }
 }

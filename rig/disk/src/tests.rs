@@ -1,7 +1,6 @@
 //! What a disk promises, against a plain account of every version that every sector ever had.
 
 use super::cache::{Cache, Snapshot, BLOCK};
-use super::fault::Fault;
 use super::medium::Memory;
 use super::model::{Disk, Finished, Ticket};
 use super::timing::Timing;
@@ -22,8 +21,11 @@ fn timing(name: DiskTimingName, parameters: &[(&str, f64)]) -> Timing {
 
 fn disk_of(capacity: usize, sector_bytes: usize, timing: Timing, faults: &[&str]) -> Disk<Memory> {
     let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, sector_bytes, BLOCKS).unwrap();
-    let faults = faults.iter().map(|text| text.parse::<Fault>().unwrap()).collect();
-    Disk::new(cache, capacity, DiskBattery::None, timing, faults, 1)
+    let mut disk = Disk::new(cache, capacity, DiskBattery::None, timing, 1);
+    for fault in faults {
+        disk.add_fault(fault.parse().unwrap()).unwrap();
+    }
+    disk
 }
 
 fn disk(capacity: usize, faults: &[&str]) -> Disk<Memory> {
@@ -134,7 +136,7 @@ impl Account {
     fn contents(&mut self) -> Vec<u64> {
         let mut bytes = vec![0; SIZE as usize];
         let ticket = self.disk.begin_read(0, &mut bytes, self.now).unwrap();
-        assert_ne!(self.disk.finish(&ticket, ticket.done_at), Finished::Failed);
+        assert_ne!(self.disk.finish(&ticket, ticket.done_at), Finished::Failed(libc::EIO));
         bytes.chunks(SECTOR).map(version).collect()
     }
 
@@ -342,7 +344,7 @@ fn a_flush_of_a_battery_backed_cache_waits_for_no_medium_and_the_battery_decides
         for keep in [CutKeeps::None, CutKeeps::Torn, CutKeeps::Reordered] {
             let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
             let rotating = timing(DiskTimingName::Rotating, &[]);
-            let mut disk = Disk::new(cache, 1_000, battery, rotating, vec![], 1);
+            let mut disk = Disk::new(cache, 1_000, battery, rotating, 1);
             write(&mut disk, 3, 1, 0);
             disk.stats(10_000 * MS, 0); // idle for so long, the drive has written it
             write(&mut disk, 3, 2, 10_000 * MS);
@@ -362,8 +364,8 @@ fn a_flush_of_a_battery_backed_cache_waits_for_no_medium_and_the_battery_decides
 fn failed_requests_fail_and_a_failed_flush_keeps_the_cache_or_drops_it() {
     let mut kept = disk(1_000, &["eio on flush 1", "eio on write 2"]);
     assert_eq!(write(&mut kept, 0, 1, 0), Finished::Done);
-    assert_eq!(write(&mut kept, 0, 2, 0), Finished::Failed);
-    assert_eq!(flush(&mut kept, 0), Finished::Failed);
+    assert_eq!(write(&mut kept, 0, 2, 0), Finished::Failed(libc::EIO));
+    assert_eq!(flush(&mut kept, 0), Finished::Failed(libc::EIO));
     assert_eq!(flush(&mut kept, 0), Finished::Settled);
     lose_all(&mut kept, 0);
     assert_eq!(byte(&mut kept, 0), 1);
@@ -372,7 +374,7 @@ fn failed_requests_fail_and_a_failed_flush_keeps_the_cache_or_drops_it() {
     write(&mut dropped, 0, 1, 0);
     assert_eq!(flush(&mut dropped, 0), Finished::Settled);
     write(&mut dropped, 0, 2, 0);
-    assert_eq!(flush(&mut dropped, 0), Finished::Failed);
+    assert_eq!(flush(&mut dropped, 0), Finished::Failed(libc::EIO));
     assert_eq!(byte(&mut dropped, 0), 1);
     assert_eq!(flush(&mut dropped, 0), Finished::Settled);
 }
@@ -385,12 +387,12 @@ fn a_disk_that_has_stopped_answers_nothing_before_its_time_unless_it_is_mended_o
     assert!(disk.begin_flush(false, 0).is_some());
     assert!(disk.begin_write(0, &[2; BLOCK], 0).is_none());
     assert!(disk.begin_flush(false, 0).is_none() && disk.begin_read(0, &mut [0; BLOCK], 0).is_none());
-    disk.mend();
+    disk.mend(0);
     assert_eq!(write(&mut disk, 0, 2, 0), Finished::Done);
     disk.add_fault("stop after 0 requests".parse().unwrap()).unwrap();
     assert!(disk.begin_flush(false, 0).is_none());
     disk.cut(CutKeeps::None, 1, GhostFlushes::Fail, 0).unwrap();
-    assert_eq!(flush(&mut disk, 0), Finished::Failed);
+    assert_eq!(flush(&mut disk, 0), Finished::Failed(libc::EIO));
 }
 
 #[test]
@@ -401,12 +403,12 @@ fn a_disk_that_has_stopped_is_given_up_when_its_time_is_over_and_comes_back_when
         assert!(disk.begin_write(0, &[2; BLOCK], 5).is_none());
         assert_eq!(disk.fails_at(), 5 + limit);
         assert!(disk.begin_flush(false, 4 + limit).is_none());
-        assert_eq!(flush(&mut disk, 5 + limit), Finished::Failed);
-        assert_eq!(write(&mut disk, 0, 2, 6 + limit), Finished::Failed);
+        assert_eq!(flush(&mut disk, 5 + limit), Finished::Failed(libc::EIO));
+        assert_eq!(write(&mut disk, 0, 2, 6 + limit), Finished::Failed(libc::EIO));
         let read = disk.begin_read(0, &mut [0; BLOCK], 6 + limit).unwrap();
-        assert_eq!(disk.finish(&read, 7 + limit), Finished::Failed);
+        assert_eq!(disk.finish(&read, 7 + limit), Finished::Failed(libc::EIO));
         assert_eq!(disk.stats(7 + limit, 0).power, DiskPower::GivenUp);
-        disk.mend();
+        disk.mend(0);
         assert_eq!(byte(&mut disk, 0), 1);
     }
 }
@@ -414,10 +416,10 @@ fn a_disk_that_has_stopped_is_given_up_when_its_time_is_over_and_comes_back_when
 #[test]
 fn a_ghost_without_room_fails_writes_instead_of_forgetting_them() {
     let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, SECTOR, 4).unwrap();
-    let mut disk = Disk::new(cache, 2, DiskBattery::None, timing(DiskTimingName::None, &[]), vec![], 1);
+    let mut disk = Disk::new(cache, 2, DiskBattery::None, timing(DiskTimingName::None, &[]), 1);
     disk.cut(CutKeeps::None, 1, GhostFlushes::Succeed, 0).unwrap();
     let all: Vec<Finished> = (0..6).map(|block| write(&mut disk, block, 1, 0)).collect();
-    assert_eq!(all, [[Finished::Done; 4].as_slice(), &[Finished::Failed; 2]].concat());
+    assert_eq!(all, [[Finished::Done; 4].as_slice(), &[Finished::Failed(libc::EIO); 2]].concat());
     assert_eq!(write(&mut disk, 0, 2, 0), Finished::Done);
     disk.revive().unwrap();
     assert_eq!(byte(&mut disk, 0), 0);
@@ -473,4 +475,108 @@ fn parameters_are_known_by_name() {
     assert!(asked("rpm", 15_000.0).is_ok());
     assert!(asked("speed", 1.0).unwrap_err().starts_with("this disk has no speed; it has rpm, "));
     assert_eq!(asked("rpm", 0.0).unwrap_err(), "rpm must be above 0, found 0");
+}
+
+/// Writes, then empties the cache, so that a block is on the medium.
+fn stored(disk: &mut Disk<Memory>, block: u64, byte: u8) {
+    assert_eq!(write(disk, block, byte, 0), Finished::Done);
+    assert_eq!(flush(disk, 0), Finished::Settled);
+}
+
+fn content(disk: &mut Disk<Memory>, block: u64) -> Vec<u8> {
+    let mut bytes = vec![0; BLOCK];
+    let ticket = disk.begin_read(block * BLOCK as u64, &mut bytes, 0).unwrap();
+    assert_eq!(disk.finish(&ticket, 0), Finished::Done);
+    bytes
+}
+
+#[test]
+fn a_lost_write_is_acknowledged_and_leaves_what_was_there() {
+    for capacity in [0, 100] {
+        let mut disk = disk(capacity, &["(lose (nth 2))"]);
+        stored(&mut disk, 3, 1);
+        stored(&mut disk, 3, 2);
+        assert_eq!(byte(&mut disk, 3), 1);
+        stored(&mut disk, 3, 3);
+        assert_eq!(byte(&mut disk, 3), 3);
+        assert_eq!(disk.stats(0, 0).faults[0].struck, 1);
+    }
+}
+
+#[test]
+fn a_misdirected_write_lands_further_on_or_at_the_beginning() {
+    let mut disk = disk(100, &["(misdirect 8K (nth 3))", "(misdirect 8K (nth 4))"]);
+    stored(&mut disk, 3, 1);
+    stored(&mut disk, 5, 2);
+    stored(&mut disk, 3, 7);
+    assert_eq!((byte(&mut disk, 3), byte(&mut disk, 5)), (1, 7));
+    let last = BLOCKS as u64 - 1;
+    stored(&mut disk, last, 9);
+    assert_eq!((byte(&mut disk, last), byte(&mut disk, 1)), (0, 9));
+}
+
+#[test]
+fn bits_that_rot_stay_turned_and_are_as_many_as_asked_for() {
+    let turned = |bytes: &[u8]| bytes.iter().map(|byte| (byte ^ 7).count_ones()).sum::<u32>();
+    let mut disk = disk(100, &["(rot 1 (and reads once))"]);
+    stored(&mut disk, 3, 7);
+    assert_eq!(turned(&content(&mut disk, 3)), 1);
+    assert_eq!(turned(&content(&mut disk, 3)), 1);
+    lose_all(&mut disk, 0);
+    assert_eq!(turned(&content(&mut disk, 3)), 1, "a cut brings no rotten bit back");
+    stored(&mut disk, 3, 7);
+    disk.add_fault("(rot 1 (and writes (nth 1)))".parse().unwrap()).unwrap();
+    stored(&mut disk, 4, 7);
+    assert_eq!((turned(&content(&mut disk, 3)), turned(&content(&mut disk, 4))), (0, 1));
+}
+
+#[test]
+fn a_rule_fails_a_request_with_its_own_error_and_the_first_one_counts() {
+    let rules = ["(fail ENOSPC (and writes (range 4K 8K)))", "(fail ENODATA (and (or reads writes) (range 4K 8K)))"];
+    let mut disk = disk(100, &rules);
+    assert_eq!(write(&mut disk, 0, 1, 0), Finished::Done);
+    assert_eq!(write(&mut disk, 1, 1, 0), Finished::Failed(libc::ENOSPC));
+    let ticket = disk.begin_read(4_096, &mut [0; 512], 0).unwrap();
+    assert_eq!(disk.finish(&ticket, 0), Finished::Failed(libc::ENODATA));
+}
+
+#[test]
+fn a_disk_that_has_vanished_fails_everything_until_it_is_mended_and_still_has_its_cache() {
+    let mut disk = disk(100, &["(vanish (nth 2))"]);
+    assert_eq!(write(&mut disk, 0, 1, 0), Finished::Done);
+    assert_eq!(write(&mut disk, 0, 2, 0), Finished::Failed(libc::ENODEV));
+    assert_eq!(flush(&mut disk, 0), Finished::Failed(libc::ENODEV));
+    assert_eq!(disk.stats(0, 0).power, DiskPower::Vanished);
+    disk.mend(0);
+    assert_eq!((byte(&mut disk, 0), flush(&mut disk, 0)), (1, Finished::Settled));
+}
+
+#[test]
+fn a_disk_that_stops_for_a_while_takes_nothing_meanwhile_and_goes_on() {
+    let mut disk = disk(100, &["(stop 2s (and writes (nth 2)))"]);
+    assert_eq!(write(&mut disk, 0, 1, 0), Finished::Done);
+    let held_up = disk.begin_write(0, &[2; BLOCK], 10 * MS).unwrap();
+    assert_eq!(disk.waits_until(&held_up), 2_010 * MS);
+    assert!(disk.begin_flush(false, 2_009 * MS).is_none());
+    assert_eq!(disk.fails_at(), 2_010 * MS);
+    assert_eq!(disk.stats(1_000 * MS, 0).power, DiskPower::Stopped);
+    assert_eq!(flush(&mut disk, 2_010 * MS), Finished::Settled);
+    assert_eq!(disk.finish(&held_up, 2_010 * MS), Finished::Done);
+    disk.mend(3_000 * MS);
+    assert_eq!(disk.waits_until(&held_up), 3_000 * MS, "what waits is answered when the disk is mended");
+}
+
+#[test]
+fn a_slow_drive_takes_its_models_time_so_many_times_and_needs_a_model() {
+    let timed = || disk_of(0, SECTOR, timing(DiskTimingName::SataSsd, &[]), &[]);
+    let took = |mut disk: Disk<Memory>| disk.begin_write(0, &[1; BLOCK], 0).unwrap().done_at;
+    let plain = took(timed());
+    let mut slow = timed();
+    slow.add_fault("(slow 10)".parse().unwrap()).unwrap();
+    assert_eq!(took(slow), plain * 10);
+    let mut later = timed();
+    later.add_fault("(delay 3ms)".parse().unwrap()).unwrap();
+    assert_eq!(took(later), plain + 3 * MS);
+    let refused = disk(100, &[]).add_fault("(slow 10)".parse().unwrap()).unwrap_err();
+    assert!(refused.contains("without a timing"), "{refused}");
 }

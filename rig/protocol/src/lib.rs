@@ -1181,6 +1181,8 @@ pub enum DiskPower {
     Stopped,
     /// It had stopped for too long: everything fails until it is mended or cut.
     GivenUp,
+    /// By a fault: everything fails with ENODEV until it is mended or cut.
+    Vanished,
     /// Cut and not yet revived.
     Ghost,
 }

@@ -546,6 +546,7 @@ fn disk_answers() -> Vec<DiskAnswer> {
         DiskAnswer::Stats(Box::new(stats(DiskPower::On))),
         DiskAnswer::Stats(Box::new(stats(DiskPower::Stopped))),
         DiskAnswer::Stats(Box::new(stats(DiskPower::GivenUp))),
+        DiskAnswer::Stats(Box::new(stats(DiskPower::Vanished))),
         DiskAnswer::Stats(Box::new(stats(DiskPower::Ghost))),
         DiskAnswer::Cut(DiskCut { kept_bytes: 4_096, lost_bytes: 8_192, torn_writes: 1 }),
         DiskAnswer::Done {},

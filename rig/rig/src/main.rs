@@ -19,7 +19,8 @@ acidtest-rig: the measured half of acidtest; the acidtest command starts it
                                      is a line too
   acidtest-rig probe                 the same for a probe of a directory or a block device
   acidtest-rig pages                 the same for the pages of a Firebird database, which are read from its file
-  acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines)
+  acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines);
+                                     acidtest-rig disk --help has the control socket
   acidtest-rig observe               watch system calls, as a job asks for it of a rig beside it
   acidtest-rig protocol              print a sample of every type of the protocol
   acidtest-rig protocol --read TYPE  read a Job, a ProbeJob, a PagesJob, an Event or a part of the disk's protocol and write it back
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         ["jobs"] => jobs(),
         ["probe"] => probe(),
         ["pages"] => pages(),
-        ["disk"] => Ok(disk::command()),
+        ["disk", ..] => Ok(disk::command("acidtest-rig disk", &std::env::args().skip(2).collect::<Vec<_>>())),
         ["observe"] => {
             die_with_parent();
             observe::command()

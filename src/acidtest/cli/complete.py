@@ -13,6 +13,7 @@ from acidtest import kept
 from acidtest.cli import COMMANDS
 from acidtest.families import PRODUCTS
 from acidtest.files import state_directory
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.reference.words import words
 
 # Those of acidtest.question, whose import a shell would wait for.
@@ -38,6 +39,30 @@ def installed_engines(incomplete: str) -> list[str]:
     """Of these, those in a folder of acidtest's own, and builds that were added: those that can be removed."""
     added = kept.names()
     return [name for name in engines(incomplete) if name in added or (state_directory() / "engines" / name).is_dir()]
+
+
+def disks(incomplete: str) -> list[str]:
+    """That stand; see ``acidtest.place.standing``, whose import a shell would wait for."""
+    try:
+        found = sorted(path.parent.name for path in (state_directory() / "disks").glob("*/disk.json"))
+    except OSError:
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def filesystems_and_raw(incomplete: str) -> list[str]:
+    """Of a disk that stands."""
+    return [name for name in (*FILESYSTEMS, "raw") if name.startswith(incomplete)]
+
+
+def disk_kinds(incomplete: str) -> list[str]:
+    """Of ``disk`` in ``[place]``."""
+    return [name for name in ("none", "rotating", "sata-ssd", "nvme") if name.startswith(incomplete)]
+
+
+def disk_keeps(incomplete: str) -> list[str]:
+    """Of ``disk_keeps`` in ``[place]``."""
+    return [name for name in ("none", "torn", "reordered", "all") if name.startswith(incomplete)]
 
 
 def families(incomplete: str) -> list[str]:

@@ -1084,7 +1084,7 @@ class DiskStats(Message):
     failed: int
     dirty_bytes: int
     dirty_bytes_max: int
-    power: Literal["on", "stopped", "given_up", "ghost"]
+    power: Literal["on", "stopped", "given_up", "vanished", "ghost"]
     faults: list[FaultCount]
     log_records: int
 

@@ -24,9 +24,9 @@ from acidtest.journal.models import PlaceFacts, SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, DiskStats, GhostFlushes
 from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.asynchronous import write_through
-from acidtest.place.directory import DirectoryPlace
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
+from acidtest.place.guest.place import RAW
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
 from acidtest.place.trees import copy_tree
@@ -59,18 +59,45 @@ class Recovery:
     repaired: bool  # it could be mounted only after a repair
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a place holds of the machine, for another process to take up: entries of the ledger and the device."""
+
+    loop: str | None = None
+    device: str = ""
+    attached: bool = False
+    mount: str | None = None
+    mounted: bool = False
+    cut: bool = False
+
+
+class Home(Protocol):
+    """A directory of ours."""
+
+    @property
+    def path(self) -> Path: ...
+
+
 class CuttablePlace:
-    """``drive`` with the file system that ``spec`` asks for. ``home`` holds the mount point; both are the caller's."""
+    """``drive`` with the file system that ``spec`` asks for, or none (``raw``). ``home`` holds the mount point, unless
+    it is to be ``point``; both are the caller's."""
 
     tells_times = True  # False where what runs on it takes longer than on this machine
 
     def __init__(
-        self, spec: PlaceSpec, home: DirectoryPlace, drive: Drive, ledger: Ledger, faults: Sequence[str] = ()
+        self,
+        spec: PlaceSpec,
+        home: Home,
+        drive: Drive,
+        ledger: Ledger,
+        faults: Sequence[str] = (),
+        point: Path | None = None,
     ) -> None:
         self._faults = faults  # what the drive does wrong, from ``begin`` on; a cut or a load mends it
         self._spec, self._home, self._drive, self._ledger = spec, home, drive, ledger
         self._filesystem = spec.filesystem or ""
-        self.path = home.path / "mounted"
+        self._point = point
+        self.path = point or home.path / "mounted"
         self._options = [option for option in map(str.strip, spec.mount.split(",")) if option not in ("", "defaults")]
         self._loop: str | None = None  # kept from cut to cut, with the disk's file behind it or not
         self._attached = False
@@ -81,15 +108,28 @@ class CuttablePlace:
         self.mount_s = 0.0  # of the last mount alone
         self.device = Path()
 
+    def held(self) -> Held:
+        """For ``take_up``."""
+        device = str(self.device) if self._loop else ""
+        return Held(self._loop, device, self._attached, self._mount_id, self._mounted, self._is_cut)
+
+    def take_up(self, held: Held) -> None:
+        """Go on where another process has left it."""
+        self._loop, self.device, self._attached = held.loop, Path(held.device), held.attached
+        self._mount_id, self._mounted, self._is_cut = held.mount, held.mounted, held.cut
+
     def prepare(self, files: Sequence[Path]) -> None:
         """Make the file system and copy ``files`` into it. It is mounted afterwards. Raises CellFailed."""
         self._attach()
+        if self._filesystem == RAW:
+            return
         for command in mkfs.commands(self._filesystem, self._spec, self.device, new_label(), None):
             output = self._home.path / "output"
             if self._ledger.run(command, output) != 0:
                 end = " / ".join(output.read_text(encoding="utf-8", errors="replace").split("\n")[-4:]).strip(" /")
                 raise CellFailed(f"{shlex.join(command)}: {end}")
-        self.path.mkdir()
+        if self._point is None:
+            self.path.mkdir()
         self._mount()
         for file in files:
             copy_tree(file, self.path / file.name)
@@ -137,7 +177,7 @@ class CuttablePlace:
         self._attach()
         return self.mount_survivor()
 
-    def recover_state(self, state: DiskState) -> Recovery:
+    def recover_state(self, state: DiskState | None) -> Recovery:
         """As ``recover``, after ``end``, of a disk that is in this state: the kept one with a log's writes on it."""
         self._drive.load(state)
         self._arm()
@@ -147,6 +187,8 @@ class CuttablePlace:
     def mount_survivor(self) -> Recovery:
         """As a restart does. Raises CellFailed with the kernel's words when it cannot be mounted, repaired or not."""
         began = time.monotonic()
+        if self._filesystem == RAW:
+            return Recovery(0.0, repaired=False)
         if fsck.checked_before_mount(self._filesystem):
             self._mend()
         try:
@@ -180,6 +222,11 @@ class CuttablePlace:
         if self._is_cut:
             self._drive.revive()
             self._is_cut = False
+
+    def go_back(self, state: DiskState | None) -> Recovery:
+        """As ``recover``, to the kept state, with ``state``'s writes on it where they are given."""
+        self.abandon()
+        return self.recover_state(state)
 
     def save(self, state: DiskState | None, file: Path) -> None:
         """Write into ``file`` the whole disk in this state, which nothing has recovered on, or without one as it is
@@ -223,6 +270,8 @@ class CuttablePlace:
 
     def settings(self) -> list[SettingInForce]:
         """The file system, mount options and queue asked for, as read back."""
+        if self._filesystem == RAW:
+            return self._queue_in_force()
         mounted = mounts.mounted_at(self.path, self.device)
         if not mounted:
             raise CellFailed(f"{self.path}: is not mounted")
@@ -238,7 +287,7 @@ class CuttablePlace:
         return [
             named,
             *mounts.in_force(self._options, mounted[-1], table.shown_as, table.defaults),
-            *queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec)),
+            *self._queue_in_force(),
             *faults_in_force(self._faults, self._drive.stats()),
         ]
 
@@ -254,6 +303,9 @@ class CuttablePlace:
 
     def _mend(self) -> bool:
         return fsck.mend(self._filesystem, self.device)
+
+    def _queue_in_force(self) -> list[SettingInForce]:
+        return queue.in_force(queue.queue_of(self.device), queue.wanted(self._spec))
 
     def _arm(self) -> None:
         for fault in self._faults:

@@ -11,6 +11,7 @@ import os
 import selectors
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,70 +58,12 @@ BATTERIES = {"good": "battery-backed controller", "dead": "controller with a dea
 COMMAND: TypeAdapter[DiskCommand] = TypeAdapter(DiskCommand)
 
 
-class SimulatedDisk:
-    """The disk that ``spec`` asks for, in ``home``, until ``release``. Raises CellFailed when it cannot be made.
+class CommandedDisk(ABC):
+    """What can be asked of a disk that is there, however it is reached. Each raises CellFailed."""
 
-    With ``log`` it writes down every write and flush there, for crash states.
-    """
-
-    def __init__(
-        self,
-        spec: PlaceSpec,
-        home: DirectoryPlace,
-        size_mb: int,
-        ledger: Ledger,
-        *,
-        seed: int = 1,
-        log: Path | None = None,
-    ) -> None:
-        self._ledger, self._spec, self._size_mb, self._home = ledger, spec, size_mb, home.path
-        point = home.path / "disk"
-        point.mkdir()
-        asked = DiskSpec(
-            mount_point=str(point),
-            medium=str(home.path / "medium") if spec.disk_medium == "file" else None,
-            size_bytes=size_mb << 20,
-            sector_bytes=spec.disk_sector,
-            cache_bytes=spec.disk_cache_mb << 20,
-            battery=spec.disk_battery,
-            timing=DiskTiming(name=spec.disk, parameters=parameters(spec)),
-            seed=seed,
-            faults=faults(spec),
-            log=str(log) if log else None,
-        )
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by release
-        self._mount = ledger.expect_fuse(point)
-        try:
-            self._id, self._process = ledger.start_process(
-                [str(find_rig()), "disk"], environment=os.environ, stderr=self._stderr
-            )
-        except BaseException:
-            ledger.undo(self._mount)
-            raise
-        try:
-            ready = self._say(asked.model_dump_json().encode())
-            assert isinstance(ready, DiskReady)
-        except BaseException:
-            self._end()
-            raise
-        self.file, self.pid = Path(ready.file), ready.pid
-        self.unlocked = ready.unlocked
-
-    def facts(self) -> dict[str, str]:
-        """What of a place's facts is the disk's to tell."""
-        spec = self._spec
-        more = [f"{name} {value:g}" for name, value in sorted(parameters(spec).items())]
-        cache = [f"write cache {spec.disk_cache_mb} MiB" if spec.disk_cache_mb else "write cache off"]
-        if spec.disk_cache_mb and spec.disk_battery != "none":
-            cache.append(BATTERIES[spec.disk_battery])
-        kept = [] if self.unlocked is None else [f"memory not locked ({self.unlocked})"]
-        timing = "no timing" if spec.disk == "none" else spec.disk
-        return {
-            "kind": "disk",
-            "image": f"{spec.disk_medium}, {self._size_mb} MiB",
-            "image_on": place_facts(self._home).beneath if spec.disk_medium == "file" else "",
-            "disk": ", ".join([timing, *more, *cache, f"sectors of {spec.disk_sector} bytes", *faults(spec), *kept]),
-        }
+    @abstractmethod
+    def say(self, line: bytes) -> DiskAnswer:
+        """The answer to one line."""
 
     def stats(self) -> DiskStats:
         """What it did so far. Every record of the log is in its file then."""
@@ -132,11 +75,10 @@ class SimulatedDisk:
         """``"eio on flush 1"`` from now on, counted from now; see docs/SIMULATED-DISK.md. Raises CellFailed."""
         self._command(FaultCommand(fault=fault))
 
-    def lies_under(self, device: Path) -> None:
-        """Say which loop device is over its file, where one of its faults needs that. Raises CellFailed."""
-        if IGNORES_WRITE_THROUGH in faults(self._spec):
-            number = device.stat().st_rdev
-            self._command(UnderCommand(major=os.major(number), minor=os.minor(number)))
+    def under(self, device: Path) -> None:
+        """Say which loop device is over its file: ``ignore-write-through`` needs that. Raises CellFailed."""
+        number = device.stat().st_rdev
+        self._command(UnderCommand(major=os.major(number), minor=os.minor(number)))
 
     def mend(self) -> None:
         """No fault from now on; one that had stopped goes on."""
@@ -165,10 +107,111 @@ class SimulatedDisk:
         that are not zero. ``load`` takes them as the writes of a log. Raises CellFailed."""
         self._command(SaveCommand(file=str(file), whole=whole))
 
-    def release(self) -> None:
+    def end(self) -> None:
         """End it. Whoever still uses it gets errors."""
         with contextlib.suppress(CellFailed):
             self._command(EndCommand())
+
+    def _command(self, command: DiskCommand) -> DiskAnswer:
+        answer = self.say(COMMAND.dump_json(command, by_alias=True))
+        assert isinstance(answer, DiskStats | DiskCut | DiskDone)
+        return answer
+
+
+def asked(
+    spec: PlaceSpec, directory: Path, size_mb: int, *, seed: int = 1, log: Path | None = None, faulty: bool = True
+) -> DiskSpec:
+    """The disk that ``spec`` describes, its file to be mounted on ``directory / "disk"``; unless ``faulty`` it does
+    nothing wrong yet."""
+    return DiskSpec(
+        mount_point=str(directory / "disk"),
+        medium=str(directory / "medium") if spec.disk_medium == "file" else None,
+        size_bytes=size_mb << 20,
+        sector_bytes=spec.disk_sector,
+        cache_bytes=spec.disk_cache_mb << 20,
+        battery=spec.disk_battery,
+        timing=DiskTiming(name=spec.disk, parameters=parameters(spec)),
+        seed=seed,
+        faults=faults(spec) if faulty else [],
+        log=str(log) if log else None,
+    )
+
+
+def described(spec: PlaceSpec) -> list[str]:
+    """The drive in words, but for what it does wrong."""
+    more = [f"{name} {value:g}" for name, value in sorted(parameters(spec).items())]
+    cache = [f"write cache {spec.disk_cache_mb} MiB" if spec.disk_cache_mb else "write cache off"]
+    if spec.disk_cache_mb and spec.disk_battery != "none":
+        cache.append(BATTERIES[spec.disk_battery])
+    timing = "no timing" if spec.disk == "none" else spec.disk
+    return [timing, *more, *cache, f"sectors of {spec.disk_sector} bytes"]
+
+
+def answered(line: bytes) -> DiskAnswer:
+    """Raises CellFailed for the answer that something failed, ValidationError for what is none."""
+    answer = DISK_ANSWER.validate_json(line)
+    if isinstance(answer, DiskFailed):
+        raise CellFailed(f"the simulated disk: {answer.message}")
+    return answer
+
+
+class SimulatedDisk(CommandedDisk):
+    """The disk that ``spec`` asks for, in ``home``, until ``release``. Raises CellFailed when it cannot be made.
+
+    With ``log`` it writes down every write and flush there, for crash states.
+    """
+
+    def __init__(
+        self,
+        spec: PlaceSpec,
+        home: DirectoryPlace,
+        size_mb: int,
+        ledger: Ledger,
+        *,
+        seed: int = 1,
+        log: Path | None = None,
+    ) -> None:
+        self._ledger, self._spec, self._size_mb, self._home = ledger, spec, size_mb, home.path
+        point = home.path / "disk"
+        point.mkdir()
+        wanted = asked(spec, home.path, size_mb, seed=seed, log=log)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by release
+        self._mount = ledger.expect_fuse(point)
+        try:
+            self._id, self._process = ledger.start_process(
+                [str(find_rig()), "disk"], environment=os.environ, stderr=self._stderr
+            )
+        except BaseException:
+            ledger.undo(self._mount)
+            raise
+        try:
+            ready = self.say(wanted.model_dump_json().encode())
+            assert isinstance(ready, DiskReady)
+        except BaseException:
+            self._end()
+            raise
+        self.file, self.pid = Path(ready.file), ready.pid
+        self.unlocked = ready.unlocked
+
+    def facts(self) -> dict[str, str]:
+        """What of a place's facts is the disk's to tell."""
+        spec = self._spec
+        kept = [] if self.unlocked is None else [f"memory not locked ({self.unlocked})"]
+        return {
+            "kind": "disk",
+            "image": f"{spec.disk_medium}, {self._size_mb} MiB",
+            "image_on": place_facts(self._home).beneath if spec.disk_medium == "file" else "",
+            "disk": ", ".join([*described(spec), *faults(spec), *kept]),
+        }
+
+    def lies_under(self, device: Path) -> None:
+        """Say which loop device is over its file, where one of its faults needs that. Raises CellFailed."""
+        if IGNORES_WRITE_THROUGH in faults(self._spec):
+            self.under(device)
+
+    def release(self) -> None:
+        """End it. Whoever still uses it gets errors."""
+        self.end()
         self._end()
 
     def _end(self) -> None:
@@ -180,24 +223,16 @@ class SimulatedDisk:
         self._stderr.close()
         self._ledger.undo(self._mount)
 
-    def _command(self, command: DiskCommand) -> DiskAnswer:
-        answer = self._say(COMMAND.dump_json(command, by_alias=True))
-        assert isinstance(answer, DiskStats | DiskCut | DiskDone)
-        return answer
-
-    def _say(self, line: bytes) -> DiskAnswer:
+    def say(self, line: bytes) -> DiskAnswer:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
-            answer = DISK_ANSWER.validate_json(self._line())
+            return answered(self._line())
         except (BrokenPipeError, ValidationError):
             self._stderr.seek(0)
             words = " / ".join(self._stderr.read()[-2000:].decode(errors="replace").strip().splitlines()[-3:])
             raise CellFailed(f"the simulated disk ended: {words or 'it left no message'}") from None
-        if isinstance(answer, DiskFailed):
-            raise CellFailed(f"the simulated disk: {answer.message}")
-        return answer
 
     def _line(self) -> bytes:
         assert self._process.stdout is not None

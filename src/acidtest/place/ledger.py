@@ -70,6 +70,29 @@ class Ledger:
         fsync_path(directory)
         self._open: dict[str, Mapping[str, Any]] = {}
 
+    @classmethod
+    def taken_up(cls, path: Path) -> Ledger:
+        """One that belongs to a process which still runs, to go on with. Raises OSError.
+
+        Its lock is that process's: whoever takes it up sees to it that he is alone."""
+        ledger = cls.__new__(cls)
+        with path.open("rb") as file:
+            ledger._open = {left.id: left.entry for left in reversed(_leftovers_of(path, file))}
+        ledger.path, ledger._file = path, path.open("ab")
+        return ledger
+
+    def belong_to(self, pid: int) -> None:
+        """What stands in it stays when this lab ends, as long as the process ``pid`` runs, which was started with
+        ``keeps_ledger``; after that it is a leftover."""
+        path = self.path.with_name(f"{pid}-{uuid.uuid4().hex[:12]}.jsonl")
+        self.path.rename(path)
+        fsync_path(path.parent)
+        self.path = path
+
+    def leave(self) -> None:
+        """Go, and leave what stands in it to the process that it belongs to."""
+        self._file.close()
+
     def _write(self, entry: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(entry).encode() + b"\n")
         self._file.flush()
@@ -115,10 +138,12 @@ class Ledger:
         stdout: IO[bytes] | None = None,
         cgroup: Path | None = None,
         directory: Path | None = None,
+        keeps_ledger: bool = False,
     ) -> tuple[str, subprocess.Popen[bytes]]:
         """Start ``command`` in a session of its own; without ``stdout`` its standard input and output are pipes.
 
-        With ``cgroup`` it is in that control group before the first of its own instructions.
+        With ``cgroup`` it is in that control group before the first of its own instructions. With ``keeps_ledger`` the
+        ledger stays locked as long as it runs.
         """
         token = uuid.uuid4().hex
         id = self._made("process", command=list(command), token=token)  # noqa: A001
@@ -131,6 +156,7 @@ class Ledger:
                 stderr=stderr,
                 cwd=directory,
                 start_new_session=True,
+                pass_fds=[self._file.fileno()] if keeps_ledger else [],
             )
         except OSError:
             self._released(id)

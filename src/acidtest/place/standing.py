@@ -1,0 +1,424 @@
+"""Simulated disks that stay until they are removed, for other people's programs.
+
+Each is a process of the rig with a control socket, and a directory of its own in ``disks/`` of the state directory.
+What was made for it stands in a ledger whose lock that process holds: as long as it runs, other labs leave all of it
+alone; once it is gone, all of it is left over, and ``acidtest clean`` releases it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from acidtest.errors import BadInput, CellFailed, not_among
+from acidtest.experiment import PlaceSpec
+from acidtest.files import find_rig, state_directory, sync_filesystem
+from acidtest.journal.models import SettingInForce
+from acidtest.journal.protocol import CutKeeps, DiskAnswer, DiskCut, DiskReady, DiskState, DiskStats, GhostFlushes
+from acidtest.place import making
+from acidtest.place.cuttable import CuttablePlace, Held, Recovery
+from acidtest.place.disk import IGNORES_WRITE_THROUGH, SILENCE_S, CommandedDisk, answered, asked, described
+from acidtest.place.guest.place import RAW
+from acidtest.place.ledger import Ledger
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
+SOCKET_PATH_MAX = 107  # bytes; see unix(7)
+USERS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the next command must know of a disk; ``disk.json`` in its directory."""
+
+    name: str
+    ledger: str
+    place: dict[str, Any]  # as a PlaceSpec
+    size_mb: int
+    point: str | None  # where it is mounted, if that is not in its directory
+    logs: bool
+    keeps_snapshot: bool
+    # Records of the log before this one are of a past that was left: a cut, or an earlier state that was gone back to.
+    base: int = 0
+    held: Held = field(default_factory=Held)
+
+    @property
+    def spec(self) -> PlaceSpec:
+        """What was asked for."""
+        return PlaceSpec.model_validate(self.place)
+
+
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+class SocketDisk(CommandedDisk):
+    """A disk behind its control socket."""
+
+    def __init__(self, directory: Path) -> None:
+        self.file, self._socket = directory / "disk" / "image", directory / "socket"
+
+    def say(self, line: bytes) -> DiskAnswer:
+        """Raises CellFailed."""
+        answer = b""
+        try:
+            with socket.socket(socket.AF_UNIX) as disk:
+                disk.settimeout(SILENCE_S)
+                disk.connect(str(self._socket))
+                disk.sendall(line + b"\n")
+                while not answer.endswith(b"\n") and (chunk := disk.recv(1 << 20)):
+                    answer += chunk
+        except OSError as error:
+            raise CellFailed(f"{self._socket}: the disk does not answer: {error.strerror or error}") from None
+        try:
+            return answered(answer)
+        except ValidationError:
+            raise CellFailed(f"{self._socket}: the disk ended without an answer") from None
+
+    def facts(self) -> dict[str, str]:
+        """Of no use here: a standing disk belongs to no recording."""
+        return {}
+
+    def lies_under(self, device: Path) -> None:
+        """A disk comes back without faults, so nothing needs to know."""
+
+    def release(self) -> None:
+        """Whoever removes the disk ends it."""
+
+
+class StandingDisk:
+    """One disk, to be commanded by one command at a time."""
+
+    def __init__(self, record: Record, ledger: Ledger) -> None:
+        self.record, self._ledger = record, ledger
+        self.directory = directory_of(record.name)
+        self.drive = SocketDisk(self.directory)
+        point = Path(record.point) if record.point else None
+        self._place = CuttablePlace(record.spec, self, self.drive, ledger, point=point)
+        self._place.take_up(record.held)
+
+    @property
+    def path(self) -> Path:
+        """The disk's own directory."""
+        return self.directory
+
+    @property
+    def device(self) -> Path | None:
+        """The loop device over it."""
+        return self._place.device if self._place.held().attached else None
+
+    @property
+    def mounted(self) -> Path | None:
+        """Where its file system is."""
+        return self._place.path if self._place.held().mounted else None
+
+    @property
+    def socket(self) -> Path:
+        """Its control socket."""
+        return self.directory / "socket"
+
+    @property
+    def log(self) -> Path | None:
+        """The file of its log, where it has one."""
+        return self.directory / "log" if self.record.logs else None
+
+    def settings(self) -> list[SettingInForce]:
+        """File system, mount options and queue, as read back."""
+        return self._place.settings() if self.device else []
+
+    def begin(self, faults: Sequence[str]) -> None:
+        """Make the file system and mount it, then let faults begin. Raises CellFailed."""
+        self._keep()  # so that it can be removed, however far this gets
+        if self.record.logs:
+            self.drive.snapshot()
+        self._place.prepare([])
+        for wrong in (setting for setting in self.settings() if setting.is_wrong):
+            raise CellFailed(f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})")
+        self.add_faults(faults)
+        self._keep()
+
+    def add_faults(self, faults: Sequence[str]) -> None:
+        """From now on, in this order. Raises CellFailed."""
+        for fault in faults:
+            if IGNORES_WRITE_THROUGH in fault and self.device:
+                self.drive.under(self.device)
+            self.drive.fault(fault)
+
+    def cut(self, keep: CutKeeps, seed: int, flushes: GhostFlushes) -> DiskCut:
+        """Power fails. Raises CellFailed."""
+        cut = self._place.cut(keep, seed, flushes)
+        self._keep()
+        return cut
+
+    def snapshot(self) -> None:
+        """Keep it as it is now, all written that programs have written, for ``go_back``."""
+        if self._place.held().cut:
+            raise BadInput(f"{self.record.name}: its power is cut", f"acidtest disk restore {self.record.name}")
+        if self.mounted:
+            sync_filesystem(self.mounted)
+        self.drive.snapshot()
+        self._forget_past(keeps_snapshot=True)
+
+    def restore(self) -> Recovery:
+        """What survived the cut becomes the disk, attached and mounted. Raises BadInput, CellFailed."""
+        if not self._place.held().cut:
+            raise BadInput(
+                f"{self.record.name}: its power is not cut: there is nothing to restore",
+                f"acidtest disk cut {self.record.name}; or name what to go back to: --snapshot, --record N",
+            )
+        self._leave()
+        with self._kept():
+            recovery = self._place.recover()
+            self._place.survivors.unlink(missing_ok=True)
+        self._new_base()
+        return recovery
+
+    def go_back(self, record: int | None) -> Recovery:
+        """To the snapshot, or of a disk with a log to its first ``record`` records. Raises BadInput, CellFailed."""
+        state = None
+        if record is not None:
+            state = self._state(record)
+        elif not self.record.keeps_snapshot:
+            raise BadInput(
+                f"{self.record.name}: no snapshot was taken of it", f"acidtest disk snapshot {self.record.name}"
+            )
+        self._leave()
+        with self._kept():
+            recovery = self._place.go_back(state)
+        self._new_base()
+        return recovery
+
+    def _state(self, record: int) -> DiskState:
+        if self.log is None:
+            raise BadInput(f"{self.record.name}: has no log to go back in", "create it with --log")
+        last = self.drive.stats().log_records
+        if not self.record.base <= record <= last:
+            raise BadInput(
+                f"{self.record.name}: --record {record}: its log can be gone back in from {self.record.base} to {last}",
+                f"acidtest disk log {self.record.name} lists them",
+            )
+        return DiskState.model_validate({"log": str(self.log), "from": self.record.base, "to": record})
+
+    def _new_base(self) -> None:
+        if self.record.logs:
+            self.drive.snapshot()
+            self._forget_past(keeps_snapshot=self.record.keeps_snapshot)
+
+    def _forget_past(self, *, keeps_snapshot: bool) -> None:
+        base = self.drive.stats().log_records if self.record.logs else 0
+        self.record = replace(self.record, base=base, keeps_snapshot=keeps_snapshot)
+        self._keep()
+
+    def _leave(self) -> None:
+        """Raises BadInput while somebody uses it: it is never unmounted under anybody."""
+        if self.mounted and (users := users_of(self.mounted)):
+            shown = ", ".join(users[:USERS_SHOWN]) + (" and others" if len(users) > USERS_SHOWN else "")
+            raise BadInput(f"{self.mounted} is in use by {shown}", "end them, then try again")
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._keep()
+
+    def _keep(self) -> None:
+        self.record = replace(self.record, held=self._place.held())
+        temporary = self.directory / "disk.json.new"
+        temporary.write_bytes(RECORD.dump_json(self.record, indent=2))
+        temporary.rename(self.directory / "disk.json")
+
+    def remove(self) -> None:
+        """Release all of it. What is on it is lost. Raises BadInput while somebody uses it, OSError."""
+        self._leave()
+        with contextlib.suppress(CellFailed):
+            if not self._place.held().cut:
+                self.drive.cut("none", 0)  # a slow one would take its time for what is thrown away
+        self._place.release()
+        self.drive.end()
+        self._ledger.close()
+
+
+def directory_of(name: str) -> Path:
+    """Where a disk of this name has its files."""
+    return (state_directory() / "disks" / name).resolve()
+
+
+def create(
+    name: str,
+    spec: PlaceSpec,
+    size_mb: int,
+    *,
+    faults: Sequence[str] = (),
+    point: Path | None = None,
+    logs: bool = False,
+    seed: int = 1,
+) -> StandingDisk:
+    """Make a disk that stays. Raises BadInput, MachineLacks or CellFailed, and then nothing of it is left."""
+    if not NAME.fullmatch(name):
+        raise BadInput(
+            f'the name "{name}" is none for a disk', "write up to 32 small letters, digits, dots, dashes, underscores"
+        )
+    making.check(spec)
+    making.check_machine(spec)
+    directory = directory_of(name)
+    if directory.exists():
+        raise BadInput(f"there is a disk {name} already", f"acidtest disk remove {name}, or choose another name")
+    if len(os.fsencode(directory / "socket")) > SOCKET_PATH_MAX:
+        raise BadInput(f"{directory}: is too long for the path of a socket", "set ACIDTEST_HOME to a shorter one")
+    if point is not None:
+        if spec.filesystem == RAW:
+            raise BadInput(f"{point}: a disk without a file system is mounted nowhere", "leave out --at")
+        point = point.resolve()
+        if not point.is_dir() or any(point.iterdir()):
+            raise BadInput(f"{point}: is no empty directory", "make one, or leave out --at")
+    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ledger = Ledger()
+    try:
+        ledger.make_directory(directory)
+        directory.chmod(0o700)
+        ledger.belong_to(_start(ledger, spec, directory, size_mb, seed=seed, logs=logs))
+        record = Record(
+            name=name,
+            ledger=str(ledger.path),
+            place=spec.model_dump(mode="json", exclude_unset=True),
+            size_mb=size_mb,
+            point=str(point) if point else None,
+            logs=logs,
+            keeps_snapshot=False,
+        )
+        disk = StandingDisk(record, ledger)
+        disk.begin(faults)
+    except BaseException:
+        ledger.close()
+        raise
+    ledger.leave()
+    return disk
+
+
+def _start(ledger: Ledger, spec: PlaceSpec, directory: Path, size_mb: int, *, seed: int, logs: bool) -> int:
+    point = directory / "disk"
+    point.mkdir()
+    log = directory / "log" if logs else None
+    wanted = asked(spec, directory, size_mb, seed=seed, log=log, faulty=False)
+    ledger.expect_fuse(point)
+    with (directory / "errors").open("wb") as errors:
+        _, process = ledger.start_process(
+            [str(find_rig()), "disk", "--socket", str(directory / "socket")],
+            environment=os.environ,
+            stderr=errors,
+            directory=Path("/"),  # it keeps no directory of the caller's in use
+            keeps_ledger=True,
+        )
+    assert process.stdin is not None and process.stdout is not None
+    with process.stdin, process.stdout:
+        process.stdin.write(wanted.model_dump_json().encode() + b"\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    try:
+        ready = answered(line)
+    except ValidationError:
+        words = (directory / "errors").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+        raise CellFailed(f"the simulated disk ended: {' / '.join(words) or 'it left no message'}") from None
+    assert isinstance(ready, DiskReady)
+    return ready.pid
+
+
+def check_fault(fault: str) -> None:
+    """Raises BadInput, in the disk's own words, for what is no fault."""
+    checked = subprocess.run([str(find_rig()), "disk", "--check", fault], capture_output=True, check=False)
+    if checked.returncode:
+        said = checked.stderr.decode(errors="replace").strip().partition(": ")[2]
+        raise BadInput(said, "docs/DISK.md has the language of faults")
+
+
+def names() -> list[str]:
+    """Of all disks, also of those whose process is gone."""
+    directory = state_directory() / "disks"
+    try:
+        return sorted(path.parent.name for path in directory.glob("*/disk.json"))
+    except OSError:
+        return []
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[StandingDisk]:
+    """The disk, for this command alone. Raises BadInput where there is none, CellFailed where its process is gone."""
+    making.check_machine(PlaceSpec(kind="disk", filesystem=RAW))
+    try:
+        lock = (directory_of(name) / "disk.json").open("rb") if NAME.fullmatch(name) else None
+    except FileNotFoundError:
+        lock = None
+    if lock is None:
+        known = names()
+        raise BadInput(not_among("the disk", name, known) if known else f"there is no disk {name}", _how(known))
+    with lock, (directory_of(name) / "command").open("wb") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        try:
+            record = RECORD.validate_json((directory_of(name) / "disk.json").read_bytes())
+            ledger = Ledger.taken_up(Path(record.ledger))
+        except (OSError, ValidationError):
+            raise CellFailed(f"{name}: nothing is left of it but its directory", "run acidtest clean") from None
+        try:
+            disk = StandingDisk(record, ledger)
+            disk.drive.stats()
+            yield disk
+        except CellFailed as error:
+            if (directory_of(name) / "disk.json").exists() and not _is_locked(ledger.path):
+                raise CellFailed(f"{name}: its process is gone ({error.message})", "run acidtest clean") from None
+            raise
+        finally:
+            ledger.leave()
+
+
+def _how(known: Sequence[str]) -> str:
+    return "acidtest disk list" if known else "acidtest disk create NAME makes one"
+
+
+def _is_locked(ledger: Path) -> bool:
+    """Whether the process that holds this ledger still runs."""
+    try:
+        with ledger.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def words(record: Record, stats: DiskStats | None) -> str:
+    """The drive, and what it does wrong now."""
+    wrong = [one.fault for one in stats.faults] if stats else []
+    return ", ".join([*described(record.spec), *wrong])
+
+
+def users_of(point: Path) -> list[str]:
+    """Processes that have something on the file system mounted at ``point`` open, run from it or are in it:
+    ``"bash (123)"``."""
+    device = point.stat().st_dev
+    users = []
+    for process in Path("/proc").glob("[0-9]*"):
+        links = [process / "cwd", process / "root", process / "exe"]
+        with contextlib.suppress(OSError):
+            links += (process / "fd").iterdir()
+        if any(_is_on(link, device) for link in links):
+            with contextlib.suppress(OSError):
+                comm = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                users.append(f"{comm} ({process.name})")
+    return users
+
+
+def _is_on(link: Path, device: int) -> bool:
+    try:
+        return link.stat().st_dev == device
+    except OSError:
+        return False
