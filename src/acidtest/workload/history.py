@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -78,6 +78,19 @@ class History(WorkloadSpec):
     def left_out(self) -> tuple[str, ...]:
         """The parts of a history that it does not have."""
         return tuple(filter(None, (part.strip() for part in self.leave_out.split(","))))
+
+    def smaller(self) -> Iterator[Self]:
+        if self.terminals > 1:
+            yield self.varied({"terminals": self.terminals // 2})
+        if self.terminals > 2:
+            yield self.varied({"terminals": self.terminals - 1})
+        if self.count is not None and self.count > 10:
+            yield self.varied({"count": self.count // 2})
+        for part in PARTS:
+            if part not in self.left_out() and set(KINDS) - {"ddl", part} - set(self.left_out()):
+                yield self.varied({"leave_out": ", ".join([*self.left_out(), part])})
+        if self.rows:
+            yield self.varied({"rows": self.rows // 2})
 
     def message(self) -> HistoryWorkload:
         parts = [part for part in PARTS if part not in self.left_out()]

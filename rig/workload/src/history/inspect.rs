@@ -95,9 +95,10 @@ pub fn read(session: &mut dyn Session, settings: &Settings) -> Outcome<Found> {
             ));
         }
         // What one path hides, the other may know.
-        if let Some(counter) = by_key.get(&terminal).filter(|(commits, _)| {
-            found.counters.get(&terminal).is_none_or(|(scanned, _)| scanned < commits)
-        }) {
+        if let Some(counter) = by_key
+            .get(&terminal)
+            .filter(|(commits, _)| found.counters.get(&terminal).is_none_or(|(scanned, _)| scanned < commits))
+        {
             found.counters.insert(terminal, *counter);
         }
     }
@@ -301,7 +302,12 @@ impl<'a> Comparing<'a> {
                 let should = self.writer(terminal, row.version as i64).1;
                 self.surplus(terminal, id, version, &format!("is not as {should}"));
             } else if expected(id, terminal, row) != *short {
-                self.rows.add(|| format!("row {id} has grp {:?} and uniq {:?}, must have {} and {}", short[3], short[4], row.grp, row.uniq));
+                self.rows.add(|| {
+                    format!(
+                        "row {id} has grp {:?} and uniq {:?}, must have {} and {}",
+                        short[3], short[4], row.grp, row.uniq
+                    )
+                });
             } else if !same_text(text, &model.text(id, row)) {
                 self.contents.add(|| format!("the text of row {id} is not the one that was written"));
             } else if !same_bytes(body, model.body(id, row)) {
@@ -391,12 +397,14 @@ impl<'a> Comparing<'a> {
                         rows.iter().map(|(id, value)| [Some(*id as i64), Some(*value as i64)]).collect();
                     if *scan != right {
                         let (is, must) = (scan.len(), right.len());
-                        self.tables
-                            .add(|| format!("table history_own_{terminal} has other rows: {is}, and {must} in the history"));
+                        self.tables.add(|| {
+                            format!("table history_own_{terminal} has other rows: {is}, and {must} in the history")
+                        });
                     }
                     if scan != index {
-                        self.paths
-                            .add(|| format!("the rows of history_own_{terminal} are others by its index than by a scan"));
+                        self.paths.add(|| {
+                            format!("the rows of history_own_{terminal} are others by its index than by a scan")
+                        });
                     }
                 }
             }
@@ -531,8 +539,8 @@ mod tests {
 
     #[test]
     fn each_path_is_held_against_the_scan() {
-        let entry = |found: &mut Found| drop(found.entries.as_mut().unwrap().pop());
-        let look_up = |found: &mut Found| drop(found.looked_up.1.pop());
+        let entry = |found: &mut Found| found.entries.as_mut().unwrap().truncate(1);
+        let look_up = |found: &mut Found| found.looked_up.1.truncate(1);
         let twice = |found: &mut Found| found.paths[2].1.push(found.natural[0].0);
         let small = |found: &mut Found| found.differing.push("the counter".to_string());
         let plants: [&dyn Fn(&mut Found); 4] = [&entry, &look_up, &twice, &small];
@@ -591,7 +599,9 @@ mod tests {
         found.counters.insert(0, (commits as i64, SEED as i64));
         let earlier = model(0, commits);
         found.natural.retain(|(short, ..)| short[1] != Some(0));
-        found.natural.extend(earlier.state.rows.iter().filter(|(of, _)| **of != id).map(|(id, row)| scanned(&earlier, *id, row)));
+        found.natural.extend(
+            earlier.state.rows.iter().filter(|(of, _)| **of != id).map(|(id, row)| scanned(&earlier, *id, row)),
+        );
         found.natural.push(scanned(&model(0, commits + 1), id, &row));
         assert!(names(&found).contains(&"commits_are_whole".to_string()));
         assert!(!names(&found).contains(&"rows_are_those_of_the_history".to_string()));
@@ -600,7 +610,9 @@ mod tests {
         let later = model(0, commits + 1);
         found.counters.insert(0, (commits as i64 + 1, SEED as i64));
         found.natural.retain(|(short, ..)| short[1] != Some(0));
-        found.natural.extend(later.state.rows.iter().filter(|(of, _)| **of != id).map(|(id, row)| scanned(&later, *id, row)));
+        found
+            .natural
+            .extend(later.state.rows.iter().filter(|(of, _)| **of != id).map(|(id, row)| scanned(&later, *id, row)));
         assert!(names(&found).contains(&"commits_are_whole".to_string()));
     }
 
@@ -635,10 +647,8 @@ mod tests {
     fn counters_shared_rows_and_tables_are_looked_at() {
         let mut found = honest();
         found.counters.remove(&2);
-        assert!(names(&found).starts_with(&[
-            "commits_match_acknowledged".to_string(),
-            "each_terminal_has_its_counter".to_string()
-        ]));
+        assert!(names(&found)
+            .starts_with(&["commits_match_acknowledged".to_string(), "each_terminal_has_its_counter".to_string()]));
 
         let mut found = honest();
         *found.shared.get_mut(&1).unwrap() += 1;

@@ -9,7 +9,7 @@ mod generate;
 mod inspect;
 
 use crate::registry::Kind;
-use crate::sql::{filled, files, File, Files};
+use crate::sql::{files, filled, File, Files};
 use crate::{commit, flaw_if_zero};
 use generate::{Change, Ddl, History, Part, Settings, Step, SHARED, TEXT_MAX};
 use protocol::{Condition, Survey, SurveyedTerminal};
