@@ -24,6 +24,8 @@ pub struct Dialect {
     pub datetime: &'static str,
     /// What makes a text column one of bytes: a letter is one, and they are compared as such; or nothing.
     pub bytes: &'static str,
+    /// The type of a column of bytes, of any length.
+    pub blob: &'static str,
     /// The function that counts a text's letters.
     pub char_length: &'static str,
     /// The operator that divides whole numbers and leaves out the rest.
@@ -50,7 +52,7 @@ pub struct Procedures {
 
 impl Dialect {
     /// The words that a file of SQL may name in braces.
-    pub fn words(&self) -> [(&'static str, &'static str); 13] {
+    pub fn words(&self) -> [(&'static str, &'static str); 14] {
         let (later_key, later_small_key) =
             if self.keys_after_load { ("bigint not null", "integer not null") } else { (self.key, self.small_key) };
         let (call, call_for_row) = match &self.procedures {
@@ -67,6 +69,7 @@ impl Dialect {
             ("by_key", self.by_key),
             ("datetime", self.datetime),
             ("bytes", self.bytes),
+            ("blob", self.blob),
             ("char_length", self.char_length),
             ("div", self.div),
             ("first_row", self.first_row),

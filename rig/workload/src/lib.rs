@@ -2,6 +2,7 @@
 //! below; SQL that differs by engine lies in files beside it.
 
 mod commits;
+mod history;
 mod iud;
 mod maintenance;
 mod numbered;
@@ -32,6 +33,7 @@ const WORKLOADS: &[Known] = &[
     known::<scan::Parameters>(),
     known::<oltp::Oltp>(),
     known::<numbered::Numbered>(),
+    known::<history::Parameters>(),
     known::<maintenance::Parameters>(),
     known::<own::Own>(),
     known::<replay::Replay>(),
@@ -73,3 +75,26 @@ const FILLER: &str =
 
 /// Six random bits make one.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A number in which `number` cannot be recognised (the multiplications of splitmix64's finalizer).
+fn mixed(number: u64) -> u64 {
+    let bits = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
+/// So many letters, which another seed does not have (splitmix64, six bits a letter). They are the same in every version:
+/// databases that were kept are held against them.
+fn letters(seed: u64, count: usize) -> String {
+    let mut state = seed;
+    let mut text = String::with_capacity(count + 10);
+    while text.len() < count {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = mixed(state);
+        for _ in 0..10 {
+            text.push(char::from(LETTERS[(bits & 63) as usize]));
+            bits >>= 6;
+        }
+    }
+    text.truncate(count);
+    text
+}

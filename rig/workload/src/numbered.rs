@@ -6,7 +6,7 @@
 
 use crate::registry::Kind;
 use crate::sql::filled;
-use crate::{commit, condition, flaw_if_zero, number, LETTERS};
+use crate::{commit, condition, flaw_if_zero, letters, number};
 use protocol::{Condition, Survey, SurveyedTerminal, Torn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,21 +66,9 @@ fn row_id(terminal: u64, seq: u64, part: u64) -> u64 {
     (terminal << SEQ_BITS) + (seq << PART_BITS) + part
 }
 
-/// What the row of this id must hold: letters that no other row has (splitmix64, six bits a letter).
+/// What the row of this id must hold: letters that no other row has.
 fn payload(table: usize, id: u64, bytes: usize) -> String {
-    let mut state = (id << 1) + table as u64;
-    let mut text = String::with_capacity(bytes + 10);
-    while text.len() < bytes {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        for _ in 0..10 {
-            text.push(char::from(LETTERS[(bits & 63) as usize]));
-            bits >>= 6;
-        }
-    }
-    text.truncate(bytes);
-    text
+    letters((id << 1) + table as u64, bytes)
 }
 
 impl Workload for Numbered {

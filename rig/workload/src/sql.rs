@@ -135,6 +135,7 @@ pub mod tests {
         by_key: "",
         datetime: "timestamp",
         bytes: "",
+        blob: "blob",
         char_length: "length",
         div: "/",
         first_row: "limit 1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +16,12 @@ from acidtest.cli import complete, fleets, planning, stopping
 from acidtest.cli.report import show_cuts
 from acidtest.cli.run import watching
 from acidtest.errors import BadInput, MachineLacks
+from acidtest.words import counted
 
 if TYPE_CHECKING:
+    from acidtest import powercut as power_cuts
     from acidtest.experiment import Experiment
+    from acidtest.journal.models import Recording
 
 
 def powercut(
@@ -34,6 +38,12 @@ def powercut(
     seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
     replay: Annotated[
         Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
+    ] = None,
+    smaller: Annotated[
+        int | None,
+        typer.Option(
+            "--smaller", help="Try for about SECONDS to make a history that loses smaller.", min=1, metavar="SECONDS"
+        ),
     ] = None,
     fleet: fleets.FleetFile = None,
     json: Annotated[
@@ -55,6 +65,12 @@ def powercut(
         again = cuts is not None or seed is not None
         return whole.to_cut().model_copy(update={"repetitions": cuts or 1} if again else {})
 
+    if smaller is not None:
+        given_too = [name for name, one in (("--fleet", fleet), ("--seed", seed), ("--cuts", cuts)) if one is not None]
+        if given_too or json or only is None:
+            raise BadInput("powercut --smaller: makes its own cuts", "give it FILE, --only COMBINATION and --out alone")
+        _make_smaller(file, out, only, float(smaller), to_cut, quick=quick)
+        return
     given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
@@ -81,6 +97,39 @@ def powercut(
         raise typer.Exit(1)
     if page.unwritten:
         raise typer.Exit(MachineLacks.exit_code)
+
+
+def _make_smaller(
+    file: Path, out: Path, only: str, seconds: float, part: Callable[[Experiment], Experiment], *, quick: bool
+) -> None:
+    from acidtest import powercut as power_cuts
+    from acidtest.conductor.engines import plan_of
+    from acidtest.powercut.conductor import chosen
+
+    console = Console(highlight=False)
+    planned = planning.planned(file, quick=quick, cuts=True, part=part)
+    cell = chosen(planned, only=only)[0]
+
+    def tell(found: power_cuts.FoundHistory) -> None:
+        came = "lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
+        keys = {**found.workload.model_dump(exclude_defaults=True), "terminals": found.workload.terminals}
+        shown = ", ".join(f"{key} = {value!r}" for key, value in sorted(keys.items()))
+        console.print(f"{shown}: {came}, in {counted(found.cuts, 'cut')}", markup=False, soft_wrap=True)
+
+    with stopping.leaving(stopping.NOTHING_KEPT), watching(console) as watcher:
+
+        def cut(alone: Experiment, where: Path) -> list[Recording]:
+            return list(power_cuts.cut_power(plan_of(alone, cuts=True), file, where, watcher).journal.recordings)
+
+        found = power_cuts.make_smaller(planned.experiment, cell, out, seconds, cut, tell)
+    if found.loss is None:
+        console.print("It did not lose: there is nothing to be made smaller.")
+        return
+    for reason in found.reasons:
+        console.print(f"  {reason}", markup=False, soft_wrap=True)
+    made = out / power_cuts.SMALLER
+    console.print(f"Again: acidtest powercut {made} --out DIR", markup=False, soft_wrap=True)
+    raise typer.Exit(1)
 
 
 def _replay(file: Path, *, json: bool) -> None:

@@ -2,5 +2,8 @@
 
 from acidtest.powercut.conductor import cut_power
 from acidtest.powercut.replay import replay
+from acidtest.powercut.smaller import FILE as SMALLER
+from acidtest.powercut.smaller import Found as FoundHistory
+from acidtest.powercut.smaller import make_smaller
 
-__all__ = ["cut_power", "replay"]
+__all__ = ["SMALLER", "FoundHistory", "cut_power", "make_smaller", "replay"]

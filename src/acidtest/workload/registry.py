@@ -13,6 +13,7 @@ from acidtest.keys import Fixed, Kept
 from acidtest.words import agreeing, harmless
 from acidtest.workload import (
     commits,
+    history,
     iud,
     maintenance,
     numbered,
@@ -38,6 +39,7 @@ WORKLOADS: tuple[type[WorkloadSpec], ...] = (
     scan.Scan,
     oltp.Oltp,
     numbered.Numbered,
+    history.History,
     maintenance.Maintenance,
     sql.Sql,
     replay.Replay,

@@ -64,6 +64,7 @@ static DIALECT: Dialect = Dialect {
     by_key: "",
     datetime: "timestamp",
     bytes: "character set ascii",
+    blob: "blob",
     char_length: "char_length",
     div: "/",
     first_row: "rows 1",

@@ -81,6 +81,7 @@ static DIALECT: Dialect = Dialect {
     // A timestamp sets itself and is never null.
     datetime: "datetime",
     bytes: "character set latin1 collate latin1_bin",
+    blob: "longblob",
     char_length: "char_length",
     div: "div",
     first_row: "limit 1",

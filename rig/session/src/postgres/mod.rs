@@ -74,6 +74,7 @@ static DIALECT: Dialect = Dialect {
     by_key: "",
     datetime: "timestamp",
     bytes: "collate \"C\"",
+    blob: "bytea",
     char_length: "char_length",
     div: "/",
     first_row: "limit 1",

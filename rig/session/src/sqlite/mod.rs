@@ -37,6 +37,7 @@ static DIALECT: Dialect = Dialect {
     by_key: "without rowid",
     datetime: "timestamp",
     bytes: "",
+    blob: "blob",
     char_length: "length",
     div: "/",
     first_row: "limit 1",

@@ -1,0 +1,67 @@
+-- How PostgreSQL is made to read the rows of a history by each of its access paths, and tables that are made in transactions.
+
+alter table history_rows add constraint history_rows_key primary key (id)
+
+-- name: naturally
+set enable_indexscan = off
+
+-- name: naturally
+set enable_indexonlyscan = off
+
+-- name: naturally
+set enable_bitmapscan = off
+
+-- name: natural
+select id, owner, version, grp, uniq, payload, body from history_rows
+
+-- name: by_indexes
+reset enable_indexscan
+
+-- name: by_indexes
+reset enable_indexonlyscan
+
+-- name: by_indexes
+reset enable_bitmapscan
+
+-- name: by_indexes
+set enable_seqscan = off
+
+-- name: by_indexes
+set enable_sort = off
+
+-- name: by_key
+select id, owner, version, grp, uniq from history_rows where id >= 0 order by id
+
+-- name: by_group
+select id, owner, version, grp, uniq from history_rows where grp >= 0 order by grp
+
+-- name: by_unique
+select id, owner, version, grp, uniq from history_rows where uniq >= 0 order by uniq
+
+-- name: by_owner
+select id, owner, version, grp, uniq from history_rows where owner >= 0 order by owner, version
+
+-- name: entries
+select grp, id from history_rows where grp >= 0 order by grp
+
+-- name: looked_up
+select id, owner, version, grp, uniq from history_rows where id in ({ids})
+
+-- name: as_before
+reset enable_seqscan
+
+-- name: as_before
+reset enable_sort
+
+-- name: create
+-- rows: in the same transaction
+create table history_own_{terminal} (id {key}, v bigint)
+
+-- name: create
+create index history_own_{terminal}_v on history_own_{terminal} (v)
+
+-- name: own
+select tablename from pg_tables where tablename like 'history_own_%'
+
+-- name: own_by_index
+select id, v from history_own_{terminal} where v >= 0 order by v
