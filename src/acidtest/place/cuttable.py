@@ -26,7 +26,7 @@ from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.asynchronous import write_through
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
-from acidtest.place.guest.place import RAW
+from acidtest.place.guest.filesystem import RAW
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
 from acidtest.place.trees import copy_tree

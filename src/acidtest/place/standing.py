@@ -28,7 +28,7 @@ from acidtest.journal.protocol import CutKeeps, DiskAnswer, DiskCut, DiskReady, 
 from acidtest.place import making
 from acidtest.place.cuttable import CuttablePlace, Held, Recovery
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, SILENCE_S, CommandedDisk, answered, asked, described
-from acidtest.place.guest.place import RAW
+from acidtest.place.guest.filesystem import RAW
 from acidtest.place.ledger import Ledger
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")

@@ -64,6 +64,7 @@ class CuttableGuest(CuttablePlace):
         beside: Path,
     ) -> None:
         super().__init__(spec, home, drive, ledger, faults)
+        self._directory = home
         self._files, self._rig, self._programs, self._beside = files, rig, [rig, *programs], beside
         self._stack = STACKS[spec.stack]
         self._hardware = Hardware(spec.guest_memory_mb, spec.guest_cpus, spec.guest_accelerator, 0)
@@ -211,7 +212,7 @@ class CuttableGuest(CuttablePlace):
 
     def _new(self, has: kernel.Kernel) -> Guest:
         self._boots += 1
-        directory = self._home.subdirectory(f"guest-{self._boots}")
+        directory = self._directory.subdirectory(f"guest-{self._boots}")
         self._guest = Guest(directory, self._ledger, has, archive(has), self._hardware, self._files, self._saved)
         return self._guest
 
