@@ -16,7 +16,10 @@ durability = "drive"
 repetitions = {cuts}
 place = {{ kind = "machine", filesystem = "ext4", stack = "dm-crypt", size_mb = 64, guest_memory_mb = 384, guest_cpus = 1 }}
 [factors]
-"place.disk_faults" = ["", "lie-about-flush"]
+drive = [
+  {{ name = "honest", set = {{ "place.disk_faults" = "" }} }},
+  {{ name = "lying", set = {{ "place.disk_faults" = "lie-about-flush" }} }},
+]
 [workload.numbered]
 terminals = 2
 count = 20
@@ -35,13 +38,13 @@ def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(
     assert done.returncode == 0, done.stderr  # what is lost was announced
     told = json.loads(done.stdout)
     assert {path.name for path in out.iterdir()} == {"cuts.jsonl", "report.html"}
-    rows = {row["levels"]["place.disk_faults"]: row for row in told["combinations"]}
+    rows = {row["levels"]["drive"]: row for row in told["combinations"]}
     assert {name: (row["verdict"], row["unknown"]) for name, row in rows.items()} == {
-        "": ("survived", 0),
-        "lie-about-flush": ("lost", 0),
+        "honest": ("survived", 0),
+        "lying": ("lost", 0),
     }
-    assert rows["lie-about-flush"]["lost"] == CUTS
-    assert rows[""]["commits_acknowledged"] >= CUTS
+    assert rows["lying"]["lost"] == CUTS
+    assert rows["honest"]["commits_acknowledged"] >= CUTS
     for row in rows.values():  # emulated: nothing that takes time is told
         assert [row[key] for key in ("commits_per_s", "filesystem_recovery_s", "engine_recovery_s")] == [None] * 3
     assert "speed, and how long recovery takes" in {one["what"] for one in told["not_checked"]}

@@ -124,7 +124,7 @@ def test_everything_is_said_at_once() -> None:
         + '[place]\nmount = "sync"\n[workload.tpcb]\ncount = 1\narrivals = "fixed"\n[settings.mysql]\nlog_bin = true\n'
     )
     assert [line for line in refused(text).splitlines() if not line.startswith("  ")] == [
-        "t.toml: place.mount: without effect: this needs a place of kind loop, device, guest or disk, and every place here is of kind "
+        "t.toml: place.mount: without effect: this needs a place of kind loop, device, guest, disk or machine, and every place here is of kind "
         "directory",
         "t.toml: settings.mysql.log_bin: without effect: no engine here is of the family mysql: sqlite",
         "t.toml: workload.tpcb.arrivals: without effect: arrivals are of an open loop",
