@@ -12,6 +12,7 @@ PLACE: dict[str, list[Any]] = {
     "journal_mb": [8], "journal_path": ["/tmp"], "scheduler": ["bfq"], "scheduler_tunables": ["fifo_batch=8"],
     "queue": ["nomerges=2"], "read_ahead_kb": [0, 64], "nr_requests": [32], "write_cache": ["write through"],
     "drive_cache": ["off"], "disk": ["rotating"], "disk_parameters": ["rpm=5400"], "disk_cache_mb": [0, 4], "disk_battery": ["good", "dead"],
+    "stack": ["dm-crypt", "md-raid1"],
     "disk_sector": [512],
     "disk_faults": ["lie-about-flush", "tear", "tear, reorder", "ignore-write-through"],
     "disk_medium": ["file"], "guest_memory_mb": [512],

@@ -50,13 +50,13 @@ def refused(text: str, *, cuts: bool | None = None, quick: bool = False) -> str:
         (SQLITE + TPCB + "warehouses = 50\n",
          "t.toml: workload.tpcb: warehouses is a key of tpcc, and this workload is tpcb", 'leave it out, or write kind = "tpcc"'),
         (SQLITE + COMMITS + '[place]\nfilesystem = "xfs"\nmount = "sync"\n',
-         "t.toml: place.filesystem, place.mount: without effect: this needs a place of kind loop, device, guest or disk, and every "
-         "place here is of kind directory", 'write kind = "loop" in [place], or leave it out'),
+         "t.toml: place.filesystem, place.mount: without effect: this needs a place of kind loop, device, guest, disk or "
+         "machine, and every place here is of kind directory", 'write kind = "loop" in [place], or leave it out'),
         (SQLITE + COMMITS + '[place]\nscheduler = "bfq"\n',
-         "t.toml: place.scheduler: without effect: this needs a place of kind loop, device, raw, guest or disk",
+         "t.toml: place.scheduler: without effect: this needs a place of kind loop, device, raw, guest, disk or machine",
          'write kind = "loop" in [place], or leave it out'),
         (SQLITE + COMMITS + '[place]\nkind = "loop"\nfilesystem = "ext4"\ndisk_cache_mb = 0\n',
-         "t.toml: place.disk_cache_mb: without effect: this needs a place of kind disk, and every place here is of kind loop",
+         "t.toml: place.disk_cache_mb: without effect: this needs a place of kind disk or machine, and every place here is of kind loop",
          'write kind = "disk" in [place]'),
         (SQLITE + COMMITS + '[place]\nkind = "guest"\nfilesystem = "ext4"\nmemory_mb = 64\n',
          "t.toml: place.memory_mb: without effect: a control group of this machine does not hold an engine in a guest",
@@ -124,7 +124,7 @@ def test_everything_is_said_at_once() -> None:
         + '[place]\nmount = "sync"\n[workload.tpcb]\ncount = 1\narrivals = "fixed"\n[settings.mysql]\nlog_bin = true\n'
     )
     assert [line for line in refused(text).splitlines() if not line.startswith("  ")] == [
-        "t.toml: place.mount: without effect: this needs a place of kind loop, device, guest or disk, and every place here is of kind "
+        "t.toml: place.mount: without effect: this needs a place of kind loop, device, guest, disk or machine, and every place here is of kind "
         "directory",
         "t.toml: settings.mysql.log_bin: without effect: no engine here is of the family mysql: sqlite",
         "t.toml: workload.tpcb.arrivals: without effect: arrivals are of an open loop",

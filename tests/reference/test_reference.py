@@ -100,7 +100,7 @@ def needed(key: str) -> dict[str, object]:
 def place(kind: str, key: str) -> str:
     """An experiment on such a place, with this key and what it needs."""
     values: dict[str, object] = {"kind": kind}
-    if kind in ("loop", "device", "guest", "disk"):
+    if kind in ("loop", "device", "guest", "disk", "machine"):
         values["filesystem"] = "ext4"
     if kind == "device":
         values["device"] = "/dev/null"

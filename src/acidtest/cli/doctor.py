@@ -162,8 +162,10 @@ def simulated_disk() -> Finding:
 
 def _places() -> list[Finding]:
     """What file systems could be made and mounted for a cell, and in what else a cell could be put."""
+    from acidtest.place.guest.cuttable import lacks
     from acidtest.place.guest.kernel import installed
     from acidtest.place.guest.machine import can_run, qemu_version
+    from acidtest.place.guest.stacks import STACKS
 
     findings = [file_systems(), loop_places(), simulated_disk()]
     try:
@@ -173,6 +175,12 @@ def _places() -> list[Finding]:
         findings.append(_finding("guests", "ok", f"QEMU {qemu_version()}; {brought}"))
     except MachineLacks as error:
         findings.append(_finding("guests", "absent", error.message, error.remedy))
+        return findings
+    for stack in STACKS:
+        try:
+            lacks(stack)
+        except MachineLacks as error:
+            findings.append(_finding("whole machines", "absent", error.message, error.remedy))
     return findings
 
 

@@ -221,12 +221,6 @@ KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     "device": _ANYWHERE | {"device", "drive_cache"} | _FILE_SYSTEMS | _JOURNALS | _QUEUES | OF_MEMORY,
     "raw": _ANYWHERE | {"device", "drive_cache"} | _IMAGES | _QUEUES | OF_MEMORY,
     "guest": _ANYWHERE | {"size_mb"} | _FILE_SYSTEMS | _QUEUES | _GUESTS,
-    "machine": _ANYWHERE
-    | {"size_mb", "stack", "disk_failure", "disk_keeps"}
-    | _FILE_SYSTEMS
-    | _QUEUES
-    | _GUESTS
-    | _DISKS,
     "disk": _ANYWHERE
     | {"size_mb"}
     | _FILE_SYSTEMS
@@ -235,6 +229,12 @@ KEYS_OF_KIND: Mapping[str, frozenset[str]] = {
     | _DISKS
     | OF_MEMORY
     | OF_CUTS,
+    "machine": _ANYWHERE
+    | {"size_mb", "stack", "disk_failure", "disk_keeps"}
+    | _FILE_SYSTEMS
+    | _QUEUES
+    | _GUESTS
+    | _DISKS,
 }
 RAW = "raw"  # in place of a file system, where a guest's disk or a simulated one has none
 

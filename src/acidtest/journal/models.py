@@ -128,7 +128,7 @@ class GuestFacts(Record):
 class PlaceFacts(Record):
     """The storage as read back from mountinfo and sysfs; a fact that could not be read is "unknown"."""
 
-    kind: str  # "directory", "loop", "device", "raw", "guest", "disk"
+    kind: str  # "directory", "loop", "device", "raw", "guest", "disk", "machine"
     path: str
     filesystem: str
     mount_point: str
@@ -148,7 +148,7 @@ class PlaceFacts(Record):
     image_on: str = ""  # the file system, device and mount options that the image lies on
     direct_io: str = ""  # whether the image's user passes by the host's page cache: "yes", "no", "" without an image
     disk: str = ""  # of a simulated one: timing, write cache, sectors, faults
-    guest: GuestFacts | None = None  # of kind "guest"
+    guest: GuestFacts | None = None  # of kinds "guest" and "machine"
 
     def alike(self) -> dict[str, Any]:
         """What two places have in common that were made alike, and two readings of the same one."""

@@ -392,7 +392,7 @@ def _kinds() -> tuple[str, ...]:
     """Which engines a kind of place takes, of those that do not take all."""
     raw = [engine.id for engine in _engines() if engine.on_raw_device]
     guest = [engine.id for engine in _engines() if engine.embedded]
-    return f'"raw": only {", ".join(raw)}', f'"guest": only {", ".join(guest)}'
+    return f'"raw": only {", ".join(raw)}', f'"guest", "machine": only {", ".join(guest)}'
 
 
 def _extents() -> str:
