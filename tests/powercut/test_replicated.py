@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest.engine.catalogue import REPLICATIONS, describe, replication_of
+from acidtest.engine.firebird.replication import SYNCHRONOUS, FirebirdPair
 from acidtest.engine.mysql.replication import MODES, MariadbPair
 from acidtest.engine.replication import Ends, Pair
 from acidtest.errors import BadInput
@@ -22,7 +23,7 @@ from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.fate import compare, first_missing_ns
 
 ENDS = Ends("198.18.0.1", "198.18.0.2")
-ENGINES = {"postgresql": "postgresql-18", "mysql": "mariadb-11.8"}
+ENGINES = {"postgresql": "postgresql-18", "mysql": "mariadb-11.8", "firebird": "firebird-4.0-server"}
 
 
 def cell(engine: str, replication: str, failure: str, durability: str = "drive", **settings: Any) -> Any:
@@ -43,6 +44,10 @@ def cell(engine: str, replication: str, failure: str, durability: str = "drive",
         (cell("mariadb-11.8", "asynchronous", "cut", log_bin=False), "log_bin = false"),
         (cell("mysql-8.0", "asynchronous", "cut"), "acidtest gives it no replica"),
         (cell("sqlite", "asynchronous", "cut"), "acidtest gives it no replica"),
+        (cell("firebird-5.0", "synchronous", "cut"), "acidtest gives it no replica"),
+        (cell("firebird-3.0-server", "synchronous", "cut"), "acidtest gives it no replica"),
+        (cell("firebird-4.0-server", "asynchronous", "cut"), 'place.replication "asynchronous" is not known'),
+        (cell("firebird-4.0-server", "synchronous", "cut", port=3051), "port is without effect"),
     ],
 )
 def test_what_no_replica_goes_with_is_refused(of: Any, message: str) -> None:
@@ -99,7 +104,7 @@ def test_a_standby_is_told_where_its_primary_is(pair: Pair, tmp_path: Path) -> N
     ],
 )
 def test_a_mode_is_in_force_when_the_server_says_so(pair: Pair, rows: list[list[str]], in_force: bool) -> None:
-    assert pair.seen(lambda _: rows, Mock()).in_force is in_force
+    assert pair.seen(lambda _: rows, Mock(), loaded=True).in_force is in_force
 
 
 @pytest.mark.parametrize(
@@ -120,9 +125,28 @@ def test_semi_synchronous_that_gave_up_is_not_in_force(
     names = ("Rpl_semi_sync_master_status", "Rpl_semi_sync_master_clients", "Rpl_semi_sync_master_no_tx")
     row: list[str | None] = [None] * 40
     row[10], row[11] = replica
-    seen = made.seen(lambda _: [list(one) for one in zip(names, status, strict=True)], lambda _: [row])
+    seen = made.seen(lambda _: [list(one) for one in zip(names, status, strict=True)], lambda _: [row], loaded=True)
     assert seen.in_force is in_force
     assert f"Slave_IO_Running {replica[0]}" in seen.said
+
+
+@pytest.mark.parametrize(
+    ("published", "replica", "errors", "loaded", "in_force"),
+    [
+        ("1", ("1", "1"), "", True, True),
+        ("1", ("1", "0"), "", False, True),  # without load it has nothing to do
+        ("1", ("1", "0"), "", True, False),
+        ("0", ("1", "1"), "", True, False),
+        ("1", ("0", "1"), "", True, False),
+        ("1", ("1", "1"), "ERROR: connection lost", True, False),
+    ],
+)
+def test_a_firebird_that_went_on_without_its_replica_is_not_in_force(
+    published: str, replica: tuple[str, str], errors: str, loaded: bool, in_force: bool
+) -> None:
+    primary = Mock(replication_errors=Mock(return_value=errors))
+    made = FirebirdPair(primary, Mock(), SYNCHRONOUS, ENDS)
+    assert made.seen(lambda _: [[published]], lambda _: [list(replica)], loaded=loaded).in_force is in_force
 
 
 def log(*numbers: int) -> list[Acknowledgement]:

@@ -70,8 +70,9 @@ class Pair(ABC):
         """Configure both for the mode; the replica has a copy of the primary's files, and neither runs."""
 
     @abstractmethod
-    def seen(self, ask_primary: Ask, ask_replica: Ask) -> Seen:
-        """What both say of replication, while they run. Raises CellFailed where one does not answer."""
+    def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:
+        """What both say of replication, while they run; ``loaded``: under load, so that it has something to do. Raises
+        CellFailed where one does not answer."""
 
     @abstractmethod
     def start_alone(self, launcher: Launcher) -> None:
@@ -94,6 +95,12 @@ class Replication:
     def mode(self, engine: Engine, name: str) -> Mode:
         """Raises BadInput with the modes that the engine has."""
         modes = {mode.name: mode for mode in self.modes(engine)}
+        if not modes:
+            raise no_replica(engine)
         if name not in modes:
             raise BadInput(not_among(f"{engine.id}: place.replication", name, ("none", *modes)))
         return modes[name]
+
+
+def no_replica(engine: Engine) -> BadInput:
+    return BadInput(f"{engine.id}: acidtest gives it no replica", "write place.replication none, or leave it out")

@@ -66,7 +66,7 @@ class PostgresPair(Pair):
         commit = COMMITS[self.mode.name]
         self.primary.play({"wal_level": "replica", **waits}, commit=commit, listens=self.ends.primary)
 
-    def seen(self, ask_primary: Ask, ask_replica: Ask) -> Seen:
+    def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:
         rows = ask_primary(STATE)
         if not rows:
             return Seen("pg_stat_replication has no standby", in_force=False)
