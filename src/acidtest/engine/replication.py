@@ -51,8 +51,8 @@ class Pair(ABC):
     """A primary and its replica, each an instance with its own files.
 
     In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
-    Then, again and again from that state, ``start`` of both, ``seen``, and what survives a failure: ``start_alone`` of
-    the primary, or ``take_over`` by the replica.
+    Then, again and again from that state, ``join``, the start of both, ``seen``, and what survives a failure:
+    ``start_alone`` of the primary, or ``take_over`` by the replica.
     """
 
     primary: Instance
@@ -68,6 +68,11 @@ class Pair(ABC):
     @abstractmethod
     def replicate(self) -> None:
         """Configure both for the mode; the replica has a copy of the primary's files, and neither runs."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Before both start from the files as ``replicate`` left them: whoever has served alone since plays its part
+        again."""
 
     @abstractmethod
     def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:

@@ -149,6 +149,7 @@ class ReplicatedTrial(Trial):
     def _start_both(self) -> Seen:
         """Start both and wait until they say that the replica keeps up. Raises CellFailed when it does not."""
         self.link.up()
+        self.pair.join()
         self.pair.primary.start(self.link.primary)
         self.pair.replica.start(self.link.replica)
         end = time.monotonic() + IN_FORCE_S

@@ -43,10 +43,9 @@ class FirebirdPair(Pair):
         self.replica.configure()
         self.replica.be_replica(read_only=True)
         self.replica.listens(self.ends.replica, PORT)
-        self._join()
+        self.join()
 
-    def _join(self) -> None:
-        """Have the primary send what it commits."""
+    def join(self) -> None:
         file, replica = (instance.database_files()[0].resolve() for instance in (self.primary, self.replica))
         to = f"{USER}:{self.replica.password}@{self.ends.replica}/{PORT}:{replica}"
         self.primary.replicate_by(f"database = {file}\n{{\n    sync_replica = {to}\n}}\n")
@@ -63,11 +62,8 @@ class FirebirdPair(Pair):
         return Seen(said, in_force=keeps_up)
 
     def start_alone(self, launcher: Launcher) -> None:
-        self.primary.replicate_by("")
-        try:
-            self.primary.start(launcher)
-        finally:
-            self._join()
+        self.primary.replicate_by("")  # each session reads it
+        self.primary.start(launcher)
 
     def take_over(self, launcher: Launcher, ask: Ask) -> None:
         """The server's sessions from the primary are ended with it: a replica is made a database of its own alone."""

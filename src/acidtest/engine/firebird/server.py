@@ -195,7 +195,8 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         fsync_path(self.database_files()[0])
 
     def replicate_by(self, text: str) -> None:
-        """The replication.conf that the next start reads. It has a password in it."""
+        """The replication.conf that sessions read, with a password in it; what was logged of another is gone."""
+        (self._server_root / "replication.log").unlink(missing_ok=True)
         conf = self._server_root / "replication.conf"
         conf.touch(mode=0o600)
         conf.write_text(text, encoding="utf-8")

@@ -53,7 +53,6 @@ class MariadbPair(Pair):
         for instance in (self.primary, self.replica):
             for file in instance.data.glob(f"{BINLOG}.*"):
                 file.unlink()
-        self._play(waiting=True)
         account = f"'{REPLICA_USER}'@'{self.ends.replica}'"
         with_grants = [
             f"create or replace user {account} identified by '{self._secret}'",
@@ -75,9 +74,13 @@ class MariadbPair(Pair):
         named = ", ".join(f"master_{name} = {value}" for name, value in source.items())
         self._joins = [f"grant all privileges on *.* to {self.replica.account}"]
         self._joins += [f"change master to {named}", "start slave"]
-        self.replica.introduce(self._joins)
+        self.join()
         for instance in (self.primary, self.replica):
             instance.configure()
+
+    def join(self) -> None:
+        self._play(waiting=True)
+        self.replica.introduce(self._joins)
 
     @property
     def _waits(self) -> bool:
@@ -107,10 +110,7 @@ class MariadbPair(Pair):
 
     def start_alone(self, launcher: Launcher) -> None:
         self._play(waiting=False)
-        try:
-            self.primary.start(launcher)
-        finally:
-            self._play(waiting=True)
+        self.primary.start(launcher)
 
     def take_over(self, launcher: Launcher, ask: Ask) -> None:
         """What it has received is applied first, whose end no statement awaits on a server without a primary."""
@@ -119,10 +119,7 @@ class MariadbPair(Pair):
         else:
             # Received and not applied is what only its relay log has: a new connection to a primary would drop that.
             self.replica.introduce([self._joins[0], "start slave sql_thread"])
-            try:
-                self.replica.start(launcher)
-            finally:
-                self.replica.introduce(self._joins)
+            self.replica.start(launcher)
         end = time.monotonic() + APPLIED_S
         while True:
             row = ask(REPLICA_STATUS)[0]
