@@ -32,6 +32,7 @@ count = 10
 [place]
 kind = "disk"
 filesystem = "ext4"
+size_mb = 256
 """
 
 
