@@ -111,6 +111,7 @@ def test_the_table_has_prices_and_what_survives(tmp_path: Any) -> None:
         "asynchronous", "1.50", "–", "1 of 2 (4, 2.50 ms)", "0 of 1 (900, 2.04 s)"
     ]  # fmt: skip
     assert "asynchronous: means asynchronous." in out.getvalue()
+    assert "database files, replicas" not in out.getvalue()  # they were tried
     write_survival_page(journal(), tmp_path / "report.html")
     assert '<td class="n">1 of 2 (4, 2.50 ms)</td>' in (tmp_path / "report.html").read_text()
     (_, told, _) = replication_json(journal())
