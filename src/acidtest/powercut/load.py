@@ -184,8 +184,8 @@ def loaded(
 ) -> Iterator[Load]:
     """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end.
 
-    With ``machine`` it is driven in there, and the end of the load is that of the machine; by ``start_rig`` the rig runs
-    elsewhere.
+    With ``machine`` it is driven in there, and the end of the load is that of the machine; by ``start_rig`` the rig
+    runs elsewhere.
     """
     pipe, named = machine.acknowledgements() if machine else (None, "")
     acknowledged = AcknowledgementLog(directory, pipe)
