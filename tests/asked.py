@@ -8,7 +8,7 @@ from typing import Any
 PLACE: dict[str, list[Any]] = {
     "path": ["/tmp"], "device": ["/dev/null"], "size_mb": [64], "sparse": [True], "filesystem": ["ext4", "xfs", "raw"],
     "mkfs": ["-v"], "mount": ["noatime"], "block_size": [4096], "stripe_kb": [64], "stripe_disks": [2],
-    "disk_failure": ["failed-flush", "crash-states"], "disk_states": [7], "disk_states_s": [3.5], "disk_recovery_s": [30.0], "disk_keeps": ["torn"], "journal": ["external", "none"],
+    "disk_failure": ["failed-flush", "crash-states"], "replication": ["synchronous"], "disk_states": [7], "disk_states_s": [3.5], "disk_recovery_s": [30.0], "disk_keeps": ["torn"], "journal": ["external", "none"],
     "journal_mb": [8], "journal_path": ["/tmp"], "scheduler": ["bfq"], "scheduler_tunables": ["fifo_batch=8"],
     "queue": ["nomerges=2"], "read_ahead_kb": [0, 64], "nr_requests": [32], "write_cache": ["write through"],
     "drive_cache": ["off"], "disk": ["rotating"], "disk_parameters": ["rpm=5400"], "disk_cache_mb": [0, 4], "disk_battery": ["good", "dead"],

@@ -15,7 +15,7 @@ from acidtest.engine.base import Engine, Offer
 from acidtest.engine.builds import Wanted, check_path, product_at
 from acidtest.engine.foreign import Address, ForeignServer
 from acidtest.engine.looking import ServerLooks
-from acidtest.engine.replication import Replication
+from acidtest.engine.replication import Replication, no_replica
 from acidtest.errors import BadInput, not_among
 from acidtest.experiment.names import BUILD
 from acidtest.families import product_of_engine
@@ -40,6 +40,7 @@ LOOKS: Mapping[str, ServerLooks] = {  # how databases on servers by URL are look
     "mysql": mysql.LOOKS,
 }
 REPLICATIONS: Mapping[str, Replication] = {  # how an engine has a replica, by family
+    "firebird": firebird.REPLICATION,
     "mysql": mysql.REPLICATION,
     "postgresql": postgres.REPLICATION,
 }
@@ -162,5 +163,5 @@ def server(name: str, family: str, address: Address) -> ForeignServer:
 def replication_of(engine: Engine) -> Replication:
     """How the engine has a replica. Raises BadInput for a family that has none."""
     if engine.family not in REPLICATIONS:
-        raise BadInput(f"{engine.id}: acidtest gives it no replica", "write replication none, or leave it out")
+        raise no_replica(engine)
     return REPLICATIONS[engine.family]

@@ -51,8 +51,8 @@ class Pair(ABC):
     """A primary and its replica, each an instance with its own files.
 
     In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
-    Then, again and again from that state, ``start`` of both, ``seen``, and what survives a failure: ``start_alone`` of
-    the primary, or ``take_over`` by the replica.
+    Then, again and again from that state, ``join``, the start of both, ``seen``, and what survives a failure:
+    ``start_alone`` of the primary, or ``take_over`` by the replica.
     """
 
     primary: Instance
@@ -70,8 +70,14 @@ class Pair(ABC):
         """Configure both for the mode; the replica has a copy of the primary's files, and neither runs."""
 
     @abstractmethod
-    def seen(self, ask_primary: Ask, ask_replica: Ask) -> Seen:
-        """What both say of replication, while they run. Raises CellFailed where one does not answer."""
+    def join(self) -> None:
+        """Before both start from the files as ``replicate`` left them: whoever has served alone since plays its part
+        again."""
+
+    @abstractmethod
+    def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:
+        """What both say of replication, while they run; ``loaded``: under load, so that it has something to do. Raises
+        CellFailed where one does not answer."""
 
     @abstractmethod
     def start_alone(self, launcher: Launcher) -> None:
@@ -94,6 +100,12 @@ class Replication:
     def mode(self, engine: Engine, name: str) -> Mode:
         """Raises BadInput with the modes that the engine has."""
         modes = {mode.name: mode for mode in self.modes(engine)}
+        if not modes:
+            raise no_replica(engine)
         if name not in modes:
             raise BadInput(not_among(f"{engine.id}: place.replication", name, ("none", *modes)))
         return modes[name]
+
+
+def no_replica(engine: Engine) -> BadInput:
+    return BadInput(f"{engine.id}: acidtest gives it no replica", "write place.replication none, or leave it out")

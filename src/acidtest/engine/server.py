@@ -196,6 +196,19 @@ def port_for(name: str, asked: Scalar) -> int:
     return int(str(asked))
 
 
+def listens(pid: int | None, port: int) -> bool:
+    """Whether somebody listens on TCP ``port`` in the network that the process is in; see proc_net(5)."""
+    for name in ("tcp", "tcp6"):
+        try:
+            rows = kernel_text(Path(f"/proc/{pid}/net/{name}")).splitlines()[1:]
+        except OSError:
+            continue
+        # The second field ends with the port, in hexadecimal; 0A is TCP_LISTEN.
+        if any(int(row.split()[1].rpartition(":")[2], 16) == port and row.split()[3] == "0A" for row in rows):
+            return True
+    return False
+
+
 def password() -> str:
     """A new random password."""
     return secrets.token_urlsafe(18)

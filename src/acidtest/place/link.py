@@ -33,11 +33,21 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1  # netdevice(7)
 IFREQ = "16sh22x"
 
 
+def network_of(pid: int) -> Path:
+    """That a process is in."""
+    return Path(f"/proc/{pid}/ns/net")
+
+
+def entering(network: Path) -> list[str]:
+    """What a command is preceded by that is to run there; see nsenter(1)."""
+    return ["nsenter", f"--net={network}", "--"]
+
+
 class Inside:
     """Starts processes in one of the networks; all else is the ledger's."""
 
     def __init__(self, ledger: Ledger, network: Path) -> None:
-        self._ledger, self._prefix = ledger, ["nsenter", f"--net={network}", "--"]
+        self._ledger, self.network = ledger, network
 
     def start_process(
         self,
@@ -48,7 +58,7 @@ class Inside:
         stdout: IO[bytes] | None = None,
     ) -> tuple[str, subprocess.Popen[bytes]]:
         return self._ledger.start_process(
-            [*self._prefix, *command], environment=environment, stderr=stderr, stdout=stdout
+            [*entering(self.network), *command], environment=environment, stderr=stderr, stdout=stdout
         )
 
     def end_process(self, id: str, process: subprocess.Popen[bytes]) -> None:  # noqa: A002
@@ -78,11 +88,9 @@ class Link:
             _run("ip", "link", "add", "name", *ends[0].split(), "type", "veth", "peer", "name", *ends[1].split())
             for holder, address in ((primary, PRIMARY), (replica, REPLICA)):
                 for command in (f"addr add {address}/{PREFIX} dev {CABLE}", f"link set {CABLE} up", "link set lo up"):
-                    _run("nsenter", f"--net=/proc/{holder}/ns/net", "--", "ip", *command.split())
-            self.primary, self.replica = (
-                Inside(ledger, Path(f"/proc/{holder}/ns/net")) for holder in (primary, replica)
-            )
-            self._control = _socket_in(Path(f"/proc/{primary}/ns/net"))
+                    _run(*entering(network_of(holder)), "ip", *command.split())
+            self.primary, self.replica = (Inside(ledger, network_of(holder)) for holder in (primary, replica))
+            self._control = _socket_in(network_of(primary))
         except BaseException:
             self.release()
             raise
@@ -99,7 +107,7 @@ class Link:
         while process.poll() is None and time.monotonic() < end:
             # What it executes next says that it has come to its own.
             with contextlib.suppress(OSError):
-                inside = Path(f"/proc/{process.pid}/ns/net").stat().st_ino != ours
+                inside = network_of(process.pid).stat().st_ino != ours
                 if inside and Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip() == "sleep":
                     return process.pid
             time.sleep(0.005)

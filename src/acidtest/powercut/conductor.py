@@ -140,9 +140,9 @@ class Cuts(Conductor):
             elif kind not in ("disk", "machine"):
                 why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
                 problems.add(BadInput(why, 'write [place] kind = "disk", or "machine"'))
-        for cell in cells:
+        for cell in {cell.combination: cell for cell in cells}.values():
             with problems.gather():
-                _refuse_replication(cell, engines[cell.engine], where)
+                refuse_replication(cell, engines[cell.engine], where)
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
         if timed and self._experiment.program is not None:
             why = f"{where}: place.disk_recovery_s: how long a program takes to recover is not timed piece by piece"
@@ -320,7 +320,7 @@ class Cuts(Conductor):
             yield made, log
 
 
-def _refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
+def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
     """Raise BadInput where the engine has no such replica, or what fails does not go with it."""
     place, failure = cell.place, FAILURES[cell.place.disk_failure]
     if place.replication == "none":
@@ -336,9 +336,12 @@ def _refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
             f"{where}: place.disk_failure {failure.name}: is not for a server with a replica",
             f"write one of {with_one}, or place.replication none",
         )
-    replication = replication_of(engine)
-    replication.mode(engine, place.replication)
-    replication.refuse(engine, cell.settings, cell.durability)
+    try:
+        replication = replication_of(engine)
+        replication.mode(engine, place.replication)
+        replication.refuse(engine, cell.settings, cell.durability)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error.message}", error.remedy) from None
 
 
 def ended(

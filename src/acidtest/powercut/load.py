@@ -175,10 +175,17 @@ class RigLoad(Load):
 
 
 @contextmanager
-def loaded(cell: Cell, instance: Instance, directory: Path, machine: CuttableGuest | None = None) -> Iterator[Load]:
+def loaded(
+    cell: Cell,
+    instance: Instance,
+    directory: Path,
+    machine: CuttableGuest | None = None,
+    start_rig: Start | None = None,
+) -> Iterator[Load]:
     """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end.
 
-    With ``machine`` it is driven in there, and the end of the load is that of the machine.
+    With ``machine`` it is driven in there, and the end of the load is that of the machine; by ``start_rig`` the rig
+    runs elsewhere.
     """
     pipe, named = machine.acknowledgements() if machine else (None, "")
     acknowledged = AcknowledgementLog(directory, pipe)
@@ -190,7 +197,7 @@ def loaded(cell: Cell, instance: Instance, directory: Path, machine: CuttableGue
             "may_start_early": False,
         }
         phase = cell.workload.run_phase().model_copy(update=update)
-        start = partial(InMachine, machine) if machine else None
+        start = partial(InMachine, machine) if machine else start_rig
         load = RigLoad(job_for(cell, instance, [phase], inspected=True), instance.environment(), acknowledged, start)
         try:
             yield load

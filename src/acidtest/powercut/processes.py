@@ -6,14 +6,19 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 from acidtest.conductor.rig import Working
+from acidtest.place.link import entering
 
 
 class Unledgered:
     """Starts rigs without the ledger, which costs more than a rig does: each asks the kernel to be killed with
-    its lab."""
+    its lab. With ``network`` they are in that one."""
+
+    def __init__(self, network: Path | None = None) -> None:
+        self._prefix = [] if network is None else entering(network)
 
     def start_process(
         self,
@@ -25,7 +30,12 @@ class Unledgered:
     ) -> tuple[str, subprocess.Popen[bytes]]:
         pipe = subprocess.PIPE
         process = subprocess.Popen(
-            command, env=environment, stdin=pipe, stdout=stdout or pipe, stderr=stderr, start_new_session=True
+            [*self._prefix, *command],
+            env=environment,
+            stdin=pipe,
+            stdout=stdout or pipe,
+            stderr=stderr,
+            start_new_session=True,
         )
         return "", process
 

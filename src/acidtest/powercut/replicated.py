@@ -8,13 +8,14 @@ the replica is promoted. Load, acknowledgement log, survey and verdict are those
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from acidtest.conductor.rig import Process
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Ask
@@ -33,8 +34,9 @@ from acidtest.plan import Cell
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import Load
+from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.moment import Moment
+from acidtest.powercut.processes import Unledgered
 from acidtest.powercut.trial import Trial
 
 IN_FORCE_S = 60.0  # for both servers to say that the replica keeps up
@@ -97,11 +99,18 @@ class ReplicatedTrial(Trial):
         )
         self._instance = pair.primary
         starts = {
-            "primary": (pair.primary, partial(pair.start_alone, self.link.primary)),
-            "replica": (pair.replica, partial(pair.take_over, self.link.replica, self._ask_replica)),
+            "primary": (pair.primary, partial(pair.start_alone, self.link.primary), self.link.primary),
+            "replica": (pair.replica, partial(pair.take_over, self.link.replica, self._ask_replica), self.link.replica),
         }
-        for name, (instance, start) in starts.items():
-            self._looks[name] = Inspector(cell, instance, self._ledger, embedded=self._engine.embedded, begin=start)
+        for name, (instance, begin, inside) in starts.items():
+            self._looks[name] = Inspector(
+                cell,
+                instance,
+                self._ledger,
+                embedded=self._engine.embedded,
+                begin=begin,
+                start_rig=partial(_rig_in, inside.network),
+            )
         self._inspector = self._looks[self._looked_on]
         pair.prepare()
         pair.primary.start(self.link.primary)
@@ -140,10 +149,11 @@ class ReplicatedTrial(Trial):
     def _start_both(self) -> Seen:
         """Start both and wait until they say that the replica keeps up. Raises CellFailed when it does not."""
         self.link.up()
+        self.pair.join()
         self.pair.primary.start(self.link.primary)
         self.pair.replica.start(self.link.replica)
         end = time.monotonic() + IN_FORCE_S
-        while not (seen := self.pair.seen(*self._asks())).in_force:
+        while not (seen := self.pair.seen(*self._asks(), loaded=False)).in_force:
             if time.monotonic() > end:
                 raise CellFailed(f"replication {self._mode.name} did not come into force: {seen.said}")
             time.sleep(0.05)
@@ -167,13 +177,17 @@ class ReplicatedTrial(Trial):
         evidence.database_bytes = self._database_bytes()
         self._start_both()
 
+    def loaded(self, cell: Cell) -> AbstractContextManager[Load]:
+        """The load of ``cell`` on the primary, from its own network."""
+        return loaded(cell, self.instance, self._home.path, start_rig=partial(_rig_in, self.link.primary.network))
+
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
         """One failure, from the load to what the server that is left gives back."""
         failure = self._failure
         self.begin(evidence)
         with self.loaded(cell) as load:
             load.until(Moment.drawn(cell))
-            seen = self.pair.seen(*self._asks())
+            seen = self.pair.seen(*self._asks(), loaded=True)
             evidence.replication = replicated = Replicated(
                 mode=self._mode.name,
                 means=self._mode.means,
@@ -222,7 +236,7 @@ class ReplicatedTrial(Trial):
         self.link.down()
         after = load.after(AFTER_LINK_S + (self._mode.gives_up_after_s or 0.0))
         load.acknowledged.drain()
-        seen = self.pair.seen(*self._asks())
+        seen = self.pair.seen(*self._asks(), loaded=True)
         gave_up = self._mode.gives_up_after_s is not None and not seen.in_force
         return replicated.model_copy(
             update={
@@ -250,6 +264,11 @@ def _linked(home: DirectoryPlace, place: CuttablePlace, names: Sequence[str]) ->
     for name in names:
         (directory / name).symlink_to(place.path / name)
     return directory
+
+
+def _rig_in(network: Path, job: bytes, environment: Mapping[str, str]) -> Process:
+    """A rig in a server's own network."""
+    return Process(Unledgered(network), "job", job, environment)
 
 
 def _in_force(mode: Mode, seen: Seen) -> SettingInForce:

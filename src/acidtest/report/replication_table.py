@@ -89,8 +89,8 @@ def notes(rows: Sequence[Worth]) -> list[str]:
         if row.mode != ALONE:
             means[f"{row.levels.get('engine', '')}, {row.mode}: {row.means}."] = None
     gave_up = [
-        f"{row.levels.get('engine', '')}, {row.mode}: in {counted(outcome.gave_up, 'trial')} commits went on without "
-        "the replica when it did not answer in time: from then on replication was asynchronous."
+        f"{row.levels.get('engine', '')}, {row.mode}: commits went on without the replica when it did not answer in "
+        f"time, in {counted(outcome.gave_up, 'trial')}: from then on replication was asynchronous."
         for row in rows
         for outcome in row.outcomes.values()
         if outcome.gave_up

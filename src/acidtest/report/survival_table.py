@@ -131,11 +131,17 @@ def print_survival(journal: Journal, console: Console) -> None:
         _print_witness(row, console, journal)
     if len(witnesses) > WITNESSES_MAX:
         console.print(f"\n{len(witnesses) - WITNESSES_MAX:,} more did not survive: --json has each.", style="dim")
-    console.print(f"\n{tally(rows)}", soft_wrap=True)
+    console.print(f"\n{tally(rows, announcers(journal))}", soft_wrap=True)
 
 
-def tally(rows: Sequence[Survival]) -> str:
-    """How many losses the level or the drive announces, and how many nobody does: the last line."""
+def announcers(journal: Journal) -> str:
+    """Who may announce a loss."""
+    replicated = any(one.cut and (one.cut.replication or one.cut.failure == "lost-disk") for one in journal.recordings)
+    return "the level, the drive or the replication" if replicated else "the level or the drive"
+
+
+def tally(rows: Sequence[Survival], who: str) -> str:
+    """How many losses are announced, and by whom, and how many nobody does: the last line."""
     announced, unannounced = sum(row.losses_announced for row in rows), sum(row.losses_unannounced for row in rows)
     unknown = sum(row.unknown for row in rows)
     doubt = f" {counted(unknown, 'cut is', 'cuts are')} unknown." if unknown else ""
@@ -143,7 +149,7 @@ def tally(rows: Sequence[Survival]) -> str:
         return f"No loss was found.{_would_show(rows)}{doubt}"
     expected = counted(announced, "loss", "losses") if announced else "No loss"
     others = f"{unannounced:,}" if unannounced else "none"
-    return f"{expected} announced by the level or the drive, {others} unannounced.{doubt}"
+    return f"{expected} announced by {who}, {others} unannounced.{doubt}"
 
 
 def _would_show(rows: Sequence[Survival]) -> str:
@@ -196,7 +202,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "reasons_of": reasons_of,
         "agreeing": agreeing_checkers,
         "announced_by": announced_text,
-        "notes": [note for note in (tally(rows), uncounted(journal.recordings)) if note],
+        "notes": [note for note in (tally(rows, announcers(journal)), uncounted(journal.recordings)) if note],
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),

@@ -145,4 +145,5 @@ def _elsewhere(made: Sequence[Recording]) -> Unchecked:
         )
     )
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
-    return Unchecked("a real drive, what lies beside the database files, replicas", f"the disk is simulated{on}")
+    replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
+    return Unchecked(f"a real drive, what lies beside the database files{replicas}", f"the disk is simulated{on}")

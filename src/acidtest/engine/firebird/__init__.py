@@ -4,6 +4,7 @@ from acidtest.engine.base import Engine
 from acidtest.engine.firebird import embedded, server
 from acidtest.engine.firebird.build import build
 from acidtest.engine.firebird.by_url import FirebirdByUrl
+from acidtest.engine.firebird.replication import REPLICATION
 from acidtest.engine.firebird.server_looking import LOOKS
 
 
@@ -12,4 +13,4 @@ def engines() -> list[Engine]:
     return [*embedded.engines(), *server.engines()]
 
 
-__all__ = ["LOOKS", "FirebirdByUrl", "build", "engines"]
+__all__ = ["LOOKS", "REPLICATION", "FirebirdByUrl", "build", "engines"]

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from firebird.driver import Connection, DatabaseError, Server, connect_server, create_database, driver_config
-from firebird.driver.types import DbWriteMode, SrvStatFlag
+from firebird.driver import Connection, DatabaseError, Server, connect, connect_server, create_database, driver_config
+from firebird.driver.types import DbWriteMode, ReplicaMode, SrvStatFlag
 
 
 def main() -> int:
@@ -73,6 +73,24 @@ def _configure(request: dict[str, Any]) -> None:
             server.database.set_default_cache_size(database=request["database"], size=request["page_buffers"])
 
 
+def _publish(request: dict[str, Any]) -> None:
+    """All tables that are there go to replicas, with the engine embedded."""
+    database = driver_config.register_database("published")
+    database.database.value = request["database"]
+    database.user.value = request["user"]
+    with connect("published") as connection:
+        for statement in ("enable publication", "include all to publication"):
+            connection.execute_immediate(f"alter database {statement}")
+            connection.commit()
+
+
+def _set_replica_mode(request: dict[str, Any]) -> None:
+    """What gfix -replica does, through the services of the embedded engine."""
+    mode = ReplicaMode.READ_ONLY if request["read_only"] else ReplicaMode.NONE
+    with _services(request) as server:
+        server.database.set_replica_mode(database=request["database"], mode=mode)
+
+
 def _take_statistics(request: dict[str, Any]) -> None:
     """What ``gstat -a -r`` prints, to standard output, after a line with the seconds that it took."""
     with _services(request) as server:
@@ -89,6 +107,8 @@ DEEDS: dict[str, Callable[[dict[str, Any]], None]] = {
     "create the database": _create,
     "configure the database": _configure,
     "make the user": _make_user,
+    "publish the tables": _publish,
+    "set the replica mode": _set_replica_mode,
     "take its statistics": _take_statistics,
 }
 

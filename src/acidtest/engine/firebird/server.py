@@ -7,7 +7,6 @@ looked at by the same version embedded, whose wheel has the rig's client too: De
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,17 @@ from acidtest.engine.firebird.instance import FirebirdInstance
 from acidtest.engine.firebird.runtime import Runtime, link_or_copy, name_plugins
 from acidtest.engine.firebird.target import FirebirdRemote, FirebirdTarget
 from acidtest.engine.firebird.versions import VERSIONS, Version
-from acidtest.engine.server import LOOPBACK, ServedInstance, Server, SocketDirectory, log_tail, password, port_for
+from acidtest.engine.server import (
+    LOOPBACK,
+    ServedInstance,
+    Server,
+    SocketDirectory,
+    listens,
+    log_tail,
+    password,
+    port_for,
+)
+from acidtest.files import fsync_path
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
@@ -166,6 +175,44 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._server = Server(engine.id, self._server_log)
         self._password = password()
         self._port = 0
+        self._listens: tuple[str, int] | None = None  # there, and not at a free port of this machine's own address
+
+    @property
+    def password(self) -> str:
+        return self._password
+
+    def listens(self, address: str, port: int) -> None:
+        """From the next start on sessions reach it there, which may be in a network of its own."""
+        self._listens = address, port
+
+    def publish(self) -> None:
+        """Have its tables go to replicas, before the start. Raises CellFailed."""
+        self._admin("publish the tables")
+
+    def be_replica(self, *, read_only: bool) -> None:
+        """What gfix -replica does: read_only, or none. The server does not run. Raises CellFailed."""
+        self._admin("set the replica mode", read_only=read_only)
+        fsync_path(self.database_files()[0])
+
+    def replicate_by(self, text: str) -> None:
+        """The replication.conf that sessions read, with a password in it; what was logged of another is gone."""
+        (self._server_root / "replication.log").unlink(missing_ok=True)
+        conf = self._server_root / "replication.conf"
+        conf.touch(mode=0o600)
+        conf.write_text(text, encoding="utf-8")
+
+    def replication_errors(self) -> str:
+        """What replication.log says last, where there is an error in it; "" where there is none."""
+        lines = [line.strip() for line in log_tail(self._server_root / "replication.log").splitlines() if line.strip()]
+        return lines[-1] if any(line.startswith("ERROR") for line in lines) else ""
+
+    def stop(self) -> None:
+        """End it in order, as ``seal`` does, where it runs. Raises CellFailed."""
+        self._server.stop(files=self.database_files(), orderly=(0, 2))
+
+    @property
+    def _address(self) -> str:
+        return self._listens[0] if self._listens else LOOPBACK
 
     @property
     def _server_root(self) -> Path:
@@ -209,9 +256,10 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         own = "".join(line for line in said if not line.startswith("SecurityDatabase"))
         (self._root / "firebird.conf").write_text(f"{own}SecurityDatabase = {users}\n", encoding="utf-8")
         self._admin("make the user", database=str(users), password=self._password)
-        self._port = port_for(self._engine.id, self._settings.get(PORT.name))
+        self._port = self._listens[1] if self._listens else port_for(self._engine.id, self._settings.get(PORT.name))
         # A port in the command line would make the server forget RemoteBindAddress.
         conf = (self._root / "firebird.conf").read_text(encoding="utf-8")
+        conf = conf.replace(f"RemoteBindAddress = {LOOPBACK}\n", f"RemoteBindAddress = {self._address}\n")
         (self._server_root / "firebird.conf").write_text(f"{conf}RemoteServicePort = {self._port}\n", encoding="utf-8")
         root = str(self._server_root)
         environment = {**os.environ, **self.environment(), "FIREBIRD": root, "FIREBIRD_MSG": root}
@@ -221,14 +269,11 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._server.start(launcher, self._engine.command(), environment=environment, ready=self._answers)
 
     def _answers(self) -> bool:
-        try:
-            with socket.create_connection((LOOPBACK, self._port), timeout=1):
-                return True
-        except OSError:
-            return False
+        """Whether it listens, in whatever network it is."""
+        return listens(self._server.pid, self._port)
 
     def target(self) -> FirebirdTarget:
-        remote = FirebirdRemote(host=LOOPBACK, port=self._port, password=self._password)
+        remote = FirebirdRemote(host=self._address, port=self._port, password=self._password)
         return super().target().model_copy(update={"remote": remote})
 
     def _unshared_mode(self) -> str:
@@ -255,7 +300,7 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         # Now and then it does not heed SIGTERM: the thread that waits for it lost a race at the server's start and is
         # gone (FirebirdSQL/firebird, pull request 8380). And it takes connections before it has looked at its security
         # database: told to end in between, it ends with code 2. The end of the last session has closed the database.
-        self._server.stop(files=self.database_files(), orderly=(0, 2))
+        self.stop()
         super().seal()
 
     def log(self) -> str:

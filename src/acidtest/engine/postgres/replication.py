@@ -51,7 +51,7 @@ class PostgresPair(Pair):
         self.primary.let_in(f"host replication {NAME} {self.ends.replica}/32 scram-sha-256")
 
     def replicate(self) -> None:
-        self._play_primary()
+        self.join()
         self.primary.configure()
         secret = (self.replica.data / PASSWORD_FILE).read_text(encoding="utf-8")
         reach = {"host": self.ends.primary, "port": SOCKET_PORT, "user": NAME, "password": secret}
@@ -61,12 +61,12 @@ class PostgresPair(Pair):
         self.replica.configure()
         (self.replica.data / "standby.signal").touch()
 
-    def _play_primary(self) -> None:
+    def join(self) -> None:
         waits = {"synchronous_standby_names": STANDBY} if self.mode.waits_for != "nothing" else {}
         commit = COMMITS[self.mode.name]
         self.primary.play({"wal_level": "replica", **waits}, commit=commit, listens=self.ends.primary)
 
-    def seen(self, ask_primary: Ask, ask_replica: Ask) -> Seen:
+    def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:
         rows = ask_primary(STATE)
         if not rows:
             return Seen("pg_stat_replication has no standby", in_force=False)
@@ -79,11 +79,8 @@ class PostgresPair(Pair):
 
     def start_alone(self, launcher: Launcher) -> None:
         self.primary.play({"wal_level": "replica"}, commit="on")
-        try:
-            self.primary.configure()
-            self.primary.start(launcher)
-        finally:
-            self._play_primary()  # from the kept state on it has a replica again
+        self.primary.configure()
+        self.primary.start(launcher)
 
     def take_over(self, launcher: Launcher, ask: Ask) -> None:
         if not self.replica.runs:

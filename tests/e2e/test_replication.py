@@ -1,0 +1,66 @@
+"""What a replica is worth, as a user meets it: a PostgreSQL and its standby, on disks that are cut and lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from blocks import loops_over_files_in, mounts_below
+
+# The link is lost before the disk: what a commit does without an answer of the replica then decides, and no moment.
+REPLICATED = """
+name = "replicated"
+engine = "postgresql-15"
+durability = "drive"
+repetitions = 1
+[factors]
+"place.replication" = ["none", "asynchronous", "synchronous"]
+"place.disk_failure" = ["cut", "lost-disk", "both-powers", "lost-link"]
+[[exclude]]
+"place.replication" = "none"
+[[exclude]]
+"place.replication" = "asynchronous"
+"place.disk_failure" = ["cut", "lost-disk", "both-powers"]
+[[exclude]]
+"place.replication" = "synchronous"
+"place.disk_failure" = ["lost-disk"]
+[workload.numbered]
+terminals = 3
+count = 10
+[place]
+kind = "disk"
+filesystem = "ext4"
+size_mb = 256
+"""
+
+
+def test_an_asynchronous_standby_lacks_what_was_acknowledged_and_a_synchronous_one_does_not(
+    acidtest: Callable[..., Any], tmp_path: Path
+) -> None:
+    file, out = tmp_path / "replicated.toml", tmp_path / "out"
+    alone = '"place.replication" = "none"\n"place.disk_failure" = ["cut", "both-powers", "lost-link"]'
+    file.write_text(REPLICATED.replace('"place.replication" = "none"', alone))
+    done = acidtest("powercut", file, "--out", out, "--json")
+    assert done.returncode == 0, done.stderr  # all that is lost is announced
+    assert mounts_below(out) == []
+    assert loops_over_files_in(out) == []
+    told = json.loads(done.stdout)
+    cuts = {(c["levels"]["place.replication"], c["levels"]["place.disk_failure"]): c for c in told["combinations"]}
+    assert {key: one["verdict"] for key, one in cuts.items()} == {
+        ("none", "lost-disk"): "lost", ("asynchronous", "lost-link"): "lost", ("synchronous", "cut"): "survived",
+        ("synchronous", "both-powers"): "survived", ("synchronous", "lost-link"): "survived",
+    }  # fmt: skip
+    rows = {row["replication"]: row["failures"] for row in told["replication"]}
+    assert rows["none"]["lost-disk"]["lost_commits"] == [cuts["none", "lost-disk"]["commits_acknowledged"]]
+    without_link = rows["asynchronous"]["lost-link"]
+    assert without_link["lost_commits"][0] > 0
+    assert without_link["lost_ms"][0] > 1000  # the link was down for longer than that
+    assert rows["synchronous"]["cut"]["looked_on"] == "primary"
+    assert {of["looked_on"] for name, of in rows["synchronous"].items() if name != "cut"} == {"replica"}
+    seen = {cut["cell"]: cut["cut"]["replication"] for cut in told["cuts"]}
+    synchronous = seen["numbered/postgresql-15/drive/synchronous/lost-link#1"]
+    assert synchronous["seen"] == "pg_stat_replication: state streaming, sync_state sync; synchronous_commit on"
+    assert synchronous["after_link"] == "hung"
+    assert "What a commit costs, and what survives" in (out / "report.html").read_text()
