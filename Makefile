@@ -31,8 +31,8 @@ check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
 
 check-python:
-	$(BIN)/ruff check src tests bench findings studies
-	$(BIN)/ruff format --check src tests bench findings studies
+	$(BIN)/ruff check src tests bench findings studies programs
+	$(BIN)/ruff format --check src tests bench findings studies programs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

@@ -5,9 +5,9 @@ import random
 import signal
 import sqlite3
 import sys
+from pathlib import Path
 
-sys.path.pop(0)  # this folder has the package's name
-import diskcache  # noqa: E402
+import diskcache
 
 BYTES = int(os.environ.get("BYTES", "100"))
 
@@ -34,8 +34,7 @@ def load() -> None:
 
 def check() -> None:
     """Answer for each item. A database that is damaged says so itself."""
-    with open(os.environ["ACIDTEST_ITEMS"], encoding="utf-8") as file:
-        items = file.read().split()
+    items = Path(os.environ["ACIDTEST_ITEMS"]).read_text(encoding="utf-8").split()
     answers = []
     try:
         with opened() as store:

@@ -105,8 +105,9 @@ def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[...
     }  # fmt: skip
     reasons = {level: " / ".join(cuts[level]["cut"]["reasons"]) for level in verdicts}
     assert "which was never written: its answers prove nothing" in reasons["credulous"]
-    assert "on a disk that had lost everything written since the start, program.check did not answer missing" in (
-        reasons["elsewhere"]
+    assert (
+        "on a disk that had lost everything written since the start, program.check did not answer missing"
+        in (reasons["elsewhere"])
     )
     assert "program.check ended with code 7: no client is here" in reasons["unhelpful"]
     assert cuts["unprepared"]["reason"] == "program.setup ended with code 3: no room"

@@ -37,9 +37,7 @@ def test_a_program_stands_where_an_engine_does_and_its_levels_are_cut(tmp_path: 
     plan = conductor.planned(read, Path("mine.toml"), Problems(), cuts=True)
     assert {cell.id.partition("#")[0] for cell in plan.cells} == {"program/kv/safe", "program/kv/fast"}
     engine = describe(read, "kv")
-    assert engine.durability("safe", {}).means == (
-        "FSYNC=yes: nothing that was acknowledged may be lost, by [program]"
-    )
+    assert engine.durability("safe", {}).means == ("FSYNC=yes: nothing that was acknowledged may be lost, by [program]")
     assert "may lose the last second, the database stays whole" in engine.durability("fast", {}).means
 
 
@@ -65,7 +63,7 @@ def test_factors_name_some_of_its_levels() -> None:
         (PROGRAM.replace('"sh check"', "3"), "program.check: found 3, must be a text"),
         (PROGRAM.replace("items", "item"), 'program: key "item" is not known (did you mean "items"?)'),
         (PROGRAM.replace("30", "0"), "program.items: found 0, must be at least 1"),
-        (PROGRAM.replace('"kv"', '"K V"'), "program.name: found \"K V\", must be lower-case letters"),
+        (PROGRAM.replace('"kv"', '"K V"'), 'program.name: found "K V", must be lower-case letters'),
         (PROGRAM + 'start = "serve"\n', "program.start: nothing says when the server answers"),
         (PROGRAM + 'stop = "halt"\n', "program.stop: there is no server without start"),
         (PROGRAM + "environment = { A = 1 }\n", "program.environment.A: found 1, must be a text"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def test_items_are_acknowledged_when_they_arrive(tmp_path: Path) -> None:
     log = ItemLog(tmp_path)
     try:
         before = time.monotonic_ns()
-        with open(os.open(log.path, os.O_WRONLY), "wb", buffering=0) as pipe:
+        with log.path.open("wb", buffering=0) as pipe:
             pipe.write(b"one\ntwo\nthr")  # power may fail in the middle of a line
             log.drain()
         after = time.monotonic_ns()
