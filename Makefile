@@ -31,8 +31,8 @@ check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
 
 check-python:
-	$(BIN)/ruff check src tests bench findings studies
-	$(BIN)/ruff format --check src tests bench findings studies
+	$(BIN)/ruff check src tests bench findings studies programs
+	$(BIN)/ruff format --check src tests bench findings studies programs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
@@ -95,4 +95,5 @@ system:
 # Tests call these; one that is missing fails them. MariaDB 10.11 is Debian's where it has that one.
 test-system:
 	@$(call debian,chromium gnupg strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs cryptsetup-bin dmsetup lvm2 mdadm \
-	  qemu-system-x86 busybox-static mariadb-server-core openssh-server iproute2 slurm-wlm munge)
+	  qemu-system-x86 busybox-static mariadb-server-core openssh-server iproute2 slurm-wlm munge \
+	  redis-server etcd-server etcd-client python3-gdbm python3-diskcache)

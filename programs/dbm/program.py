@@ -6,8 +6,9 @@ import os
 import platform
 import signal
 import sys
+from pathlib import Path
 
-FILE = os.path.join(os.environ.get("ACIDTEST_DATA", "."), "store.gdbm")
+FILE = Path(os.environ.get("ACIDTEST_DATA", "."), "store.gdbm")
 
 
 def value_of(item: str) -> bytes:
@@ -19,7 +20,7 @@ def load() -> None:
     """Store item after item, and print each once it is stored, and synchronised where that is asked for."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the database is closed on the way out
     synced = os.environ["SYNC"] == "yes"
-    with dbm.gnu.open(FILE, "c") as store:
+    with dbm.gnu.open(str(FILE), "c") as store:
         for number in range(1, int(os.environ["ACIDTEST_COUNT"]) + 1):
             item = f"key-{number}"
             store[item] = value_of(item)
@@ -30,18 +31,22 @@ def load() -> None:
 
 def check() -> None:
     """Answer for each item. A database that is damaged says so itself; one that is not there has lost all of them."""
-    with open(os.environ["ACIDTEST_ITEMS"], encoding="utf-8") as file:
-        items = file.read().split()
-    try:
-        store = dbm.gnu.open(FILE, "r") if os.path.exists(FILE) else {}
-        for item in items:
-            found = store[item] if item in store else None
-            state = "missing" if found is None else "present" if found == value_of(item) else "torn"
-            print(state, item)
-    except (dbm.gnu.error, OSError) as error:
-        print("damaged", f"dbm.gnu: {error}")
-        for item in items:
-            print("missing", item)
+    items = Path(os.environ["ACIDTEST_ITEMS"]).read_text(encoding="utf-8").split()
+    answers = [f"missing {item}" for item in items]
+    if FILE.exists():
+        try:
+            with dbm.gnu.open(str(FILE), "r") as store:
+                answers = [f"{state_of(item, store.get(item))} {item}" for item in items]
+        except (dbm.gnu.error, OSError) as error:
+            answers.append(f"damaged {error}")
+    print("\n".join(answers))
+
+
+def state_of(item: str, found: bytes | None) -> str:
+    """What an answer says of an item of which this was found."""
+    if found is None:
+        return "missing"
+    return "present" if found == value_of(item) else "torn"
 
 
 if __name__ == "__main__":

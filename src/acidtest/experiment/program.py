@@ -1,4 +1,4 @@
-"""``[program]``: something of the user's that is started, loaded and checked under power cuts, and is no engine of ours.
+"""``[program]``: what the user starts, loads and checks under power cuts, and is no engine of ours.
 
 What its commands are given is in docs/YOUR-PROGRAM.md; ``acidtest.engine.program`` runs them.
 """

@@ -108,9 +108,8 @@ def answers(said: str, asked: Sequence[str]) -> tuple[dict[str, str], list[str]]
         elif found.setdefault(item, state) != state:
             raise CellFailed(f"program.check answered {found[item]} and {state} for {named(item)}")
     if lacks := [item for item in asked if item not in found]:
-        raise CellFailed(
-            f"program.check gave no answer for {counted(len(lacks), 'item')} of {len(asked):,}, the first {named(lacks[0])}"
-        )
+        many = f"{counted(len(lacks), 'item')} of {len(asked):,}"
+        raise CellFailed(f"program.check gave no answer for {many}, the first {named(lacks[0])}")
     return found, damage
 
 

@@ -1,0 +1,144 @@
+"""Power cuts under programs of the user's: those that are shipped, and those whose check or load is no witness."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blocks import loops_over_files_in, mounts_below
+
+PROGRAMS = sorted((Path(__file__).parents[2] / "programs").glob("*.toml"))
+
+# Each level is a program with another fault; "sound" has none.
+FAULTS = r"""
+name = "faults"
+[program]
+name = "faults"
+items = 12
+room_mb = 20
+command_limit_s = 60
+load = '''
+[ "$FAULT" != elsewhere ] || ACIDTEST_DATA=$OUTSIDE
+n=0
+while [ $n -lt $ACIDTEST_COUNT ]; do
+  n=$((n + 1))
+  echo "item-$n" >>$ACIDTEST_DATA/file
+  [ "$FAULT" = unflushed ] || sync $ACIDTEST_DATA/file $ACIDTEST_DATA
+  echo "item-$n"
+done
+'''
+check = '''
+[ "$FAULT" != elsewhere ] || ACIDTEST_DATA=$OUTSIDE
+while read -r item; do
+  if [ "$FAULT" = credulous ] || grep -qx "$item" $ACIDTEST_DATA/file 2>$ACIDTEST_RUN/said
+  then echo "present $item"; else echo "missing $item"; fi
+done <$ACIDTEST_ITEMS
+[ "$FAULT" != unhelpful ] || { echo "no client is here" >&2; exit 7; }
+'''
+setup = '[ "$FAULT" != unprepared ] || { echo "no room" >&2; exit 3; }'
+environment = { OUTSIDE = "@OUTSIDE@" }
+[program.durability.sound]
+environment = { FAULT = "none" }
+[program.durability.credulous]
+environment = { FAULT = "credulous" }
+[program.durability.elsewhere]
+environment = { FAULT = "elsewhere" }
+[program.durability.unhelpful]
+environment = { FAULT = "unhelpful" }
+[program.durability.unprepared]
+environment = { FAULT = "unprepared" }
+[program.durability.unflushed]
+environment = { FAULT = "unflushed" }
+[place]
+kind = "disk"
+filesystem = "ext4"
+"""
+
+
+def cut(acidtest: Callable[..., Any], file: Path, out: Path, *more: object) -> tuple[int, dict[str, Any]]:
+    """The exit code and what --json says. Nothing may be left mounted or attached."""
+    done = acidtest("powercut", file, "--out", out, "--json", *more)
+    assert done.stdout, done.stderr
+    assert mounts_below(out) == []
+    assert loops_over_files_in(out) == []
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("file", PROGRAMS, ids=[file.stem for file in PROGRAMS])
+def test_a_shipped_program_keeps_its_word_at_its_durable_level(
+    acidtest: Callable[..., Any], tmp_path: Path, file: Path
+) -> None:
+    durable, fast = tomllib.loads(file.read_text())["program"]["durability"]
+    code, told = cut(acidtest, file, tmp_path / "out", "--quick", "--cuts", "2")
+    verdicts = {one["levels"]["durability"]: one["verdict"] for one in told["combinations"]}
+    reasons = [one["cut"] and one["cut"]["reasons"] for one in told["cuts"]]
+    assert {one["status"] for one in told["cuts"]} == {"done"}, [one["reason"] for one in told["cuts"]]
+    assert verdicts[durable] == "survived", reasons
+    assert verdicts[fast] in ("survived", "lost"), reasons  # what is in flight then may have been written
+    assert (code, told["losses"]["unannounced"]) == (0, 0), reasons
+    if file.stem == "shell-file":  # nothing writes within its moments what nobody flushes
+        assert verdicts[fast] == "lost"
+    for one in told["cuts"]:
+        checks = one["cut"]["checks"]
+        assert checks["check-notices-an-empty-disk"] == checks["check-notices-a-planted-loss"] == "survived"
+        assert one["cut"]["fate"]["acknowledged"] > 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "the program&#39;s own check" in page or "the program's own check" in page
+
+
+def test_no_verdict_rests_on_a_check_that_notices_nothing(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, outside, out = tmp_path / "faults.toml", tmp_path / "outside", tmp_path / "out"
+    outside.mkdir()
+    file.write_text(FAULTS.replace("@OUTSIDE@", str(outside)))
+    code, told = cut(acidtest, file, out, "--cuts", "1")
+    cuts = {one["cell"].split("/")[2].partition("#")[0]: one for one in told["cuts"]}
+    assert code == 3  # one could not be made
+    verdicts = {level: one["cut"]["verdict"] for level, one in cuts.items() if one["status"] == "done"}
+    assert verdicts == {
+        "sound": "survived", "credulous": "unknown", "elsewhere": "unknown", "unhelpful": "unknown",
+        "unflushed": "lost",
+    }  # fmt: skip
+    reasons = {level: " / ".join(cuts[level]["cut"]["reasons"]) for level in verdicts}
+    assert "which was never written: its answers prove nothing" in reasons["credulous"]
+    assert (
+        "on a disk that had lost everything written since the start, program.check did not answer missing"
+        in (reasons["elsewhere"])
+    )
+    assert "program.check ended with code 7: no client is here" in reasons["unhelpful"]
+    assert cuts["unprepared"]["reason"] == "program.setup ended with code 3: no room"
+    assert cuts["unflushed"]["unannounced"]
+    # What the cut has left is inspected again by the program's own check.
+    again = acidtest("powercut", "--replay", cuts["unflushed"]["cut"]["state"], "--json")
+    assert again.returncode == 1, again.stderr
+    replayed = json.loads(again.stdout)
+    assert replayed["verdict"] == "lost"
+    assert replayed["reasons"] == cuts["unflushed"]["cut"]["reasons"]
+
+
+def test_crash_states_of_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file = tmp_path / "faults.toml"
+    text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace('"disk"', '"disk"\ndisk_failure = "crash-states"')
+    file.write_text(f'{text}disk_states = 15\n[factors]\ndurability = ["sound", "unflushed"]\n')
+    _, told = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    found = {one["levels"]["durability"]: (one["verdict"], one["crash_states"]) for one in told["combinations"]}
+    assert found["sound"] == ("survived", 15)
+    assert found["unflushed"][0] == "lost"
+
+
+def test_what_is_no_power_cut_refuses_a_program(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    refused = acidtest("run", PROGRAMS[0], "--out", tmp_path / "out")
+    assert refused.returncode == 2
+    assert f"acidtest powercut {PROGRAMS[0]} --out DIR" in refused.stderr
+    text = FAULTS.replace("@OUTSIDE@", str(tmp_path)).replace("[program]", "[program]\nversion = 'no-such-program -V'")
+    (tmp_path / "lacking.toml").write_text(text)
+    lacking = acidtest("powercut", tmp_path / "lacking.toml", "--out", tmp_path / "out")
+    assert lacking.returncode == 4
+    assert "program.version: ended with code 127" in lacking.stderr
+    planned = acidtest("plan", PROGRAMS[0], "--quick")
+    assert planned.returncode == 0, planned.stderr
+    assert "20 items" in planned.stdout

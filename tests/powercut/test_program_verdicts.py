@@ -1,0 +1,71 @@
+"""Verdicts on a program: which evidence counts only after its check has been seen to notice a loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from acidtest.journal.models import Fate, Integrity
+from acidtest.powercut.checkers import judge
+from acidtest.powercut.evidence import CutEvidence
+
+KEPT = Fate(acknowledged=2, present=2, lost=0, loaded_lost=0, unacknowledged=0, torn=0, order_broken=False, examples=[])
+GONE = 'item "key-2" was acknowledged and is not there'
+LOST = KEPT.model_copy(update={"present": 1, "lost": 1, "examples": [GONE]})
+TORN = KEPT.model_copy(update={"present": 1, "torn": 1, "examples": ['item "key-2" is there in parts']})
+SOUND = CutEvidence(
+    is_program=True,
+    disk_loses=True,
+    broken_without_cut=[],
+    blind_to_loss="",
+    planted="",
+    fate=KEPT,
+    filesystem_check="clean",
+)
+BLIND = "on a disk that had lost everything, check did not answer missing for 2 of 2 items"
+
+
+def test_a_program_needs_neither_conditions_nor_an_integrity_check() -> None:
+    judgement = judge(SOUND)
+    assert judgement.verdict == "survived", judgement.reasons
+    assert not {"conditions-hold", "engine-check-holds"} & judgement.checks.keys()
+    # Of an engine without them nothing is known.
+    assert judge(replace(SOUND, is_program=False)).verdict == "unknown"
+
+
+@pytest.mark.parametrize("fate", [KEPT, LOST, TORN])
+@pytest.mark.parametrize(
+    ("amiss", "reason"),
+    [
+        ({"blind_to_loss": BLIND}, BLIND),
+        (
+            {"planted": 'present for "key-92"'},
+            'program.check answered present for "key-92", which was never written: its answers prove nothing',
+        ),
+        ({"broken_without_cut": [GONE]}, f"without a power cut the checks do not hold: {GONE}"),
+        ({"disk_loses": False}, "the disk lost nothing of what was written and not flushed"),
+        ({"inspection_error": "program.check ended with code 7: boom"}, "program.check ended with code 7: boom"),
+    ],
+)
+def test_nothing_counts_unless_the_check_was_seen_to_notice_a_loss(
+    fate: Fate, amiss: dict[str, object], reason: str
+) -> None:
+    judgement = judge(replace(SOUND, fate=fate, **amiss))  # type: ignore[arg-type]
+    assert judgement.verdict == "unknown"
+    assert judgement.reasons[0].startswith(reason)
+
+
+def test_a_missing_item_is_lost_and_one_in_parts_is_damage() -> None:
+    gone, parts = judge(replace(SOUND, fate=LOST)), judge(replace(SOUND, fate=TORN))
+    assert (gone.verdict, gone.reasons, gone.damage) == ("lost", [GONE], [])
+    assert (parts.verdict, parts.damage) == ("lost", ['item "key-2" is there in parts'])
+
+
+def test_a_program_that_does_not_start_or_says_that_it_is_damaged_has_lost() -> None:
+    starts = judge(replace(SOUND, fate=None, planted=None, start_error="kv: the server ended with code 1"))
+    assert starts.verdict == "lost"
+    assert starts.damage == ["the program does not start: kv: the server ended with code 1"]
+    said = Integrity(holds="broken", check="program.check", said="page 3 has no checksum")
+    damaged = judge(replace(SOUND, integrity=said))
+    assert (damaged.verdict, damaged.damage) == ("lost", ["program.check: page 3 has no checksum"])
