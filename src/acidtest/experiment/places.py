@@ -52,9 +52,12 @@ class PlaceSpec(Model):
         description="The file system is made for an array with a stripe of this size on each disk.",
     )
     stripe_disks: int = Field(default=1, ge=1, le=1_024, description="This many disks of the array hold data.")
-    disk_failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"] = Field(
+    disk_failure: Literal[
+        "cut", "cut-in-recovery", "failed-flush", "dropped-flush", "kernel-crash", "kill", "crash-states"
+    ] = Field(
         default="cut",
-        description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut.",
+        description="acidtest powercut does this to the simulated disk, to the kernel or to the engine's process; a "
+        "flush that fails is followed by a cut.",
     )
     disk_states: Annotated[int | None, Unset("200, or with disk_states_s as many as it takes")] = Field(
         default=None, ge=1, le=1_000_000_000, description="At most this many crash states of a load are inspected."

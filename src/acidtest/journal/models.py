@@ -523,7 +523,7 @@ class Cut(Record):
 
     verdict: Verdict
     reasons: list[str]  # for any other verdict than survived
-    failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"]
+    failure: Literal["cut", "cut-in-recovery", "failed-flush", "dropped-flush", "kernel-crash", "kill", "crash-states"]
     # stopped: its error ended the load before power failed; hung: it answered nothing any more
     after_failed_flush: Literal["stopped", "went on", "hung"] | None
     failed_flush_said: str  # that error

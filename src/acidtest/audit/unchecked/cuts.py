@@ -15,6 +15,7 @@ CONFIDENCE = 0.95
 STATES = "crash-states"
 TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
 FAILURES = {  # place.disk_failure; one of each is enough
+    "a power cut": {"cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"},
     "a second cut during recovery": {"cut-in-recovery"},
     "flushes that fail": {"failed-flush", "dropped-flush"},
 }
