@@ -7,6 +7,7 @@ import errno
 import json
 import mmap
 import os
+import re
 import select
 import signal
 import socket
@@ -258,3 +259,12 @@ def _until_unlocked(disk: standing.StandingDisk) -> None:
         select.select([descriptor], [], [], 60)
     finally:
         os.close(descriptor)
+
+
+def test_every_fault_in_the_documents_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "DISK.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect).*\)$", page, re.MULTILINE)
+    shown += re.findall(r"`(\((?:fail|lose) [^`…]*\))`", page)
+    assert len(shown) >= 7
+    for fault in shown:
+        standing.check_fault(fault)
