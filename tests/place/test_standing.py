@@ -224,6 +224,13 @@ def test_the_socket_obeys_several_programs_and_ends_none_for_what_is_no_command(
         assert say(other, {"command": "stats"})["faults"] == [{"fault": "(fail EIO flushes)", "struck": 0}]
         assert say(one, {"command": "mend"}) == {"answer": "done"}
         assert say(other, {"command": "stats"})["faults"] == []
+        assert disk.device
+        write_block(disk.device, 0, 1)
+        assert say(one, {"command": "cut", "keep": "none", "seed": 1, "flushes": "succeed"})["lost_bytes"] == BLOCK
+    with standing.opened("told") as cut:
+        assert block(disk.device, 0)[0] == 1
+        cut.restore()
+        assert block(disk.device, 0)[0] == 0
     tell = [str(find_rig()), "disk", "--tell", str(disk.socket), '{"command":"mend"}']
     assert json.loads(subprocess.run(tell, capture_output=True, check=True).stdout) == {"answer": "done"}
 

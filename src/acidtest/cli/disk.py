@@ -89,7 +89,7 @@ def create(
     seed: Annotated[int, typer.Option("--seed", help="Of what its faults draw by lot.", metavar="N", min=0)] = 1,
     json: Json = False,
 ) -> None:
-    """Make a disk, which stays until it is removed. The keys are those of [place] in experiments."""
+    """Make a disk, which stays until it is removed. The options are the keys that experiments have for a place of kind disk."""
     from pydantic import ValidationError
 
     from acidtest.experiment import PlaceSpec

@@ -130,6 +130,10 @@ class StandingDisk:
         """The file of its log, where it has one."""
         return self.directory / "log" if self.record.logs else None
 
+    def look(self) -> None:
+        """See whether its power was cut through the socket. Raises CellFailed where it does not answer."""
+        self._place.take_up(replace(self.record.held, cut=self.drive.stats().power == "ghost"))
+
     def settings(self) -> list[SettingInForce]:
         """File system, mount options and queue, as read back."""
         return self._place.settings() if self.device else []
@@ -394,7 +398,7 @@ def opened(name: str) -> Iterator[StandingDisk]:
             raise CellFailed(f"{name}: nothing is left of it but its directory", "run acidtest clean")
         try:
             disk = StandingDisk(record, ledger)
-            disk.drive.stats()
+            disk.look()
             yield disk
         except CellFailed as error:
             if (directory_of(name) / "disk.json").exists() and not _is_locked(ledger.path):
