@@ -53,9 +53,11 @@ endif
 bench: setup ## the generator's cost, as figures and ratios
 	$(BIN)/python -m bench
 
-fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or WHAT=folders, logs or scripts; faults are kept
+fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or WHAT=folders, logs, scripts or disk-faults; faults are kept
 ifeq ($(WHAT),scripts)
 	cargo run --locked --profile fuzz -p language --example fuzz -- $(or $(MINUTES),10) $(SEED)
+else ifeq ($(WHAT),disk-faults)
+	cargo run --locked --profile fuzz -p disk --example fuzz -- $(or $(MINUTES),10) $(SEED)
 else
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits) $(if $(SEED),--seed $(SEED))
 endif

@@ -54,7 +54,7 @@ def documented() -> list[tuple[str, str, dict[str, str], bool, bool]]:
 def test_what_is_announced_is_as_documented(
     family: str, level: str, settings: dict[str, str], commits: bool, damage: bool
 ) -> None:
-    by = announced_by(FAMILIES[family].risk(level, settings), level, "")
+    by = announced_by(FAMILIES[family].risk(level, settings), level, "", "cut")
     assert (by.covers(damage=False), by.covers(damage=True)) == (commits, damage)
     assert by.reason.startswith(f"level {level}: ") == (commits or damage)
 
@@ -66,7 +66,7 @@ def test_every_level_of_every_family_is_documented() -> None:
     assert {(family, level) for family, level, *_ in documented()} == levels
     for engine in catalogue.all_engines().values():
         if "drive" in engine.durability_levels():  # without settings of the user's it announces nothing
-            assert announced_by(FAMILIES[engine.family].risk("drive", {}), "drive", "").reason == ""
+            assert announced_by(FAMILIES[engine.family].risk("drive", {}), "drive", "", "cut").reason == ""
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,11 @@ def test_missing_commits_and_damage_are_told_apart(
         ("controller with a dead battery", {}, "the drive's controller, whose battery is dead"),
         ("battery-backed controller", {}, ""),
         ("lie-about-flush", {"disk": "none, write cache off"}, ""),  # there is nothing to flush
+        ("(lie once)", {}, "the drive, which lies about flushes"),
+        ("(lose (nth 3))", {"disk": "none, write cache off"}, "the drive, which loses writes"),
+        ("(misdirect 64K (nth 3))", {}, "the drive, which writes to other places"),
+        ("(rot 1 (and reads once))", {}, "the drive, whose bits rot"),
+        ("(fail EIO (and flushes once))", {}, ""),
         ("honest", {"write_cache": "write through"}, "the kernel, which sends the drive no flush"),
         ("honest", {"write_cache": "write through", "disk": "none, write cache off"}, ""),
         ("honest", {"mount_options": "rw,barrier=0"}, "the file system, which sends the drive no flush (barrier=0)"),
@@ -129,9 +134,28 @@ def test_a_drive_announces_what_it_does_with_flushes(drive: str, place: dict[str
         write_cache=facts.write_cache,
         mount_options=facts.mount_options,
         has_cache="write cache off" not in facts.disk,
+        failure="cut",
     )
     assert found.startswith(reason)
     assert bool(found) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("failure", "level", "drive", "announced"),
+    [
+        ("kill", "os", "honest", False),
+        ("kill", "none", "honest", True),
+        ("kill", "drive", "lie-about-flush", False),  # the drive keeps its power
+        ("kernel-crash", "os", "honest", True),
+        ("kernel-crash", "drive", "lie-about-flush", False),
+        ("kernel-crash", "drive", "(lose once)", True),
+    ],
+)
+def test_the_end_of_the_engine_or_the_kernel_takes_what_is_announced_for_it(
+    failure: str, level: str, drive: str, announced: bool
+) -> None:
+    one = cut_of("mysql-8.0", level, GONE.model_copy(update={"failure": failure, "drive": drive}))
+    assert is_unannounced(one) is not announced
 
 
 def fate(**changes: Any) -> Fate:

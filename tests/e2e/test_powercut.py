@@ -99,6 +99,41 @@ def test_drives_that_keep_their_word_and_drives_that_do_not(acidtest: Callable[.
     assert "16 losses announced by the level or the drive, none unannounced." in shown
 
 
+def test_what_a_level_promises_for_the_end_of_the_engine_the_kernel_and_the_power_is_tried(
+    acidtest: Callable[..., Any], tmp_path: Path
+) -> None:
+    """And on a drive that loses what it acknowledges the engine serves an old database as if it were right."""
+    factors = """
+engine = "sqlite"
+[factors]
+durability = ["os", "drive"]
+end = [
+  { name = "kill", set = { "place.disk_failure" = "kill" } },
+  { name = "kernel crash", set = { "place.disk_failure" = "kernel-crash" } },
+  { name = "losing drive", set = { "place.disk_faults" = "(lose writes)" } },
+]
+"""
+    # ext4 writes nothing by itself meanwhile, however slow this machine.
+    file = written(tmp_path / "cuts.toml", factors, place='mount = "commit=3600"')
+    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "2")
+    assert code == 0
+    assert {(c["levels"]["durability"], c["levels"]["end"]): c["verdict"] for c in results["combinations"]} == {
+        ("os", "kill"): "survived", ("os", "kernel crash"): "lost", ("os", "losing drive"): "lost",
+        ("drive", "kill"): "survived", ("drive", "kernel crash"): "survived", ("drive", "losing drive"): "lost",
+    }  # fmt: skip
+    for one in results["cuts"]:
+        if one["cut"]["drive"] == "(lose writes)":
+            assert one["announced_by"] == "the drive, which loses writes that it has acknowledged"
+        else:
+            assert one["cut"]["fate"]["acknowledged"] > 0
+            assert (one["cut"]["failure"] == "kill") == (one["cut"]["filesystem_recovery_s"] is None)
+            assert "disk-loses-its-cache" not in one["cut"]["checks"]
+    silent = {
+        c["levels"]["end"]: c["lost_silently"] for c in results["combinations"] if c["levels"]["durability"] == "drive"
+    }
+    assert silent == {"kill": 0, "kernel crash": 0, "losing drive": 2}
+
+
 def test_a_controller_s_battery_decides(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     """The flush is acknowledged in both cases."""
     factors = """

@@ -20,7 +20,15 @@ GIVES_UP = {
     "lie-about-flush": "the drive, which lies about flushes",
     "controller with a dead battery": "the drive's controller, whose battery is dead",
     "ignore-write-through": "the drive, which ignores write-through",
+    "(lie": "the drive, which lies about flushes",
 }
+# What it does to writes that it has acknowledged, whatever is flushed; each is a word of the language of faults.
+DAMAGES = {
+    "(lose": "the drive, which loses writes that it has acknowledged",
+    "(misdirect": "the drive, which writes to other places than it is told",
+    "(rot": "the drive, whose bits rot",
+}
+KILL, KERNEL_CRASH = "kill", "kernel-crash"  # Cut.failure where the drive keeps its power
 CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
 BACKED = "battery-backed controller"  # so is this
 # Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
@@ -46,12 +54,16 @@ class Announcement:
         return self.damage or self.commits
 
 
-def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: bool) -> str:
-    """Who does without flushes that are needed, the drive or what lies before it; "" where nobody does.
+def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: bool, failure: str) -> str:
+    """Who takes what was written, or does without flushes that are needed, the drive or what lies before it; "" where
+    nobody does.
 
-    ``drive`` is as in Cut, ``write_cache`` and ``mount_options`` as in PlaceFacts.
+    ``drive`` and ``failure`` are as in Cut, ``write_cache`` and ``mount_options`` as in PlaceFacts.
     """
-    if not has_cache:
+    for does, said in DAMAGES.items():
+        if does in drive:
+            return said
+    if not has_cache or failure in (KILL, KERNEL_CRASH):
         return ""
     for does, said in GIVES_UP.items():
         if does in drive:
@@ -62,13 +74,16 @@ def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: boo
     return f"the file system, which sends the drive no flush ({without[0]})" if without else ""
 
 
-def announced_by(risk: Risk | None, level: str, given_up: str) -> Announcement:
-    """What a level of this risk announces; of an engine that is not known here, nothing. ``given_up``: as above."""
+def announced_by(risk: Risk | None, level: str, given_up: str, failure: str) -> Announcement:
+    """What a level of this risk announces; of an engine that is not known here, nothing. ``given_up``, ``failure``: as
+    above."""
     if given_up:
         return Announcement(given_up, given_up)
     if risk is None:
         return Announcement()
     said = f"level {level}: {risk.sentence}"
+    if failure == KILL:
+        return Announcement(said if risk.lost_when_killed else "", said if risk.breaks_when_killed else "")
     return Announcement(said if risk.lost else "", said if risk.breaks else "")
 
 
@@ -100,8 +115,9 @@ def announcement(recording: Recording) -> Announcement:
         write_cache=place.write_cache,
         mount_options=place.mount_options,
         has_cache=CACHE_OFF not in place.disk.split(", "),
+        failure=cut.failure if cut else "",
     )
-    return announced_by(risk_of(recording), recording.durability, given_up)
+    return announced_by(risk_of(recording), recording.durability, given_up, cut.failure if cut else "")
 
 
 def is_unannounced(recording: Recording) -> bool:

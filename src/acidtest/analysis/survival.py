@@ -13,6 +13,9 @@ from acidtest.analysis.announced import is_unannounced, losses
 from acidtest.analysis.verdicts import merge
 from acidtest.journal.models import Cut, Recording, States, Verdict
 
+# Checkers by whose answer file system or engine themselves object to what they find.
+OBJECTIONS = ("file-system-mounts", "engine-starts", "engine-reads-its-data", "engine-check-holds")
+
 
 @dataclass(frozen=True)
 class Survival:
@@ -24,6 +27,7 @@ class Survival:
     lost: int
     losses_announced: int  # by the level or the drive; of crash states each that lost is a loss
     losses_unannounced: int
+    lost_silently: int  # of those lost: the engine started, answered, and found nothing wrong in its files
     unknown: int
     acknowledged: int  # commits, before all cuts together
     lost_commits_worst: int | None  # in the cut that lost the most; None where commits of one could not be counted
@@ -101,6 +105,7 @@ def _survival(group: list[Recording]) -> Survival:
         lost=len(lost),
         losses_announced=sum(announced for announced, _ in counted),
         losses_unannounced=sum(unannounced for _, unannounced in counted),
+        lost_silently=sum(is_silent(cut) for cut in lost),
         unknown=len(group) - survived - len(lost),
         acknowledged=sum(fate.acknowledged for fate in fates),
         lost_commits_worst=None if any(cut.fate is None for cut in lost) else max((f.lost for f in fates), default=0),
@@ -122,6 +127,15 @@ def _survival(group: list[Recording]) -> Survival:
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
+
+
+def is_silent(cut: Cut) -> bool:
+    """Whether neither file system nor engine objects to what a cut that lost has left: it is served as if it were
+    right.
+
+    Where the engine's own check could not run, nobody knows; then it is not called silent."""
+    objects = any(cut.checks.get(name) == "lost" for name in OBJECTIONS)
+    return cut.verdict == "lost" and not objects and cut.checks.get("engine-check-holds") == "survived"
 
 
 def speed(recording: Recording) -> float | None:

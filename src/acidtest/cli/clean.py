@@ -1,4 +1,4 @@
-"""``acidtest clean``: releases what a killed run left behind."""
+"""``acidtest clean``: releases what a killed run left behind, and removes disks that stand."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ def clean(
     json: Annotated[bool, typer.Option("--json", help="Print what was released as JSON.")] = False,
 ) -> None:
     """Release what a killed run left behind: processes, control groups, mounts, loop devices, queue settings,
-    directories.
+    directories. Remove the disks that acidtest disk has made, unless they are in use.
 
     Only what is written in a ledger is touched.
     """
-    from acidtest.place import leftovers, release_leftovers
+    from acidtest.place import leftovers, release_leftovers, standing
 
     if fleet is not None:
         _on_hosts(fleet, dry_run=dry_run, json=json)
         return
-    lines = [f"{left.kind} {left.what}" for left in leftovers()] if dry_run else release_leftovers()
+    if dry_run:
+        lines = [*(f"{left.kind} {left.what}" for left in leftovers()), *(f"disk {name}" for name in standing.alive())]
+    else:
+        lines = [*release_leftovers(), *standing.remove_all()]
     if json:
         print(json_.dumps({"would_release" if dry_run else "released": lines}, indent=2))
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acidtest.cli import complete
-from acidtest.errors import AcidtestError, BadInput, CellFailed
+from acidtest.errors import BadInput, CellFailed, Problems, not_among
 
 if TYPE_CHECKING:
     from acidtest.journal.protocol import DiskStats
@@ -89,7 +89,7 @@ def create(
     seed: Annotated[int, typer.Option("--seed", help="Of what its faults draw by lot.", metavar="N", min=0)] = 1,
     json: Json = False,
 ) -> None:
-    """Make a disk, which stays until it is removed. The keys are those of [place] in experiments."""
+    """Make a disk, which stays until it is removed. Its options are the keys of a place of kind disk."""
     from pydantic import ValidationError
 
     from acidtest.experiment import PlaceSpec
@@ -198,7 +198,6 @@ def cut(
     json: Json = False,
 ) -> None:
     """Cut the power. The disk goes on answering, and forgets what it is told, until it is restored."""
-    from acidtest.errors import not_among
     from acidtest.place import standing
 
     if keeps not in KEEPS:
@@ -309,18 +308,14 @@ def remove(
     """Remove disks, with all that is on them."""
     from acidtest.place import standing
 
-    problems: list[AcidtestError] = []
-    removed: list[str] = []
+    problems, removed = Problems(), []
     for name in names:
-        try:
-            with standing.opened(name) as disk:
-                disk.remove()
+        with problems.gather(), standing.opened(name) as disk:
+            disk.remove()
             removed.append(name)
-        except AcidtestError as error:
-            problems.append(error)
-    _print({"removed": removed}, [f"Removed {name}." for name in removed], json=json)
-    if problems:
-        raise problems[0]
+    if removed or json:
+        _print({"removed": removed}, [f"Removed {name}." for name in removed], json=json)
+    problems.check()
 
 
 def _status(disk: StandingDisk, stats: DiskStats) -> dict[str, Any]:

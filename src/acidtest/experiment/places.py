@@ -57,14 +57,16 @@ class PlaceSpec(Model):
         "cut-in-recovery",
         "failed-flush",
         "dropped-flush",
+        "kernel-crash",
+        "kill",
         "crash-states",
         "lost-disk",
         "both-powers",
         "lost-link",
     ] = Field(
         default="cut",
-        description="acidtest powercut does this to the simulated disk; a flush that fails is followed by a cut, and a "
-        "link that is lost by the loss of the primary's disk.",
+        description="acidtest powercut does this to the simulated disk, to the kernel or to the engine's process; a "
+        "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk.",
     )
     replication: Literal[
         "none",

@@ -553,6 +553,8 @@ class Cut(Record):
         "cut-in-recovery",
         "failed-flush",
         "dropped-flush",
+        "kernel-crash",
+        "kill",
         "crash-states",
         "lost-disk",
         "both-powers",

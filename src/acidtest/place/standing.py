@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from acidtest.errors import BadInput, CellFailed, not_among
+from acidtest.errors import BadInput, CellFailed, Problems, not_among
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, state_directory, sync_filesystem
 from acidtest.journal.models import SettingInForce
@@ -129,6 +129,10 @@ class StandingDisk:
     def log(self) -> Path | None:
         """The file of its log, where it has one."""
         return self.directory / "log" if self.record.logs else None
+
+    def look(self) -> None:
+        """See whether its power was cut through the socket. Raises CellFailed where it does not answer."""
+        self._place.take_up(replace(self.record.held, cut=self.drive.stats().power == "ghost"))
 
     def settings(self) -> list[SettingInForce]:
         """File system, mount options and queue, as read back."""
@@ -349,6 +353,29 @@ def names() -> list[str]:
         return []
 
 
+def alive() -> list[str]:
+    """Of the disks whose process runs; what is left of others stands in their ledgers."""
+    return [name for name in names() if (record := _record(name)) and _is_locked(Path(record.ledger))]
+
+
+def remove_all() -> list[str]:
+    """Remove every disk; one line for each. Raises AcidtestError for one that is in use, when the others are gone."""
+    removed, problems = [], Problems()
+    for name in alive():
+        with problems.gather(), opened(name) as disk:
+            disk.remove()
+            removed.append(f"removed the disk {name}")
+    problems.check()
+    return removed
+
+
+def _record(name: str) -> Record | None:
+    try:
+        return RECORD.validate_json((directory_of(name) / "disk.json").read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[StandingDisk]:
     """The disk, for this command alone. Raises BadInput where there is none, CellFailed where its process is gone."""
@@ -362,14 +389,16 @@ def opened(name: str) -> Iterator[StandingDisk]:
         raise BadInput(not_among("the disk", name, known) if known else f"there is no disk {name}", _how(known))
     with lock, (directory_of(name) / "command").open("wb") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
+        record = _record(name)
         try:
-            record = RECORD.validate_json((directory_of(name) / "disk.json").read_bytes())
-            ledger = Ledger.taken_up(Path(record.ledger))
-        except (OSError, ValidationError):
-            raise CellFailed(f"{name}: nothing is left of it but its directory", "run acidtest clean") from None
+            ledger = Ledger.taken_up(Path(record.ledger)) if record else None
+        except OSError:
+            ledger = None
+        if record is None or ledger is None:
+            raise CellFailed(f"{name}: nothing is left of it but its directory", "run acidtest clean")
         try:
             disk = StandingDisk(record, ledger)
-            disk.drive.stats()
+            disk.look()
             yield disk
         except CellFailed as error:
             if (directory_of(name) / "disk.json").exists() and not _is_locked(ledger.path):

@@ -23,8 +23,9 @@ def announcement_of(cell: Cell, engine: Engine, evidence: CutEvidence) -> Announ
         write_cache=place.write_cache if place else asked.write_cache or "",
         mount_options=place.mount_options if place else asked.mount,
         has_cache=asked.disk_cache_mb > 0,
+        failure=asked.disk_failure,
     )
-    return announced_by(engine.risk(cell.durability, settings), cell.durability, given_up)
+    return announced_by(engine.risk(cell.durability, settings), cell.durability, given_up, asked.disk_failure)
 
 
 def is_unannounced(judgement: Judgement, by: Announcement) -> bool:

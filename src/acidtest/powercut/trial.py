@@ -20,7 +20,7 @@ from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
 from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
-from acidtest.journal.protocol import DiskState, Survey
+from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, Survey
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
 from acidtest.place.disk import faults
@@ -74,7 +74,7 @@ class Trial:
         """With ``blank`` the kept state is the disk before anything was written to it."""
         self._cell, self._engine, self._home, self.drive, self._ledger = cell, engine, home, drive, ledger
         self._failure = FAILURES[cell.place.disk_failure]
-        self._keep = cell.place.disk_keeps
+        self._keep: CutKeeps = "all" if self._failure.ends == "kernel" else cell.place.disk_keeps
         self._machine = whole_machine(cell, engine, home, drive, ledger) if cell.place.kind == "machine" else None
         self.place = self._machine or CuttablePlace(cell.place, home, drive, ledger, faults(cell.place))
         self._disk_loses: bool | None = None
@@ -94,7 +94,8 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        if cell.place.disk_cache_is_volatile and not blank and not self._failure.builds_states:
+        tries_power = self._failure.ends == "power" and not self._failure.builds_states
+        if cell.place.disk_cache_is_volatile and not blank and tries_power:
             self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
         directory = self._home.subdirectory(BESIDE)
@@ -273,7 +274,11 @@ class Trial:
             evidence.at_s = load.elapsed_s()
             load.acknowledged.drain()
             evidence.cut_ns = time.monotonic_ns()
-            evidence.cut = self.place.cut(self._keep, cell.seed)
+            if self._failure.ends == "engine":
+                self.instance.lose_power()  # before the load, which would otherwise end its sessions in order
+                evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)  # the drive has lost nothing
+            else:
+                evidence.cut = self.place.cut(self._keep, cell.seed)
             if self._engine.embedded:
                 evidence.clean_start_s = load.opened_s
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
@@ -285,7 +290,7 @@ class Trial:
             self.place.abandon()
             return self.judged(evidence)
         try:
-            recovery = self.place.recover()
+            recovery = self.place.recover() if self._failure.ends != "engine" else None
             if self._failure.cuts_recovery:
                 self._cut_in_recovery(cell, acknowledged)
                 recovery = self.place.recover()
@@ -295,7 +300,8 @@ class Trial:
             evidence.mount_error = error.message
             self.place.abandon()
             return self.judged(evidence)
-        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        if recovery is not None:
+            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from acidtest.analysis.announced import announcement, is_unannounced
-from acidtest.analysis.survival import Survival, survivals
+from acidtest.analysis.survival import Survival, is_silent, survivals
 from acidtest.audit.unchecked.cuts import unchecked
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
@@ -292,6 +292,8 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print(f"  and {len(reasons) - REASONS_MAX:,} more", style="dim")
     if announced:
         console.print(f"  announced by {announced}", style="dim", markup=False, soft_wrap=True)
+    if cut and is_silent(cut):
+        console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
     if checkers := agreeing_checkers(recording):
         console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
     console.print(f"  again: {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
@@ -315,6 +317,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "lost": row.lost,
                 "losses_announced": row.losses_announced,
                 "losses_unannounced": row.losses_unannounced,
+                "lost_silently": row.lost_silently,
                 "unknown": row.unknown,
                 "after_failed_flush": row.after_failed_flush,
                 "commits_per_s": row.commits_per_s,

@@ -9,6 +9,7 @@ from acidtest.audit.finding import Found, rule
 from acidtest.words import counted
 
 STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"
+CALLED = {"kill": "kill of the engine", "kernel-crash": "crash of the kernel"}  # by Cut.failure; others are power cuts
 
 
 @rule(
@@ -31,7 +32,8 @@ def commits_lost(row: Survival) -> Iterator[Found]:
         what = "lost acknowledged commits at level drive"
         if worst.durability != "drive":
             what = f"took more than is announced by level {worst.durability}"
-        yield Found(f"{row.lost:,} of {counted(row.cuts, 'power cut')} {what}: {reason}.")
+        cuts = counted(row.cuts, CALLED.get(worst.cut.failure, "power cut"))
+        yield Found(f"{row.lost:,} of {cuts} {what}: {reason}.")
 
 
 @rule(

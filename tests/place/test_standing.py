@@ -1,0 +1,277 @@
+"""Disks that stand, as a person and a test suite of somebody else use them: by the commands and by the socket."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import mmap
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidtest.errors import BadInput, CellFailed
+from acidtest.experiment import PlaceSpec
+from acidtest.files import find_rig, sync_filesystem
+from acidtest.place import leftovers, loops, release_leftovers, standing
+from blocks import loops_over_files_in, mounts_below
+
+BLOCK = 4096
+ACIDTEST = (sys.executable, "-c", "from acidtest.cli import main; main()")
+NEVER_BY_ITSELF = "commit=3600"  # ext4 writes its journal when it is asked to, however slow this machine
+Acidtest = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(home: Path) -> Iterator[None]:
+    yield
+    with contextlib.suppress(BadInput, CellFailed):
+        standing.remove_all()
+    release_leftovers()
+    assert mounts_below(home) == [] == loops_over_files_in(home)
+    assert standing.names() == [] == list(home.glob("ledger/*"))
+
+
+@pytest.fixture
+def acidtest() -> Acidtest:
+    """The answer of a command as JSON; of one that fails its exit code and what it says."""
+
+    def run(*arguments: str) -> Any:
+        command = [*ACIDTEST, "disk", *arguments, "--json"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        return json.loads(ended.stdout) if ended.returncode == 0 else (ended.returncode, ended.stderr)
+
+    return run
+
+
+def spec(**keys: Any) -> PlaceSpec:
+    return PlaceSpec(kind="disk", **{"filesystem": "raw", **keys})
+
+
+def write_durably(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_block(device: Path, number: int, byte: int) -> None:
+    """Past the file cache: one write of the disk."""
+    with mmap.mmap(-1, BLOCK) as aligned:
+        aligned[:] = bytes([byte]) * BLOCK
+        handle = os.open(device, os.O_WRONLY | os.O_DIRECT)
+        try:
+            os.pwrite(handle, aligned, number * BLOCK)
+        finally:
+            os.close(handle)
+
+
+def flush(device: Path) -> None:
+    handle = os.open(device, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def block(device: Path, number: int) -> bytes:
+    with mmap.mmap(-1, BLOCK) as aligned:
+        handle = os.open(device, os.O_RDONLY | os.O_DIRECT)
+        try:
+            os.preadv(handle, [aligned], number * BLOCK)
+        finally:
+            os.close(handle)
+        return bytes(aligned)
+
+
+def test_a_cut_loses_what_was_not_flushed_and_the_commands_bring_the_rest_back(
+    acidtest: Acidtest, tmp_path: Path
+) -> None:
+    point = tmp_path / "here"
+    point.mkdir()
+    made = acidtest("create", "one", "--size", "64M", "--at", str(point), "--mount", NEVER_BY_ITSELF)
+    assert made["mounted"] == str(point)
+    assert all(setting["agrees"] for setting in made["settings"])
+    write_durably(point / "durable", "x" * 10_000)
+    sync_filesystem(point)
+    (point / "durable").read_text()
+    with (point / "written").open("w") as file:
+        file.write("y" * 10_000)
+    assert acidtest("cut", "one")["kept_bytes"] == 0
+    assert acidtest("status", "one")["power"] == "ghost"
+    with (point / "durable").open():
+        code, said = acidtest("restore", "one")
+        assert code == 2
+        assert f"({os.getpid()})" in said
+    restored = acidtest("restore", "one")
+    assert (restored["mounted"], restored["repaired"]) == (str(point), False)
+    assert (point / "durable").read_text() == "x" * 10_000
+    assert not (point / "written").exists()
+    assert [one["name"] for one in acidtest("list")["disks"]] == ["one"]
+    assert acidtest("remove", "one") == {"removed": ["one"]}
+    assert list(point.iterdir()) == []
+    assert acidtest("list") == {"disks": []}
+
+
+def test_the_nth_write_fails_for_the_writer_and_only_that_one(acidtest: Acidtest) -> None:
+    made = acidtest(
+        "create", "eio", "--size", "16M", "--filesystem", "raw", "--fault", "(lose (and writes (range 12M 13M)))"
+    )
+    device = Path(made["device"])
+    added = acidtest(
+        "faults", "eio", "(fail EIO (and writes (range 0 1M) (nth 3)))", "(FAIL enospc (and reads (range 8M 9M)))"
+    )
+    assert [one["fault"] for one in added["faults"]] == [
+        "(lose (and writes (range 12M 13M)))",
+        "(fail EIO (and writes (range 0 1M) (nth 3)))",
+        "(fail ENOSPC (and reads (range 8M 9M)))",
+    ]
+    write_block(device, 0, 1)
+    write_block(device, 1024, 1)  # outside of the range: not counted
+    write_block(device, 1, 1)
+    with pytest.raises(OSError) as failed:
+        write_block(device, 2, 1)
+    assert failed.value.errno == errno.EIO
+    write_block(device, 2, 2)
+    assert block(device, 2) == bytes([2]) * BLOCK
+    with pytest.raises(OSError) as failed:
+        block(device, 2048)
+    assert failed.value.errno == errno.ENOSPC
+    write_block(device, 3072, 9)
+    assert block(device, 3072) == bytes(BLOCK)
+    assert [one["struck"] for one in acidtest("faults", "eio")["faults"]] == [1, 1, 1]
+    assert acidtest("faults", "eio", "--clear")["faults"] == []
+    assert block(device, 2048) == bytes(BLOCK)
+
+
+def test_what_is_no_fault_is_refused_with_its_column_before_anything_is_done(acidtest: Acidtest) -> None:
+    code, said = acidtest("create", "bad", "--size", "16M", "--fault", "(fail EIO (and wrties))")
+    assert code == 2
+    assert 'at column 16: found "wrties", expected a condition' in said
+    code, said = acidtest("create", "bad", "--size", "16M", "--disk", "fast")
+    assert code == 2
+    assert "--disk" in said
+    code, said = acidtest("faults", "none", "tear")
+    assert code == 2
+    assert "there is no disk none" in said
+    assert standing.names() == []
+
+
+def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acidtest: Acidtest) -> None:
+    disk = standing.create("logged", spec(), 16, logs=True)
+    device = disk.device
+    assert device
+    for byte in (1, 2, 3):
+        write_block(device, 5, byte)
+        flush(device)
+    records = acidtest("log", "logged")["records"]
+    writes = [one["record"] for one in records if one["kind"] == "write"]
+    assert len(writes) == 3
+    assert acidtest("restore", "logged", "--record", str(writes[1] + 1))["device"] == str(device)
+    assert block(device, 5) == bytes([2]) * BLOCK
+    code, said = acidtest("restore", "logged", "--record", "1")
+    assert code == 2
+    assert "gone back in from" in said
+    write_block(device, 6, 7)
+    flush(device)
+    last = acidtest("status", "logged")["log_records"]
+    acidtest("restore", "logged", "--record", str(last))
+    assert (block(device, 5)[0], block(device, 6)[0]) == (2, 7)
+    assert "takes no fault" in acidtest("faults", "logged", "(lose)")[1]
+
+
+def test_a_snapshot_is_gone_back_to(home: Path) -> None:
+    standing.create("kept", spec(), 16)
+    with standing.opened("kept") as disk:
+        assert disk.device
+        with pytest.raises(BadInput, match="no snapshot"):
+            disk.go_back(None)
+        with pytest.raises(BadInput, match="nothing to restore"):
+            disk.restore()
+        write_block(disk.device, 0, 1)
+        disk.snapshot()
+        write_block(disk.device, 0, 2)
+        disk.go_back(None)
+        assert block(disk.device, 0) == bytes([1]) * BLOCK
+
+
+def test_the_socket_obeys_several_programs_and_ends_none_for_what_is_no_command(home: Path) -> None:
+    disk = standing.create("told", spec(), 16)
+    assert disk.socket.stat().st_mode & 0o777 == 0o600
+    assert disk.directory.stat().st_mode & 0o777 == 0o700
+
+    def say(program: socket.socket, command: dict[str, Any] | bytes) -> dict[str, Any]:
+        program.sendall((command if isinstance(command, bytes) else json.dumps(command).encode()) + b"\n")
+        with program.makefile("rb") as answers:
+            answer: dict[str, Any] = json.loads(answers.readline())
+        return answer
+
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        one.connect(str(disk.socket))
+        other.connect(str(disk.socket))
+        assert say(one, {"command": "fault", "fault": "(fail EIO flushes)"}) == {"answer": "done"}
+        assert say(other, b"no command")["answer"] == "failed"
+        assert "at column 1" in say(other, {"command": "fault", "fault": ")"})["message"]
+        assert say(other, {"command": "stats"})["faults"] == [{"fault": "(fail EIO flushes)", "struck": 0}]
+        assert say(one, {"command": "mend"}) == {"answer": "done"}
+        assert say(other, {"command": "stats"})["faults"] == []
+        assert disk.device
+        write_block(disk.device, 0, 1)
+        assert say(one, {"command": "cut", "keep": "none", "seed": 1, "flushes": "succeed"})["lost_bytes"] == BLOCK
+    with standing.opened("told") as cut:
+        assert block(disk.device, 0)[0] == 1
+        cut.restore()
+        assert block(disk.device, 0)[0] == 0
+    tell = [str(find_rig()), "disk", "--tell", str(disk.socket), '{"command":"mend"}']
+    assert json.loads(subprocess.run(tell, capture_output=True, check=True).stdout) == {"answer": "done"}
+
+
+def test_other_labs_leave_a_standing_disk_alone_and_clean_takes_it_also_when_it_was_killed(home: Path) -> None:
+    disk = standing.create("first", spec(filesystem="ext4"), 64)
+    standing.create("second", spec(), 16)
+    assert disk.device and disk.mounted
+    assert leftovers() == [] == release_leftovers()
+    write_durably(disk.mounted / "there", "still")
+    with standing.opened("second") as second:
+        os.kill(_pid(second), signal.SIGKILL)
+        _until_unlocked(second)
+    with pytest.raises(CellFailed, match="its process is gone"), standing.opened("second"):
+        pass
+    assert {left.kind for left in leftovers()} >= {"loop", "fuse", "directory", "process"}
+    clean = subprocess.run([*ACIDTEST, "clean", "--json"], capture_output=True, text=True, check=True)
+    released = json.loads(clean.stdout)["released"]
+    assert "removed the disk first" in released
+    assert any(str(home / "disks" / "second") in line for line in released)
+    assert standing.names() == []
+    assert not loops.is_over(int(disk.device.name[4:]), disk.drive.file, 2)
+
+
+def _pid(disk: standing.StandingDisk) -> int:
+    return int(Path(disk.record.ledger).name.partition("-")[0])
+
+
+def _until_unlocked(disk: standing.StandingDisk) -> None:
+    """The kernel closes what a killed process had open, its lock among it, before it is gone."""
+    descriptor = os.pidfd_open(_pid(disk))
+    try:
+        select.select([descriptor], [], [], 60)
+    finally:
+        os.close(descriptor)
+
+
+def test_every_fault_in_the_documents_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "DISK.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect).*\)$", page, re.MULTILINE)
+    shown += re.findall(r"`(\((?:fail|lose) [^`…]*\))`", page)
+    assert len(shown) >= 7
+    for fault in shown:
+        standing.check_fault(fault)
