@@ -140,6 +140,9 @@ class Cuts(Conductor):
             elif kind not in ("disk", "machine"):
                 why = f"{where}: place.kind {kind}: only the power of a simulated disk can be cut"
                 problems.add(BadInput(why, 'write [place] kind = "disk", or "machine"'))
+        if any(cell.place.kind == "machine" and FAILURES[cell.place.disk_failure].ends == "engine" for cell in cells):
+            why = f"{where}: place.disk_failure kill: a whole machine ends with its engine"
+            problems.add(BadInput(why, 'write disk_failure = "cut", or place.kind = "disk"'))
         for cell in {cell.combination: cell for cell in cells}.values():
             with problems.gather():
                 refuse_replication(cell, engines[cell.engine], where)

@@ -27,7 +27,7 @@ class HistoryWorkload(WorkloadMessage):
 
 
 class History(WorkloadSpec):
-    """Each terminal goes through a history of its own, which the seed and its number fix; see ``rig/workload``."""
+    """Each terminal goes through a history of its own, which the seed and the number of the terminal fix."""
 
     CAN_BE_SURVEYED: ClassVar[bool] = True
     CAN_BE_SPLIT: ClassVar[bool] = False

@@ -6,13 +6,13 @@ alter table history_rows add constraint history_rows_key primary key (id)
 select id, owner, version, grp, uniq, payload, body from history_rows plan (history_rows natural)
 
 -- name: by_key
-select id, owner, version, grp, uniq from history_rows order by id plan (history_rows order history_rows_key)
+select id, owner, version, grp, uniq from history_rows plan (history_rows order history_rows_key) order by id
 
 -- name: by_group
-select id, owner, version, grp, uniq from history_rows order by grp plan (history_rows order history_rows_group)
+select id, owner, version, grp, uniq from history_rows plan (history_rows order history_rows_group) order by grp
 
 -- name: by_unique
-select id, owner, version, grp, uniq from history_rows order by uniq plan (history_rows order history_rows_unique)
+select id, owner, version, grp, uniq from history_rows plan (history_rows order history_rows_unique) order by uniq
 
 -- name: by_owner
 select id, owner, version, grp, uniq from history_rows where owner >= 0 plan (history_rows index (history_rows_owner))
@@ -30,4 +30,4 @@ create index history_own_{terminal}_v on history_own_{terminal} (v)
 select trim(lower(rdb$relation_name)) from rdb$relations where rdb$relation_name starting with 'HISTORY_OWN_'
 
 -- name: own_by_index
-select id, v from history_own_{terminal} order by v plan (history_own_{terminal} order history_own_{terminal}_v)
+select id, v from history_own_{terminal} plan (history_own_{terminal} order history_own_{terminal}_v) order by v

@@ -198,7 +198,7 @@ impl History {
         let mut state = State::default();
         let mut lot = Lot(mixed(terminal + 1));
         while (state.rows.len() as u64) < settings.rows {
-            let (id, row) = state.fresh(&mut lot, settings, terminal, 0, false);
+            let (id, row) = state.fresh(&mut lot, settings, terminal, 0, true);
             state.insert(id, row);
         }
         History {
@@ -234,8 +234,10 @@ impl History {
             changes: Vec::new(),
             undone: 0..0,
             open_ms: 0,
+            long: false,
         };
         let kind = step.kind();
+        step.long = step.lot.below(4) == 0;
         step.draw(kind);
         let rolls_back = step.rolls_back(kind);
         let Drawing { state, changes, undone, open_ms, .. } = step;
@@ -315,26 +317,28 @@ impl State {
     }
 
     /// A row under a key that no row has.
-    fn fresh(&self, lot: &mut Lot, settings: &Settings, terminal: u64, version: u64, blobs: bool) -> (u64, Row) {
+    fn fresh(&self, lot: &mut Lot, settings: &Settings, terminal: u64, version: u64, long: bool) -> (u64, Row) {
         let key = |lot: &mut Lot| lot.below(settings.size() * KEYS_PER_ROW) * settings.terminals + terminal;
         let id = lot.until(key, |id| !self.rows.contains_key(id));
         let uniq = lot.until(key, |uniq| !self.uniques.contains(uniq));
-        let (text, body) = lengths(lot, blobs);
+        let blobs = version > 0 && settings.has(Part::Blob);
+        let (text, body) = lengths(lot, long, blobs);
         (id, Row { version, written: version, grp: lot.below(GROUPS), uniq, text, body })
     }
 }
 
-/// Lengths of a row's text and of its body. Some texts come near to a page, or are longer than one.
-fn lengths(lot: &mut Lot, blobs: bool) -> (u64, Option<u64>) {
-    let text = match lot.below(20) {
+/// Lengths of a row's text and of its body, of a transaction that writes long ones, or of one that does not. Some are nearly
+/// as long as a page.
+fn lengths(lot: &mut Lot, long: bool, blobs: bool) -> (u64, Option<u64>) {
+    let text = match lot.below(10) {
         0 => 0,
-        1 => 850 + lot.below(150),
-        2 => 1_900 + lot.below(200),
-        3 => 3_900 + lot.below(300),
-        4 => 7_800 + lot.below(300),
+        1 if long => 850 + lot.below(150),
+        2 if long => 1_900 + lot.below(200),
+        3 if long => 3_900 + lot.below(300),
+        4 if long => 7_800 + lot.below(300),
         _ => 40 + lot.below(260),
     };
-    let body = (blobs && lot.below(6) == 0).then(|| match lot.below(8) {
+    let body = (blobs && long && lot.below(3) == 0).then(|| match lot.below(8) {
         0 => 1,
         1 | 2 => 40 + lot.below(60),
         3 => 1_000 + lot.below(100),
@@ -356,6 +360,8 @@ struct Drawing<'a> {
     changes: Vec<Change>,
     undone: Range<usize>,
     open_ms: u64,
+    /// Some of its rows are long.
+    long: bool,
 }
 
 impl Drawing<'_> {
@@ -437,8 +443,7 @@ impl Drawing<'_> {
     }
 
     fn insert(&mut self) {
-        let blobs = self.settings.has(Part::Blob);
-        let (id, row) = self.state.fresh(self.lot, self.settings, self.terminal, self.version(), blobs);
+        let (id, row) = self.state.fresh(self.lot, self.settings, self.terminal, self.version(), self.long);
         self.state.insert(id, row);
         self.changes.push(Change::Insert(id, row));
     }
@@ -454,7 +459,7 @@ impl Drawing<'_> {
         let Some((id, mut row)) = self.one() else { return };
         row.version = self.version();
         row.written = row.version;
-        (row.text, row.body) = lengths(self.lot, self.settings.has(Part::Blob));
+        (row.text, row.body) = lengths(self.lot, self.long, self.settings.has(Part::Blob));
         self.state.rows.insert(id, row);
         self.changes.push(Change::Update(id, row));
     }

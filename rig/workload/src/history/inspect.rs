@@ -427,6 +427,12 @@ fn same_bytes(found: &Value, bytes: Option<Vec<u8>>) -> bool {
     match (found, bytes) {
         (Value::Null, None) => true,
         (Value::Bytes(found), Some(bytes)) => *found == bytes,
+        // PostgreSQL's own way of writing them, of a query that was not prepared.
+        (Value::Text(found), Some(bytes)) => {
+            let digits = found.strip_prefix("\\x").unwrap_or_default().as_bytes();
+            digits.len() == 2 * bytes.len()
+                && digits.chunks(2).zip(&bytes).all(|(pair, byte)| pair == format!("{byte:02x}").as_bytes())
+        }
         _ => false,
     }
 }

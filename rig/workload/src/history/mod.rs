@@ -34,7 +34,7 @@ pub struct Parameters {
     open_ms: u32,
 }
 
-const TERMINALS_MAX: u32 = 1_000;
+const TERMINALS_MAX: u32 = 10_000;
 const ROWS_MAX: u32 = 1_000_000;
 
 /// An engine that admits one writer keeps all others waiting behind a transaction that is open.

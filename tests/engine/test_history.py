@@ -1,0 +1,141 @@
+"""Histories on every engine: the model and the database agree, and what is planted in the database is noticed."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from acidtest.conductor.rig import converse
+from acidtest.engine import Engine, Instance
+from acidtest.journal.protocol import (
+    Answered,
+    AskPhase,
+    Checked,
+    CheckPhase,
+    ClosedLoop,
+    Count,
+    Event,
+    Job,
+    LoadPhase,
+    Phase,
+    RunPhase,
+    Surveyed,
+    SurveyPhase,
+)
+from acidtest.place import Ledger
+from acidtest.workload import BY_KIND
+
+HISTORY = BY_KIND["history"].model_validate({"terminals": 3, "rows": 30, "open_ms": 20, "count": 60})
+CONDITIONS = set(HISTORY.conditions())
+RUN = RunPhase(terminals=3, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=60), retries=1000)
+SQL = Path(__file__).parents[2] / "rig" / "workload" / "src" / "history"
+
+
+def told(instance: Instance, ledger: Ledger, phases: Sequence[Phase], seed: int = 11) -> list[Event]:
+    job = Job(seed=seed, target=instance.target(), workload=HISTORY.message(), inspect=[], phases=list(phases))
+    return list(converse(job, ledger, instance.environment()))
+
+
+def checks(events: Sequence[Event]) -> list[dict[str, str]]:
+    """Of each check, the conditions that do not hold, with what they say. None is left out."""
+    checked = [event for event in events if isinstance(event, Checked)]
+    assert all({one.name for one in event.conditions} == CONDITIONS for event in checked)
+    return [{one.name: one.detail for one in event.conditions if not one.holds} for event in checked]
+
+
+def broken(instance: Instance, ledger: Ledger, *questions: str) -> dict[str, str]:
+    """What does not hold in another process after these statements, whose seed is another one too."""
+    phases: list[Phase] = [AskPhase(questions=list(questions))] if questions else []
+    return checks(told(instance, ledger, [*phases, CheckPhase(at_least=[60])], seed=12))[0]
+
+
+def statements(dialect: str) -> dict[str, list[str]]:
+    """The statements of a file beside the workload, by name."""
+    found: dict[str, list[str]] = {}
+    for part in (SQL / f"{dialect}.sql").read_text().split("\n\n"):
+        if name := re.search(r"^-- name: (\w+)$", part, re.MULTILINE):
+            sql = "\n".join(line for line in part.splitlines() if not line.startswith("--"))
+            found.setdefault(name[1], []).append(sql.strip())
+    return found
+
+
+def test_the_model_agrees_until_something_is_planted(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
+    instance = engine.create(tmp_path, {})
+    try:
+        instance.start(ledger)
+        events = told(
+            instance, ledger, [LoadPhase(), CheckPhase(), RUN, CheckPhase(), RUN, CheckPhase(), SurveyPhase()]
+        )
+        assert checks(events) == [{}, {}, {}]
+        survey = next(event for event in events if isinstance(event, Surveyed))
+        counters = {one.terminal: one.counter for one in survey.terminals}
+        assert sum(counter or 0 for counter in counters.values()) >= 120
+        assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
+        # What another process has begun goes on as the history has it.
+        assert checks(told(instance, ledger, [RUN, CheckPhase(at_least=[180])], seed=13)) == [{}]
+        if engine.family == "postgresql":
+            paths_are_forced(instance, ledger)
+        gone = "delete from history_rows where id in (select min(id) from history_rows group by owner)"
+        if engine.family == "mysql":  # which reads no table that it changes
+            gone = "delete from history_rows order by id limit 3"
+        found = broken(instance, ledger, gone, "update history_shared set total = total + 1 where id = 1")
+        assert "shared_rows_are_the_sum_of_commits" in found
+        assert found.keys() & {"rows_are_those_of_the_history", "commits_are_whole"}, found
+        assert found.keys() <= {
+            "shared_rows_are_the_sum_of_commits", "rows_are_those_of_the_history", "commits_are_whole",
+        }, found  # fmt: skip
+    finally:
+        instance.release()
+
+
+def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
+    """A server that plans by cost follows the settings that stand before the statements."""
+    of = statements("postgres")
+    natural = [*of["naturally"], "explain " + of["natural"][0]]
+    names = {"by_key": "history_rows_key", "by_group": "history_rows_group", "by_unique": "history_rows_unique",
+             "by_owner": "history_rows_owner", "entries": "history_rows_group"}  # fmt: skip
+    by_index = [*of["by_indexes"], *("explain " + of[name][0] for name in names)]
+    looked_up = "explain " + of["looked_up"][0].format(ids=", ".join(map(str, range(200))))
+    answers = [
+        "\n".join(str(row[0]) for row in event.rows)
+        for event in told(instance, ledger, [AskPhase(questions=[*natural, *by_index, looked_up])])
+        if isinstance(event, Answered) and event.rows
+    ]
+    assert "Seq Scan on history_rows" in answers[0]
+    for (name, index), plan in zip(names.items(), answers[1:], strict=False):
+        assert index in plan, (name, plan)
+        assert "Seq Scan" not in plan
+    assert "history_rows_key" in answers[-1]
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_an_index_that_lacks_an_entry_is_noticed(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
+    """And a body with a wrong byte."""
+    instance = engine.create(tmp_path, {})
+    try:
+        instance.start(ledger)
+        assert checks(told(instance, ledger, [LoadPhase(), RUN, CheckPhase()])) == [{}]
+        whole = "create index history_rows_group on history_rows (grp)"
+        with closing(sqlite3.connect(next(iter(instance.database_files())))) as database:
+            (missing,) = database.execute("select max(id) from history_rows").fetchone()
+            (body,) = database.execute("select min(id) from history_rows where length(body) > 9").fetchone()
+            database.execute("update history_rows set body = zeroblob(length(body)) where id = ?", (body,))
+            database.execute("drop index history_rows_group")
+            database.execute(f"{whole} where id <> {missing}")
+            database.execute("pragma writable_schema = on")
+            database.execute("update sqlite_master set sql = ? where name = 'history_rows_group'", (whole,))
+            database.commit()
+        found = broken(instance, ledger)
+        assert found.keys() == {"every_path_finds_the_same", "texts_and_bodies_are_whole"}
+        assert (
+            f"row {missing} is found so by a natural scan and not by the index of grp"
+            in found["every_path_finds_the_same"]
+        )
+        assert found["texts_and_bodies_are_whole"] == f"the body of row {body} is not the one that was written"
+    finally:
+        instance.release()
