@@ -301,12 +301,8 @@ class Making:
         """With its figures in place; "" where one of them is not measured."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         environment.filters |= {"number": number, "times": lambda ratio: number(ratio, 2)}
-        environment.globals |= {
-            "value": self._value,
-            "shown": self._shown,
-            "rows": self._rows,
-            "reported": self._reported,
-        }
+        environment.globals |= {"value": self._value, "shown": self._shown, "rows": self._rows}
+        environment.globals |= {"reported": self._reported, "kept": lambda name: bool(self.kept[name].journals)}
         try:
             return environment.from_string(template.strip()).render()
         except NotMeasured:
