@@ -204,7 +204,7 @@ class Making:
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
-        labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
+        labels = {**self.held.study.labels, **{level: name for one in table.ours for level, name in one.labels.items()}}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
         if theirs and drawn and drawn[0][1] and not drawn[0][0]:
@@ -402,8 +402,14 @@ class Making:
     def _doubts(one: Kept) -> str:
         """What our auditor says of it, by the names of its rules; the page's end has the words."""
         found = Counter((finding.severity, finding.rule.name) for finding in one.findings())
-        each = [f"{severity} `{rule}`{f' ({n})' if n > 1 else ''}" for (severity, rule), n in found.items()]
-        return f"Our auditor, [whose words stand below](#{AUDITOR}): {', '.join(each) or 'nothing'}."
+        notes = sum(severity == "note" for severity, _ in found)
+        said = [
+            f"{severity} `{rule}`{f' ({n})' if n > 1 else ''}"
+            for (severity, rule), n in found.items()
+            if severity != "note"
+        ]
+        said += [counted(notes, "note")] if notes else []
+        return f"Our auditor, [whose words stand below](#{AUDITOR}): {', '.join(said) or 'nothing'}."
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):
