@@ -110,6 +110,25 @@ def _drive_mb(at: At) -> Shown:
     return shown(summarise(fetched))
 
 
+def _drive_flushes(at: At) -> Shown:
+    asked = [
+        r.device.flushes / r.result.counts.committed
+        for r in at.done
+        if r.device and r.device.flushes is not None and r.result and r.result.counts.committed
+    ]
+    return told(median(asked) if asked else None)
+
+
+def _drive_written_kb(at: At) -> Shown:
+    """What the drive took for each transaction."""
+    taken = [
+        r.device.write_bytes / r.result.counts.committed / 1e3
+        for r in at.done
+        if r.device and r.result and r.result.counts.committed
+    ]
+    return told(median(taken) if taken else None)
+
+
 def _rank(at: At) -> Shown:
     measured = [one for one in at.among if one.row.done]
     if at.line not in measured:
@@ -134,7 +153,10 @@ def _cost(at: At) -> CommitCost | None:
 def _survived(at: At) -> Shown:
     cost = _cost(at)
     cut = cost.survival if cost else None
-    return Shown(f"{cut.said}, {cut.survived} of {cut.cuts} cuts survived", cut.survived) if cut else Shown("–")
+    if cut is None:
+        return Shown("–")
+    said = {"survived": "", "lost, as announced": "; the loss is announced"}.get(cut.said, f"; {cut.said}")
+    return Shown(f"{cut.survived} of {cut.cuts}{said}", cut.survived)
 
 
 def _hints(at: At) -> Shown:
@@ -210,6 +232,8 @@ FIGURES = {
     "read-s": Figure("s a read", _reads),
     "read-mb-per-s": Figure("MB/s", lambda at: told(at.line.reads.mb_per_s if at.line.reads else None)),
     "drive-mb": Figure("MB from the drive", _drive_mb),
+    "drive-flushes": Figure("flushes of the drive a commit", _drive_flushes),
+    "drive-written-kb": Figure("KB written to the drive a commit", _drive_written_kb),
     "operation-s": Figure("s", lambda at: told(at.line.operations.seconds if at.line.operations else None)),
     "new-orders-per-minute": Figure("new orders a minute", _new_orders),
     "commits": Figure("committed, each run", lambda at: each([r.result.counts.committed for r in at.done if r.result])),
@@ -228,7 +252,7 @@ FIGURES = {
     "writes-per-commit": Figure("writes a commit", _calls("writes")),
     "flushes-per-commit": Figure("flushes a commit", _calls("flushes")),
     "hints": Figure("hints on the database's files", _hints),
-    "survived": Figure("power cuts", _survived),
+    "survived": Figure("power cuts survived", _survived),
     "load-mb-per-s": Figure("loaded, MB/s", _load),
     "foretold": Figure("foretold, a second", _foretold),
     "database-mb": Figure("database, MB", _mb),

@@ -35,6 +35,9 @@ PAGES = recordings.KEPT.parent
 README = ROOT / "README.md"
 BEGIN, END = "<!-- studies: made by make studies -->", "<!-- end of studies -->"
 AS_SAID = "as the text says"
+NOT_YET = "not measured yet"
+OF_AUDITOR = "What our own auditor says of these recordings"
+AUDITOR = OF_AUDITOR.lower().replace(" ", "-")  # as GitHub names the place of a heading
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
 MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
 
@@ -88,9 +91,8 @@ class Kept:
         """The results of those recordings alone that have the levels of ``where``."""
         if not where or self.results is None:
             return self.results
-        journal = self.results.journal
-        held = [one for one in journal.recordings if fits(one.levels, where)]
-        return results(journal.model_copy(update={"recordings": held}), waivers={})
+        cuts = self.results.cuts
+        return results(_part(self.results.journal, where), cuts=_part(cuts, where) if cuts else None, waivers={})
 
     @property
     def recordings(self) -> list[Recording]:
@@ -155,7 +157,7 @@ class Making:
         study = self.held.study
         text = "\n\n".join(part for part in self._parts() if part) + "\n"
         rows = [(one.name, self._came_out(one), self._experiments(one)) for one in study.tables]
-        said = self._said(study.line) or study.line_without or "not measured yet"
+        said = self._said(study.line) or study.line_without or NOT_YET
         page = f"[docs/studies](docs/studies/{self.held.name}.md)"
         line = f"- *{study.title.rstrip('?')}*: {' '.join(said.split()).rstrip('.')}: {page}."
         return Page(self.held.name, text, self.pictures, rows, line)
@@ -182,8 +184,9 @@ class Making:
         theirs = self.held.text.get(table.theirs)
         place = theirs.place if theirs else table.place
         came_out = self._came_out(table)
-        said = f"Here: **{came_out.rstrip('.')}**."
-        yield f"In the text: {place.rstrip('.')}. {said}" if place else said
+        yield f"**{came_out[0].upper()}{came_out[1:].rstrip('.')}.**"
+        if place:
+            yield f"In the text: {place.rstrip('.')}."
         if table.cannot:
             if theirs:
                 yield _beside(theirs, [], {})
@@ -201,7 +204,7 @@ class Making:
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
-        labels = {level: name for ours in table.ours for level, name in ours.labels.items()}
+        labels = {**self.held.study.labels, **{level: name for one in table.ours for level, name in one.labels.items()}}
         grouped = [(title, [*of]) for title, of in groupby(table.ours, lambda ours: ours.title)]
         drawn = [(title, [column for ours in of for column in self._ours(ours)]) for title, of in grouped]
         if theirs and drawn and drawn[0][1] and not drawn[0][0]:
@@ -251,12 +254,12 @@ class Making:
             return f"cannot be had here: {table.cannot}"
         if table.disk_test:
             is_kept = recordings.disk_test(self.held.name, table.disk_test) is not None
-            return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or "not measured yet")
+            return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or NOT_YET)
         used = [self.kept[one] for one in table.used]
         if table.elsewhere and not any(one.journals for one in used):
             return table.elsewhere
         if not any(one.journals for one in used):
-            return f"not measured yet; `{studies_command(self.held.name)}` measures it"
+            return NOT_YET
         said = self._said(table.came_out) or "measured"
         part = [one for one in used if one.journals and len(one.recordings) < one.planned]
         if part:
@@ -301,12 +304,8 @@ class Making:
         """With its figures in place; "" where one of them is not measured."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         environment.filters |= {"number": number, "times": lambda ratio: number(ratio, 2)}
-        environment.globals |= {
-            "value": self._value,
-            "shown": self._shown,
-            "rows": self._rows,
-            "reported": self._reported,
-        }
+        environment.globals |= {"value": self._value, "shown": self._shown, "rows": self._rows}
+        environment.globals |= {"reported": self._reported, "kept": lambda name: bool(self.kept[name].journals)}
         try:
             return environment.from_string(template.strip()).render()
         except NotMeasured:
@@ -380,7 +379,7 @@ class Making:
         for one in self.kept.values():
             size = one.experiment.full
             full = f"; full size: [{Path(size).name}](../../{size})" if size else ""
-            cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else "not measured yet"
+            cells = f"{len(one.recordings):,} of {one.planned:,}" if one.journals else NOT_YET
             took = span(one.took_s) if one.journals else "–"
             storage = one.storage or "–"
             link = f"[{one.name}](../../{one.experiment.file}){full}"
@@ -393,18 +392,29 @@ class Making:
         lines = []
         for kept in used:
             if kept.journals:
-                cells = counted(len(kept.recordings), "cell")
-                lines.append(
-                    f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {kept.storage_in_short}."
-                )
+                took = f"{counted(len(kept.recordings), 'cell')} in {span(kept.took_s)}, on {kept.storage_in_short}"
+                lines.append(f"Measured by {_commands(kept)}: {took}. {self._doubts(kept)}")
         if missing := [_commands(kept) for kept in used if not kept.journals]:
-            lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
+            lines.append(f"Not measured yet: {', '.join(missing)}.")
         return "\n\n".join(lines)
+
+    @staticmethod
+    def _doubts(one: Kept) -> str:
+        """What our auditor says of it, by the names of its rules; the page's end has the words."""
+        found = Counter((finding.severity, finding.rule.name) for finding in one.findings())
+        notes = sum(severity == "note" for severity, _ in found)
+        said = [
+            f"{severity} `{rule}`{f' ({n})' if n > 1 else ''}"
+            for (severity, rule), n in found.items()
+            if severity != "note"
+        ]
+        said += [counted(notes, "note")] if notes else []
+        return f"Our auditor, [whose words stand below](#{AUDITOR}): {', '.join(said) or 'nothing'}."
 
     def _audit(self) -> Iterator[str]:
         if not _any_kept(self.kept):
             return
-        yield "## What our own auditor says of these recordings"
+        yield f"## {OF_AUDITOR}"
         yield "All of it, whatever an experiment sets aside; its reason stands behind."
         for one in self.kept.values():
             if one.journals:
@@ -439,6 +449,10 @@ class Making:
             yield "## The machine and the engines"
             yield "\n".join(f"- {one}" for one in [*machines, *engines])
             yield "Other programs may have been at work on the machine; cells were interleaved and shuffled."
+
+
+def _part(journal: Journal, where: Mapping[str, str | list[str]]) -> Journal:
+    return journal.model_copy(update={"recordings": [one for one in journal.recordings if fits(one.levels, where)]})
 
 
 @dataclass(frozen=True)

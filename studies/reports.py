@@ -12,9 +12,12 @@ from acidtest.analysis.samples import rows as rows_of
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit.unchecked.cuts import images_at_most, may_still_lose
 from acidtest.journal.models import Journal
-from acidtest.report import omission_table, recovery_table
+from acidtest.report import growth_tables, omission_table, recovery_table
+from acidtest.report.fitted import Column
 from acidtest.report.numbers import number
 from acidtest.report.pivot import short
+from acidtest.report.results import results
+from acidtest.report.statistics_tables import StatisticsTables, tables_of
 from acidtest.report.survival_table import varied_of
 from studies.study import Command, Kind
 
@@ -85,8 +88,46 @@ def _explored(row: Survival) -> list[str]:
     ]
 
 
+def forecasts(journal: Journal) -> Shown:
+    """What was foretold of sizes, before they were loaded or looking back, and what was measured; the score of all, and
+    what the series say of a knee."""
+    grown = [table.growth for table in results(journal, waivers={}).tables if table.growth]
+    found = [one for of in grown for one in growth_tables.forecasts(of)]
+    columns = growth_tables.shown(growth_tables.FORECASTS, found)
+    rows = [[str(column.cell(one)) for column in columns] for one in found]
+    explained = " ".join(sentence for of in grown for sentence in of.answers)
+    return Shown([column.head for column in columns], rows, explained, [])
+
+
+def tables(journal: Journal) -> Shown:
+    """What the tables of the largest database looked like inside."""
+    found = _inside(journal)
+    return _of_columns(found, found.table_columns, found.tables) if found else Shown([], [], "", [])
+
+
+def indexes(journal: Journal) -> Shown:
+    """The same of its indexes."""
+    found = _inside(journal)
+    return _of_columns(found, found.index_columns, found.indexes) if found else Shown([], [], "", [])
+
+
+def _inside(journal: Journal) -> StatisticsTables | None:
+    grown = [table.growth for table in results(journal, waivers={}).tables if table.growth]
+    sizes = [at for of in grown for at in of.sizes if at.statistics]
+    largest = max(sizes, key=lambda at: at.bytes or 0, default=None)
+    return tables_of(largest.statistics) if largest and largest.statistics else None
+
+
+def _of_columns(found: StatisticsTables, columns: Sequence[Column], of: Sequence[Any]) -> Shown:
+    rows = [[str(column.cell(one)) for column in columns] for one in of]
+    return Shown([column.head for column in columns], rows, f"By {found.statistics.source}.", [])
+
+
 REPORTS: dict[Kind, Source] = {
     "recovery": Source("powercut", recovery),
     "crash-states": Source("powercut", crash_states),
     "omission": Source("run", omission),
+    "forecasts": Source("run", forecasts),
+    "tables": Source("run", tables),
+    "indexes": Source("run", indexes),
 }

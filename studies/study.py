@@ -14,7 +14,9 @@ from acidtest.errors import BadInput, not_among
 ROOM = Path(__file__).parent
 ROOT = ROOM.parent
 Command = Literal["run", "powercut"]
-Kind = Literal["recovery", "crash-states", "omission"]  # of a table that a report has already
+Kind = Literal[
+    "recovery", "crash-states", "omission", "forecasts", "tables", "indexes"
+]  # of a table that a report has already
 
 
 class Part(BaseModel):
@@ -109,7 +111,7 @@ class Table(Part):
     def used(self) -> list[str]:
         """The experiments of which it shows something, each once."""
         shown = [*(one.experiment for one in self.ours), *(one.experiment for one in self.report)]
-        return [*dict.fromkeys(shown)]
+        return [*dict.fromkeys([*shown, *([self.picture.experiment] if self.picture else [])])]
 
 
 class Study(Part):
@@ -122,6 +124,7 @@ class Study(Part):
     line: str = ""  # the same for the README, in one line
     line_without: str = ""
     picture: Picture | None = None
+    labels: dict[str, str] = {}  # of all tables: level -> what it is called here
     experiments: dict[str, Experiment] = {}
     disk_tests: dict[str, DiskTest] = {}
     tables: list[Table] = Field(min_length=1)

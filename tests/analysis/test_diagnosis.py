@@ -146,7 +146,12 @@ def test_memory(sizes: Sizes, standing: str) -> None:
 )
 def test_the_configuration(found: tuple[Ran, ...], standing: str) -> None:
     answer = diagnose(replace(WHOLE, ran=(*found, ran("sane", 250))))
-    assert of(answer, "the configuration").standing == standing
+    told = of(answer, "the configuration")
+    assert told.standing == standing
+    if standing == "unlikely":  # what no run has shown names what would have been
+        assert "% lower would have been shown (power 0.8)" in told.says
+    if any("no difference shown" in figure for figure in told.figures):
+        assert all("would have been" in figure for figure in told.figures if "no difference shown" in figure)
 
 
 def test_what_the_log_and_the_database_say_is_possible() -> None:

@@ -294,6 +294,35 @@ def test_what_a_journal_writes_through_is_lost_with_what_it_makes_durable(cuttab
     assert found == writer.acknowledged - 1
 
 
+@pytest.mark.parametrize("place_is", ["set aside", "written"])
+def test_so_is_the_first_write_to_a_place_that_a_file_has_only_set_aside(cuttable: Cuttable, place_is: str) -> None:
+    """A log that is made by fallocate: ext4 notes in its journal that such a block has been written, and without that
+    block of the journal it reads as zeros. Where the block was written before, a flush is all that it takes."""
+    spec = PlaceSpec(kind="disk", filesystem="ext4", disk_faults="ignore-write-through", disk_parameters=NEVER_IDLE)
+    place, _ = cuttable(spec)
+    place.prepare([])
+    path = place.path / "file"
+    if place_is == "written":
+        path.write_bytes(b"0" * 8 * BLOCK)
+    else:
+        with path.open("wb") as made:
+            os.posix_fallocate(made.fileno(), 0, 8 * BLOCK)
+    sync_filesystem(place.path)
+    place.keep()
+    place.begin()
+    with mmap.mmap(-1, BLOCK) as page:
+        page[:] = b"1" * BLOCK
+        file = os.open(path, os.O_RDWR | os.O_DIRECT)
+        os.pwrite(file, page, 0)
+        os.fdatasync(file)
+        os.close(file)
+    place.cut("none", 1)
+    place.recover()
+    found = path.read_bytes()
+    place.end()
+    assert (found[:BLOCK] == b"1" * BLOCK) == (place_is == "written")
+
+
 def test_a_positive_control_shows_that_write_through_is_ignored(cuttable: Cuttable) -> None:
     """Of a drive that was told to, and of none that honours it although it was to be one that does not."""
     spec = PlaceSpec(kind="disk", filesystem="raw", disk_faults="ignore-write-through")

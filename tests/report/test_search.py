@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import factory
 from acidtest.analysis.search import Asked, judge_of, replayed
 from acidtest.audit import ours
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
-from acidtest.report.search import answers, results, sentences
+from acidtest.report.search import Relative, answers, results, sentences
 from acidtest.report.search_page import write_search_page
 from acidtest.report.search_terminal import print_searches
 from pages import NARROW, WIDE, opened, unreadable
@@ -74,6 +75,25 @@ def test_the_rates_that_are_found_are_compared_with_the_base(searched: Journal) 
     assert other.verdict == "higher"
     assert base.refuted_per_s
     assert base.refuted_per_s == pytest.approx(base.rate_per_s * 1.02, rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict", "said"),
+    [
+        ((98.0, 102.0), "no difference shown", "No difference shown: a rate 3.9 % lower would have been, by these"),
+        ((40.0, 240.0), "cannot tell", "Cannot tell: steps are so wide that even half the rate"),
+    ],
+)
+def test_bounds_that_overlap_name_what_would_have_been_shown(
+    searched: Journal, bounds: tuple[float, float], verdict: str, said: str
+) -> None:
+    whole = results(searched)
+    base, other = whole.lines
+    alike = replace(other, relative=Relative(100.0, *bounds))
+    assert alike.verdict == verdict
+    (sentence,) = replace(whole, lines=(base, alike)).undecided
+    assert sentence.startswith(said)
+    assert whole.undecided == []
 
 
 def test_the_answer_is_told_in_words(searched: Journal) -> None:

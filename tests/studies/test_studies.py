@@ -155,13 +155,9 @@ def test_a_row_of_the_text_and_one_of_ours_that_mean_the_same_are_one() -> None:
 def test_a_page_says_that_nothing_is_kept_and_what_measures_it() -> None:
     page = making(None).page()
     assert "Not measured yet." in page.text
-    assert (
-        "Not measured yet: `acidtest run experiments/file-systems.toml --out DIR`, or `make studies STUDY=a-study`."
-        in page.text
-    )
-    assert page.rows == [
-        ("table 1", "not measured yet; `make studies STUDY=a-study` measures it", "`file-systems.toml`")
-    ]
+    assert "Not measured yet: `acidtest run experiments/file-systems.toml --out DIR`." in page.text
+    assert "`make studies STUDY=a-study` measures all of it" in page.text
+    assert page.rows == [("table 1", "not measured yet", "`file-systems.toml`")]
 
 
 def test_a_page_says_how_much_of_a_run_is_there() -> None:
@@ -179,9 +175,9 @@ def test_a_table_of_two_experiments_says_that_one_is_missing() -> None:
     whole = Making(made.held, {**made.kept, "other": Kept("other", Experiment(file="experiments/quick.toml"), {})})
     table = made.held.study.tables[0].model_copy(update={"ours": two})
     assert whole._came_out(table) == "reproduced (in part; the rest is not measured yet)"
-    assert whole._measured_by([*whole.kept.values()]).endswith(
-        "Not measured yet: `acidtest run experiments/quick.toml --out DIR`, or `make studies STUDY=a-study`."
-    )
+    said = whole._measured_by([*whole.kept.values()])
+    assert "doubtful `too-few-repetitions`" in said
+    assert said.endswith("Not measured yet: `acidtest run experiments/quick.toml --out DIR`.")
 
 
 def test_findings_that_an_experiment_sets_aside_are_printed_with_its_reason() -> None:

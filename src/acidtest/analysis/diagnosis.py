@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acidtest.analysis import power
 from acidtest.analysis.compare import Judged, judge
 from acidtest.analysis.summary import Summary, median, ratio, summarise
 from acidtest.filesystems import IN_MEMORY, WITHOUT_FLUSHES
@@ -403,6 +404,7 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         return _not_looked(name, figures)
     said = tuple(
         f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of sane ones: {one.judged.verdict}"
+        + _smallest(one.judged)
         + ("" if one.alike else f", at durability {one.found.level} beside {one.sane.level}")
         for one in compared
     ) + tuple(f"{name} sets {given}" for name, given in figures.settings.items())
@@ -425,8 +427,17 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
     if any(one.judged.verdict == "cannot tell" for one in like):
         reasons = "; ".join(dict.fromkeys(one.judged.reason for one in like if one.judged.verdict == "cannot tell"))
         return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
-    says = "On a small database no setting that was found is shown to be slower than sane ones."
-    return is_("unlikely", says)
+    says = "On a small database no setting that was found is shown to be slower than sane ones"
+    smallest = [one.judged.smallest_ratio for one in like if one.judged.smallest_ratio is not None]
+    would = f": {power.in_words(min(smallest))} would have been shown (power {power.POWER})" if smallest else ""
+    return is_("unlikely", f"{says}{would}.")
+
+
+def _smallest(judged: Judged) -> str:
+    """Behind "no difference shown": which one would have been."""
+    if judged.verdict != "no difference shown" or judged.smallest_ratio is None:
+        return ""
+    return f" ({power.in_words(judged.smallest_ratio)} would have been)"
 
 
 def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:

@@ -269,6 +269,7 @@ def _answers(results: Results) -> list[str]:
             answers.append(
                 f"Rows against the base: {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())}."
             )
+            answers += verdicts.explained(line.against_base for line in measured)
             continue
         if decided:
             shown = "; ".join(f"{line.label} {line.verdict} ({percent(line.relative)})" for line in decided)

@@ -18,6 +18,7 @@ from acidtest.audit.unchecked import Unchecked
 from acidtest.journal.models import Journal
 from acidtest.limits import Clause, Limit, milliseconds
 from acidtest.report.numbers import number
+from acidtest.report.verdicts import found
 from acidtest.words import counted
 from acidtest.workload import unit
 
@@ -120,6 +121,20 @@ class SearchResults:
     @property
     def severe(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.severe]
+
+    @property
+    def undecided(self) -> list[str]:
+        """Beside verdicts that name no winner: which difference from the base these steps would have shown."""
+        said = []
+        ratios = {
+            verdict: [one.relative.smallest_ratio for one in self.lines if one.verdict == verdict and one.relative]
+            for verdict in ("no difference shown", "cannot tell")
+        }
+        if none := [ratio for ratio in ratios["no difference shown"] if ratio is not None]:
+            said.append(f"No difference shown: {found(none)} would have been, by these steps.")
+        if ratios["cannot tell"]:
+            said.append("Cannot tell: steps are so wide that even half the rate would not have been shown to be lower.")
+        return said
 
     @property
     def missing(self) -> str:

@@ -23,6 +23,8 @@ def print_searches(found: SearchResults, console: Console) -> None:
     if found.lines:
         console.print()
         print_fitted(columns(found), found.lines, console)
+    for sentence in found.undecided:
+        console.print(sentence, style="dim", markup=False)
     for line in found.lines:
         console.print()
         if len(found.lines) > 1:

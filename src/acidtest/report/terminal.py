@@ -186,7 +186,9 @@ def _print_grids(results: Results, table: Table, console: Console) -> None:
         for shown in _fitted(grid, bool(results.base), marked, console):
             console.print(shown)
     if results.base and any(line.verdict in MARKS for grid in table.grids for line in grid.cells.values()):
-        console.print("▲ faster, ▼ slower than the base; others: no difference shown, or not told.", style="dim")
+        console.print(
+            "▲ faster, ▼ slower than the base; others: no difference shown, or not told, as said above.", style="dim"
+        )
 
 
 def _fitted(grid: Pivot, relative: bool, marked: Collection[int], console: Console) -> list[Grid]:

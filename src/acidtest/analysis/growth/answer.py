@@ -117,7 +117,7 @@ class Knee:
             )
         here = next((one for one in self.smallest if one.bytes == landmark.bytes), None)
         if here is None:
-            return f"no knee shown at {at}"
+            return f"cannot tell whether there is a knee at {at}: what would have been found there is not known"
         verdict = "no knee shown" if here.decides else "cannot tell whether there is a knee"
         return f"{verdict} at {at}: {here.said}"
 
