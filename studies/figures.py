@@ -11,6 +11,7 @@ from statistics import median
 from acidtest.analysis.calls import uses
 from acidtest.analysis.commit_cost import CommitCost
 from acidtest.analysis.growth import RecordedSize
+from acidtest.analysis.steady import row_steadiness
 from acidtest.analysis.summary import Summary, summarise
 from acidtest.journal.models import Recording
 from acidtest.report.numbers import interval, lower_by, number
@@ -169,6 +170,24 @@ def _mb(at: At) -> Shown:
     return told(median(bytes_) / 1e6 if bytes_ else None)
 
 
+def _waited(at: At) -> Shown:
+    """How long warm-ups that were to end with a steady rate took, and how many ended so."""
+    waits = [one.steady_wait for one in at.done if one.steady_wait]
+    if not waits:
+        return Shown("–")
+    middle = median(wait.waited_s for wait in waits)
+    return Shown(f"{number(middle)} ({sum(wait.reached for wait in waits)} of {len(waits)} steady)", middle)
+
+
+def _unsteady(at: At) -> Shown:
+    """Of the measurements themselves, how many were not steady, and whether all have a change in common."""
+    judged = row_steadiness([result.series for result in at.line.row.results()])
+    if not judged.judged:
+        return Shown("too short to tell")
+    common = judged.common is not None and judged.common.state != "steady"
+    return Shown(f"{judged.unsteady} of {judged.judged}{', and all in common' if common else ''}", judged.unsteady)
+
+
 def _percentile(name: str) -> Callable[[At], Shown]:
     def of(at: At) -> Shown:
         return told(next((one.value_ms for one in at.line.percentiles if one.name == name), None))
@@ -202,6 +221,8 @@ FIGURES = {
         "lines of restarts in the log, each run",
         lambda at: each([len(RESTARTS.findall(r.engine_log)) for r in at.done]),
     ),
+    "waited-s": Figure("s until measured", _waited),
+    "unsteady": Figure("runs not steady", _unsteady),
     "latency-p50": Figure("ms, p50", _percentile("p50")),
     "latency-p99": Figure("ms, p99", _percentile("p99")),
     "writes-per-commit": Figure("writes a commit", _calls("writes")),

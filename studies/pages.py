@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,9 +26,9 @@ from acidtest.report.probe import layer_text
 from acidtest.report.results import Results, results
 from acidtest.report.vega import Spec
 from acidtest.words import counted
-from studies import pictures, recordings
+from studies import pictures, recordings, reports
 from studies.figures import FIGURES, At, Figure, Shown, shown
-from studies.study import ROOT, Command, Experiment, Held, Ours, Picture, Published, fits, names, read
+from studies.study import ROOT, Command, Experiment, Held, Kind, Ours, Picture, Published, Report, fits, names, read
 from studies.study import Table as OfText
 
 PAGES = recordings.KEPT.parent
@@ -37,9 +38,11 @@ AS_SAID = "as the text says"
 CALLED = {"tpcb": "TPC-B-like", "tpcc": "TPC-C-like"}  # never the names of the TPC's own benchmarks
 MADE = "<!-- Made by `make studies` from docs/studies/recordings: change studies/{name}/study.toml, not this page. -->"
 
-ABOUT = """\
-The text: {text}. Its figures are as printed there. All others are of kept recordings, and nothing of them is typed:
-behind each stands its 95 % interval, or the number of runs where they are too few for one."""
+ABOUT = "The text: {text}. Its figures are as printed there."
+OF_OURS = """\
+Figures of ours are of kept recordings, and nothing of them is typed. In brackets stands the 95 % interval, or the
+number of runs where they are too few for one. Simulated drives take the same time on every machine; what lay on this
+machine's own storage says so."""
 TABLE_BY_TABLE = (
     """\
 acidtest answers to five published texts. Each has a page, made of recordings that are kept beside it: the answer, a
@@ -107,8 +110,16 @@ class Kept:
 
     @property
     def storage(self) -> str:
-        """What the databases lay on; "" where nothing was measured."""
-        return "; ".join(dict.fromkeys(storage_of(one) for one in self.recordings if one.result))
+        """What the databases lay on, one a line; "" where nothing was measured."""
+        return "<br>".join(dict.fromkeys(storage_of(one) for one in self.recordings if one.result or one.cut))
+
+    @property
+    def storage_in_short(self) -> str:
+        """The same in a few words."""
+        kinds = Counter(
+            "a simulated drive" if one.startswith("a simulated drive") else one for one in self.storage.split("<br>")
+        )
+        return " and ".join(counted(n, "simulated drive") if n > 1 else kind for kind, n in kinds.items())
 
     @property
     def waived(self) -> Mapping[str, str]:
@@ -156,7 +167,7 @@ class Making:
         yield self._said(study.answer) or study.without.strip()
         if study.picture:
             yield self._picture(study.picture, self.held.name)
-        yield ABOUT.format(text=study.text)
+        yield " ".join([*([ABOUT.format(text=study.text)] if study.text else []), OF_OURS])
         for position, table in enumerate(study.tables, start=1):
             yield from self._table(table, f"{self.held.name}-{position}")
         yield from self._audit()
@@ -171,7 +182,8 @@ class Making:
         theirs = self.held.text.get(table.theirs)
         place = theirs.place if theirs else table.place
         came_out = self._came_out(table)
-        yield f"In the text: {place.rstrip('.')}. Here: **{came_out.rstrip('.')}**."
+        said = f"Here: **{came_out.rstrip('.')}**."
+        yield f"In the text: {place.rstrip('.')}. {said}" if place else said
         if table.cannot:
             if theirs:
                 yield _beside(theirs, [], {})
@@ -184,8 +196,8 @@ class Making:
         said = self._said(table.says)
         if said:
             yield said
-        if table.ours:
-            yield self._measured_by([self.kept[name] for name in dict.fromkeys(ours.experiment for ours in table.ours)])
+        if table.used:
+            yield self._measured_by([self.kept[name] for name in table.used])
 
     def _figures(self, table: OfText, theirs: Published | None) -> Iterator[str]:
         """The text's beside ours, where these are one table; those of ours that have one title are."""
@@ -202,6 +214,21 @@ class Making:
                 if title:
                     yield f"{title}:"
                 yield _alone(columns, labels)
+        for report in table.report:
+            yield from self._report(report)
+
+    def _report(self, asked: Report) -> Iterator[str]:
+        found = self._of_report(asked.experiment, asked.kind)
+        if found and found.rows:
+            if asked.title:
+                yield f"{asked.title}:"
+            yield _markdown(found.heads, found.rows)
+            yield found.explained
+
+    def _of_report(self, experiment: str, kind: Kind) -> reports.Shown | None:
+        source = reports.REPORTS[kind]
+        journal = self.kept[experiment].journals.get(source.command)
+        return source.of(journal) if journal else None
 
     def _disk_test(self, name: str) -> Iterator[str]:
         """Its table; "not measured yet" where no recording is kept."""
@@ -225,7 +252,7 @@ class Making:
         if table.disk_test:
             is_kept = recordings.disk_test(self.held.name, table.disk_test) is not None
             return (self._said(table.came_out) or "measured") if is_kept else (table.elsewhere or "not measured yet")
-        used = [self.kept[one.experiment] for one in table.ours]
+        used = [self.kept[one] for one in table.used]
         if table.elsewhere and not any(one.journals for one in used):
             return table.elsewhere
         if not any(one.journals for one in used):
@@ -239,7 +266,7 @@ class Making:
         return said
 
     def _experiments(self, table: OfText) -> str:
-        files = dict.fromkeys(Path(self.held.study.experiments[one.experiment].file).name for one in table.ours)
+        files = dict.fromkeys(Path(self.held.study.experiments[one].file).name for one in table.used)
         return ", ".join(f"`{file}`" for file in files) or "–"
 
     def _ours(self, ours: Ours) -> list[Column]:
@@ -274,7 +301,12 @@ class Making:
         """With its figures in place; "" where one of them is not measured."""
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         environment.filters |= {"number": number, "times": lambda ratio: number(ratio, 2)}
-        environment.globals |= {"value": self._value, "shown": self._shown, "rows": self._rows}
+        environment.globals |= {
+            "value": self._value,
+            "shown": self._shown,
+            "rows": self._rows,
+            "reported": self._reported,
+        }
         try:
             return environment.from_string(template.strip()).render()
         except NotMeasured:
@@ -315,6 +347,14 @@ class Making:
             raise NotMeasured
         return [_row(at) for at in found]
 
+    def _reported(self, experiment: str, kind: Kind, **levels: str) -> list[Any]:
+        """What the rows with these levels are of, in a table of a report."""
+        found = self._of_report(experiment, kind)
+        rows = [one for one in found.found if fits(one.levels, levels)] if found else []
+        if not rows:
+            raise NotMeasured
+        return rows
+
     # Pictures
 
     def _picture(self, picture: Picture, name: str) -> str:
@@ -354,7 +394,9 @@ class Making:
         for kept in used:
             if kept.journals:
                 cells = counted(len(kept.recordings), "cell")
-                lines.append(f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {kept.storage}.")
+                lines.append(
+                    f"Measured by {_commands(kept)}: {cells} in {span(kept.took_s)}, on {kept.storage_in_short}."
+                )
         if missing := [_commands(kept) for kept in used if not kept.journals]:
             lines.append(f"Not measured yet: {', '.join(missing)}, or `{studies_command(self.held.name)}`.")
         return "\n\n".join(lines)
@@ -443,10 +485,10 @@ def studies_command(name: str) -> str:
 
 
 def storage_of(recording: Recording) -> str:
-    """Whether what it lay on is described, and so the same elsewhere, or this machine's own."""
+    """What it lay on: a drive that is described, or this machine's own storage."""
     place: PlaceFacts = recording.place
     if place.kind == "disk":
-        return f"a simulated drive ({place.disk}), which is the same on other machines"
+        return f"a simulated drive ({place.disk.replace(', sectors of 4096 bytes', '')})"
     if place.kind == "guest":
         return "this machine's own storage, in a guest"
     how = {"loop": "a loop device on ", "raw": "a loop device on "}.get(place.kind, "")
@@ -505,7 +547,7 @@ def readme(pages: Sequence[Page]) -> str:
     rows = ["| text, table or figure | here | experiment |", "|---|---|---|"]
     for page in pages:
         study = read(page.name).study
-        rows.append(f"| **[{study.text}]({page.name}.md)** | | |")
+        rows.append(f"| **[{study.text or study.title}]({page.name}.md)** | | |")
         rows += [
             f"| {_cell_text(name)} | {_cell_text(said)} | {experiments} |" for name, said, experiments in page.rows
         ]

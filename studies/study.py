@@ -14,6 +14,7 @@ from acidtest.errors import BadInput, not_among
 ROOM = Path(__file__).parent
 ROOT = ROOM.parent
 Command = Literal["run", "powercut"]
+Kind = Literal["recovery", "crash-states", "omission"]  # of a table that a report has already
 
 
 class Part(BaseModel):
@@ -37,11 +38,14 @@ class Experiment(Part):
     file: str  # below the repository
     quick: bool = False  # at its small size
     commands: list[Command] = ["run"]
+    cuts: int | None = None  # of each combination; None: as many as the experiment has repetitions
     full: str = ""  # the experiment of full size, shipped beside it
 
     def command(self, what: Command, out: str = "DIR") -> list[str]:
         """What is typed to run it."""
-        return ["acidtest", what, self.file, *(["--quick"] if self.quick else []), "--out", out]
+        quick = ["--quick"] if self.quick else []
+        cuts = ["--cuts", str(self.cuts)] if what == "powercut" and self.cuts is not None else []
+        return ["acidtest", what, self.file, *quick, *cuts, "--out", out]
 
 
 class DiskTest(Part):
@@ -68,6 +72,14 @@ class Ours(Part):
     labels: dict[str, str] = {}  # level -> what it is called here
 
 
+class Report(Part):
+    """A table of an experiment's own report."""
+
+    experiment: str
+    kind: Kind
+    title: str = ""
+
+
 class Picture(Part):
     """A chart that ``acidtest report`` draws of the rows that have the levels of ``where``."""
 
@@ -79,12 +91,13 @@ class Picture(Part):
 
 
 class Table(Part):
-    """One table or figure of the text."""
+    """One table or figure of the text, or one of ours that no text has."""
 
     name: str  # the row in docs/studies/README.md
     place: str = ""  # where in the text, of a table without typed figures
     theirs: str = ""  # its name in text.toml
     ours: list[Ours] = []
+    report: list[Report] = []
     disk_test: str = ""  # one of the study's
     picture: Picture | None = None
     cannot: str = ""  # why it cannot be had here
@@ -92,12 +105,18 @@ class Table(Part):
     came_out: str = ""  # "reproduced", "differs: …", in a few words
     says: str = ""  # what agrees, what does not, and why
 
+    @property
+    def used(self) -> list[str]:
+        """The experiments of which it shows something, each once."""
+        shown = [*(one.experiment for one in self.ours), *(one.experiment for one in self.report)]
+        return [*dict.fromkeys(shown)]
+
 
 class Study(Part):
-    """One text and what came out here."""
+    """One text and what came out here; or what no text has."""
 
     title: str
-    text: str  # its name, author and year
+    text: str = ""  # its name, author and year
     answer: str
     without: str  # what is said in its place as long as it cannot be told
     line: str = ""  # the same for the README, in one line
@@ -117,13 +136,14 @@ class Held(BaseModel):
 
 
 def names() -> list[str]:
-    """Of all studies, in the order of their texts' years."""
+    """Of all studies, in the order of their texts' years; last the one that has no text."""
     order = (
         "innodb-commit",
         "linux-file-systems",
         "firebird-windows-file-cache",
         "firebird-growth",
         "wrong-firebird-benchmark",
+        "firsts",
     )
     assert {path.parent.name for path in ROOM.glob("*/study.toml")} == {*order}
     return list(order)
@@ -145,14 +165,14 @@ def read(name: str) -> Held:
 def _check(held: Held, table: Table) -> None:
     if table.theirs:
         _known(held, table.name, "theirs", table.theirs, held.text)
-    for ours in table.ours:
-        _known(held, table.name, "experiment", ours.experiment, held.study.experiments)
+    for experiment in table.used:
+        _known(held, table.name, "experiment", experiment, held.study.experiments)
     if table.disk_test:
         _known(held, table.name, "disk_test", table.disk_test, held.study.disk_tests)
-    if not (table.place or table.theirs):
+    if held.study.text and not (table.place or table.theirs):
         raise BadInput(f"{held.name}: {table.name}: has no place in the text", "give it place, or theirs")
-    if not (table.ours or table.picture or table.disk_test or table.cannot or table.elsewhere):
-        why = "give it ours, picture, disk_test, cannot or elsewhere"
+    if not (table.ours or table.report or table.picture or table.disk_test or table.cannot or table.elsewhere):
+        why = "give it ours, report, picture, disk_test, cannot or elsewhere"
         raise BadInput(f"{held.name}: {table.name}: has nothing of ours", why)
 
 

@@ -57,6 +57,7 @@ class FileSystem:
     # Mount options with which it sends no flushes to its drive.
     without_flushes: tuple[str, ...] = ()
     in_place: bool = False  # a block that is overwritten and flushed is one write and one flush
+    tells_places: bool = False  # what FIEMAP says of a file are bytes of its one device
     # Of one that may spread over several devices, and reads ahead for itself: where sysfs lists the {device} of one.
     devices: str = ""
 
@@ -138,6 +139,7 @@ def _ext(version: int) -> FileSystem:
         module="ext4",  # which has the older ones too
         without_flushes=("nobarrier", "barrier=0"),
         in_place=True,
+        tells_places=True,
     )
 
 
@@ -170,6 +172,7 @@ FILESYSTEMS: dict[str, FileSystem] = {
         ),
         without_flushes=("nobarrier",),  # until Linux 4.18
         in_place=True,
+        tells_places=True,
     ),
     "btrfs": FileSystem(
         program="mkfs.btrfs",

@@ -264,6 +264,8 @@ def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tm
     assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
     assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
     assert strong["states"]["flushes"] >= 10
+    assert {"database", "the file system's journal"} <= strong["states"]["exercised"].keys()
+    assert all(0 <= done <= of for done, of in strong["states"]["exercised"].values())
     assert results["losses"] == {"announced": weak["states"]["lost"], "unannounced": 0}
     assert weak["states"]["damaged"] == 0
     again = acidtest("powercut", "--replay", weak["states"]["shortest"], "--json")

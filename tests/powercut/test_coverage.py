@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,24 @@ def test_all_of_a_small_load_is_looked_at_and_counted(tmp_path: Path) -> None:
     assert round(10**summary.legal_log10) == 6 * 4 + 1
     assert summary.outcomes == 1
     assert summary.per_s == summary.looked_at / 2
+
+
+def test_what_was_exercised_is_counted_also_where_a_run_goes_on(tmp_path: Path) -> None:
+    """A log and a database, each written once before each flush."""
+    writes = [write for n in range(4) for write in ((n, b"x" * SECTOR), (n + 20, b"y" * SECTOR), None)]
+    load = replace(load_of(tmp_path / "log", writes), kinds=["log", "database", ""] * 4)
+    exploration = Exploration(load, "load", 1, Budget(5, None))
+    asked = exploration.batch(5, 0.0)  # nothing that was not flushed, at the four moments, and all at one of them
+    assert exploration.summary(1.0, None).exercised == {"database": (0, 4), "log": (0, 4)}
+    exploration.came_back(asked)
+    exploration.take(line_of(asked))
+    half = exploration.summary(1.0, None).exercised
+    assert half == {"database": (4, 4), "log": (4, 4)}
+    again = Exploration(load, "load", 1, Budget(6, None))
+    again.take(line_of(asked))
+    assert again.summary(1.0, None).exercised is None
+    again.came_back(again.batch(1, 0.0))
+    assert again.summary(1.0, None).exercised == half
 
 
 def test_a_budget_of_time_ends_what_is_handed_out_and_goes_on_where_it_was(tmp_path: Path) -> None:

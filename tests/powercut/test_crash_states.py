@@ -85,6 +85,23 @@ def test_of_a_short_log_every_state_at_a_flush_is_told(script: str) -> None:
             assert latest[disk_of(records, State(0, to, without))] >= to
 
 
+@settings(max_examples=40)
+@given(scripts, st.integers(2, 3))
+def test_each_kind_is_lost_alone_and_kept_alone_at_each_moment(script: str, kinds: int) -> None:
+    records = log_of(script)
+    kind_of = lambda number: f"kind {number % kinds}"  # noqa: E731
+    contents = Contents(records, 0, len(records), SECTOR)
+    made = crash_states.states(records, 0, len(records), SECTOR, 1, contents, lambda to: to, kind_of)
+    disks = {contents.of(state) for state, _ in islice(made, 3000)}
+    for to in crash_states.moments_of(records, 0, len(records)):
+        open_ = crash_states.pending(records, 0, to)
+        for kind in {kind_of(number) for number in open_}:
+            those = tuple(number for number in open_ if kind_of(number) == kind)
+            others = tuple(number for number in open_ if kind_of(number) != kind)
+            assert contents.of(State(0, to, those)) in disks
+            assert contents.of(State(0, to, others)) in disks
+
+
 def test_the_first_states_are_what_plain_cuts_leave_all_over_the_log() -> None:
     records = log_of("wwf" * 8)
     first = list(islice(states(records, 1), 9))

@@ -38,6 +38,9 @@ class Survival:
     images: int | None  # different contents of the disk among the states; None in older journals, as the next three
     outcomes: int | None  # different ends that recovery came to, of the load that had the most
     states_drawn: int | None  # of the states, those drawn by lot
+    drawn_outcomes_once: int | None  # ends of recovery that came up once among the drawn ones of a load, over all loads
+    # By kind of block: moments at which a state lacked one that was pending, and all at which one was; over all loads.
+    exercised: dict[str, tuple[int, int]] | None
     legal_log10: float | None  # of how many images cuts could have left, the decimal logarithm: at most
     after_failed_flush: dict[str, int]  # "stopped", "went on", "hung" -> cuts; empty where no flush was made to fail
     speeds: tuple[tuple[Verdict, float], ...]  # of each cut that has one: its verdict, commits a second before it
@@ -61,6 +64,14 @@ class Survival:
         """The share of cuts that must lose something for this many to have shown it (power 0.8); None of crash states,
         which are drawn from few loads, and where no cut has survived."""
         return power.rarest_loss(self.survived) if self.survived and not self.states else None
+
+    @property
+    def exercised_share(self) -> float | None:
+        """Of the pairs of a moment and a kind of block that was pending then, those where a state lacked such a block.
+        None where that is not known, or nothing was pending."""
+        pairs = [(0, 0)] if self.exercised is None else list(self.exercised.values())
+        all_ = sum(of for _, of in pairs)
+        return sum(done for done, _ in pairs) / all_ if all_ else None
 
     @property
     def commits_per_s(self) -> float | None:
@@ -104,6 +115,8 @@ def _survival(group: list[Recording]) -> Survival:
         images=_sum(one.images for one in states),
         outcomes=max((one.outcomes for one in states if one.outcomes is not None), default=None),
         states_drawn=_sum(one.drawn for one in states),
+        drawn_outcomes_once=_sum(one.drawn_outcomes_once for one in states),
+        exercised=_exercised(states),
         legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
         speeds=tuple((cut.verdict, per_s) for cut in cuts if (per_s := speed(cut)) is not None),
@@ -139,6 +152,20 @@ def _sum(values: Iterable[int | None]) -> int | None:
     """None where one of them is not known, or there are none."""
     known = list(values)
     return None if not known or None in known else sum(value for value in known if value is not None)
+
+
+def _exercised(states: list[States]) -> dict[str, tuple[int, int]] | None:
+    """None where one of them does not tell, or there are none."""
+    if not states:
+        return None
+    total: dict[str, tuple[int, int]] = {}
+    for one in states:
+        if one.exercised is None:
+            return None
+        for kind, (done, of) in one.exercised.items():
+            before = total.get(kind, (0, 0))
+            total[kind] = before[0] + done, before[1] + of
+    return total
 
 
 def _legal_log10(states: list[States]) -> float | None:

@@ -484,6 +484,10 @@ class States(Record):
     drawn: int | None = None  # of those looked at, the ones drawn by lot
     # The decimal logarithm of how many images a cut during this load could have left, counted for each moment: at most.
     legal_log10: float | None = None
+    drawn_outcomes_once: int | None = None  # of the ends that drawn states came to, those that came up once
+    # By what the blocks are (powercut/blocks.py): moments at which a state lacked one of them that was pending, and all
+    # moments at which one was. Moments lie before each flush, and at the end.
+    exercised: dict[str, tuple[int, int]] | None = None
 
 
 class RecoveryTimes(Record):

@@ -58,8 +58,15 @@ class Exploration:
         images = contents(load)
         demanded = load.demanded()
         self._drawn = crash_states.states(
-            load.records, load.start, load.end, load.sector_bytes, seed, images, demanded.__getitem__
+            load.records, load.start, load.end, load.sector_bytes, seed, images, demanded.__getitem__, load.kind_of
         )
+        self._load = load
+        # What could be exercised, and what has been: writes of a kind that were pending at a moment, by the moment.
+        self._pending: dict[str, set[int]] = {}
+        self._exercised: dict[str, set[int]] = {}
+        for to in crash_states.moments_of(load.records, load.start, load.end):
+            for kind in crash_states.by_kind(crash_states.pending(load.records, load.start, to), load.kind_of):
+                self._pending.setdefault(kind, set()).add(to)
         self._demanded = demanded
         moments = crash_states.moments_of(load.records, load.start, load.end)
         self._legal_log10 = crash_states.added_log10([images.legal_log10(load.start, to) for to in moments])
@@ -68,11 +75,13 @@ class Exploration:
         self._writes = len(logged) - self._flushes
         self._known: dict[str, int] = {}  # image -> the most commits that it was looked at for
         self._waiting: deque[Asked] = deque()  # given back
+        self._has_drawn = False
         self._out = 0  # handed out and not come back
         self._is_exhausted = False
         self._elapsed_s = 0.0  # of the budget, when the last line came
         self._verdicts: Counter[Verdict] = Counter()
         self._outcomes: dict[tuple[Verdict, bool, str], RecoveryOutcome] = {}
+        self._drawn_outcomes: Counter[tuple[Verdict, bool, str]] = Counter()
         self._damaged = self._lot = 0
         self.looked_at = 0
         self.worst: tuple[FailingState, RecoveryOutcome] | None = None
@@ -96,10 +105,13 @@ class Exploration:
                 break
             if self._known.get(one.image, -1) < one.demanded:
                 asked.append(one)
+            else:
+                self._count(one.state)
         self._out += len(asked)
         return asked
 
     def _next(self) -> Asked | None:
+        self._has_drawn = True
         state, image = next(self._drawn, (None, 0))
         return None if state is None else Asked(state, f"{image:032x}", self._demanded[state.to])
 
@@ -111,6 +123,13 @@ class Exploration:
     def came_back(self, asked: Sequence[Asked]) -> None:
         """Those that were handed out and are in a line that is taken now."""
         self._out -= len(asked)
+        for one in asked:
+            self._count(one.state)
+
+    def _count(self, state: State) -> None:
+        """What a state that was looked at has exercised."""
+        for number in (*state.without, *(number for number, _ in state.torn)):
+            self._exercised.setdefault(self._load.kind_of(number), set()).add(state.to)
 
     def take(self, line: Explored) -> None:
         """A line of the journal. Lines of another load say nothing of this one."""
@@ -120,7 +139,9 @@ class Exploration:
         for image, demanded, index, by_lot in line.states:
             outcome = line.outcomes[index]
             self._known[image] = max(demanded, self._known.get(image, -1))
-            self._outcomes.setdefault((outcome.verdict, outcome.unannounced, outcome.found), outcome)
+            key = outcome.verdict, outcome.unannounced, outcome.found
+            self._outcomes.setdefault(key, outcome)
+            self._drawn_outcomes[key] += by_lot
             self._verdicts[outcome.verdict] += 1
             self._damaged += outcome.damaged
             self._lot += by_lot
@@ -180,7 +201,9 @@ class Exploration:
         return merged
 
     def summary(self, elapsed_s: float, shortest: str | None) -> States:
-        """What was looked at, and what it showed."""
+        """What was looked at, and what it showed. A run that only took lines of an earlier one has drawn no state, and
+        does not know what they exercised."""
+        exercised = {kind: (len(self._exercised.get(kind, ())), len(of)) for kind, of in sorted(self._pending.items())}
         return States(
             looked_at=self.looked_at,
             survived=self._verdicts["survived"],
@@ -195,6 +218,8 @@ class Exploration:
             outcomes=len(self._outcomes),
             drawn=self._lot,
             legal_log10=self._legal_log10,
+            drawn_outcomes_once=sum(times == 1 for times in self._drawn_outcomes.values()),
+            exercised=exercised if self._has_drawn and self._load.kinds else None,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,13 +66,14 @@ def states(
     seed: int,
     contents: Contents,
     demanded: Callable[[int], int] = lambda to: to,
+    kind_of: Callable[[int], str] = lambda number: "",
 ) -> Iterator[tuple[State, int]]:
     """Legal states of the records ``[start, end)`` and what the disk holds in each, representative ones first, without
     an end in sight.
 
     Each is another disk than those before it, or one of theirs at a later moment, when more was ``demanded`` of it: so
     many commits had been acknowledged. Moments are taken from all over the log: after a few hundred states each part
-    has been looked at.
+    has been looked at. ``kind_of`` says of a write what it has written: blocks of a kind are lost, and kept, together.
     """
     moments = spread(moments_of(records, start, end))
     volatile = {to: pending(records, start, to) for to in moments}
@@ -84,6 +85,12 @@ def states(
             yield State(start, to, tuple(volatile[to]), of="nothing that was not flushed")
         for to in moments:
             yield State(start, to, of="everything")
+        for to in moments:
+            for kind, those in sorted(by_kind(volatile[to], kind_of).items()):
+                if len(those) < len(volatile[to]):
+                    others = tuple(number for number in volatile[to] if kind_of(number) != kind)
+                    yield State(start, to, tuple(those), of=f"nothing of {kind}")
+                    yield State(start, to, others, of=f"only {kind}")
         for to in moments:
             yield State(start, to, tuple(volatile[to][:1]), of="all but the first")
         for to in moments:
@@ -129,6 +136,14 @@ def states(
             yield state, content
         else:
             in_vain[state.to] += 1
+
+
+def by_kind(numbers: Iterable[int], kind_of: Callable[[int], str]) -> dict[str, list[int]]:
+    """The same writes, by what they have written."""
+    found: dict[str, list[int]] = {}
+    for number in numbers:
+        found.setdefault(kind_of(number), []).append(number)
+    return found
 
 
 def by_write(sector: int, write: int | None) -> int:

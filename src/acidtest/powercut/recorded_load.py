@@ -12,24 +12,29 @@ import gzip
 import hashlib
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from acidtest.analysis import disk_log
 from acidtest.analysis.disk_log import FLUSH, RECORD, WRITE, Record
 from acidtest.errors import CellFailed
+from acidtest.families import role_of_file
 from acidtest.files import fsync_path
 from acidtest.journal.models import Recording
 from acidtest.plan import Cell
+from acidtest.powercut import blocks
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.crash_states import Contents
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.trial import Trial
 
-FORMAT = 1
+FORMAT = 2
 COMMITS = 50  # of the load, where no count is given
+LOOKS = 10  # at where the files lie, spread over the load
 COMPRESSION = 1  # of zlib; most of an image is empty or repeats
 DIGEST_BYTES = 16
 
@@ -45,6 +50,11 @@ class RecordedLoad:
     sector_bytes: int
     origin_ns: int  # CLOCK_MONOTONIC where the log's clock began
     acknowledged: list[Acknowledgement]
+    kinds: Sequence[str] = ()  # what each of the records [start, end) has written (``blocks.kinds``); () is not known
+
+    def kind_of(self, record: int) -> str:
+        """What this record of the load has written; "" of a flush, and where it is not known."""
+        return self.kinds[record - self.start] if self.kinds else ""
 
     def acknowledged_before(self, record: int) -> list[Acknowledgement]:
         """What had been acknowledged before this record came: the flush that made it safe is among those before."""
@@ -78,8 +88,14 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
     """Drive the load to its count of commits and read what the disk has written down. Raises CellFailed."""
     start = trial.drive.stats().log_records
     trial.begin(evidence)
+    role = partial(role_of_file, cell.engine)
+    seen = []
     with trial.loaded(cell) as load:
-        load.until(Moment(cell.workload.count or COMMITS, None, 0.0))
+        commits = cell.workload.count or COMMITS
+        for share in range(1, LOOKS + 1):
+            load.until(Moment(max(1, commits * share // LOOKS), None, 0.0))
+            so_far = trial.drive.stats().log_records
+            seen.append(blocks.look(trial.place.path, cell.place.filesystem or "", so_far, role))
         evidence.at_s = load.elapsed_s()
         load.acknowledged.drain()
         end = trial.drive.stats().log_records
@@ -89,7 +105,8 @@ def record(trial: Trial, log: Path, cell: Cell, evidence: CutEvidence) -> Record
     sector_bytes, records = disk_log.read(log)
     if len(records) < end:
         raise CellFailed("the disk's log lacks records of the load that it was to hold")
-    return RecordedLoad(log, records, start, end, sector_bytes, disk_log.began_ns(log), acknowledged)
+    kinds = blocks.kinds(log, records[start:], seen, start)
+    return RecordedLoad(log, records, start, len(records), sector_bytes, disk_log.began_ns(log), acknowledged, kinds)
 
 
 def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) -> None:
@@ -104,6 +121,7 @@ def write(file: Path, trial: Trial, load: RecordedLoad, recording: Recording) ->
             "kept": len(before),
             "origin_ns": load.origin_ns,
             "acknowledged": [dataclasses.astuple(line) for line in load.acknowledged],
+            "kinds": load.kinds,
             "broken_without_cut": trial.broken_without_cut,
             "size_bytes": disk_log.size_bytes(image),
             "recording": recording.model_dump(mode="json", by_alias=True),
@@ -139,7 +157,11 @@ def read(file: Path, log: Path) -> LoadFile:
         sector_bytes, records = disk_log.read(log)
         acknowledged = [Acknowledgement(*line) for line in described["acknowledged"]]
         kept = described["kept"]
-        load = RecordedLoad(log, records, kept, len(records), sector_bytes, described["origin_ns"], acknowledged)
+        kinds = described["kinds"]
+        origin_ns = described["origin_ns"]
+        if len(records) != kept + len(kinds):
+            raise ValueError("its log is not whole")
+        load = RecordedLoad(log, records, kept, len(records), sector_bytes, origin_ns, acknowledged, kinds)
         return LoadFile(
             load,
             digest(file),

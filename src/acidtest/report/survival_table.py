@@ -69,6 +69,11 @@ COLUMNS = (
     Column("after failed flush", flush_text, always=False),
     Column("states", lambda row: f"{row.states:,}", always=False),
     Column("outcomes", lambda row: f"{row.outcomes:,}" if row.outcomes else "–", always=False),
+    Column(
+        "exercised",
+        lambda row: "–" if row.exercised_share is None else f"{100 * row.exercised_share:.0f} %",
+        always=False,
+    ),
     Column("a second", lambda row: f"{row.states_per_s:,.1f}" if row.states_per_s else "–", always=False),
     Column("worst loss", worst_text),
     Column("commits/s", lambda row: number(row.commits_per_s), always=False),
@@ -101,6 +106,9 @@ def print_survival(journal: Journal, console: Console) -> None:
         style="dim",
         soft_wrap=True,
     )
+    if any(row.exercised_share is not None for row in rows):
+        said = "exercised: of the kinds of blocks pending at each flush, those of which a crash state lacked some."
+        console.print(said, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
     print_recovery(journal, varied, console)
@@ -304,6 +312,8 @@ def as_json(journal: Journal) -> dict[str, Any]:
                 "crash_state_images": row.images,
                 "crash_state_outcomes": row.outcomes,
                 "crash_states_drawn": row.states_drawn,
+                "crash_states_drawn_outcomes_once": row.drawn_outcomes_once,
+                "crash_states_exercised": row.exercised,
                 "crash_states_legal_log10": row.legal_log10,
             }
             for row in rows

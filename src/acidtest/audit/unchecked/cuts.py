@@ -45,6 +45,7 @@ def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     survived = [row for row in rows if row.verdict == "survived"]
     if explored := [row for row in survived if row.states]:
         yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
+        yield from _exercised(explored)
     if cuts := [row.cuts for row in survived if not row.states]:
         share = 100 * may_still_lose(min(cuts))
         after = f"after {counted(min(cuts), 'cut')} without a loss"
@@ -59,12 +60,36 @@ def _states(row: Survival) -> str:
     """
     told = f"{counted(row.states, 'crash state')} without a loss"
     if row.images is not None and row.legal_log10 is not None:
-        most = f"{round(10**row.legal_log10):,}" if row.legal_log10 < TOLD_LOG10 else f"10^{ceil(row.legal_log10)}"
+        most = images_at_most(row.legal_log10)
         told += f", {row.images:,} of at most {most} that cuts during the load could leave"
     if row.states_drawn:
         share = 100 * may_still_lose(row.states_drawn)
         told += f"; of such as are drawn by lot up to {share:.2g} % may still lose something, at 95 %"
+    if row.states_drawn and row.drawn_outcomes_once:
+        # Good, Biometrika 40 (1953) 237: of the draws to come, those that bring what has not come up before.
+        unseen = 100 * row.drawn_outcomes_once / row.states_drawn
+        told += f", and about {unseen:.2g} % bring recovery to an end that has not come up yet"
     return told
+
+
+def _exercised(rows: Sequence[Survival]) -> Iterator[Unchecked]:
+    """Of the combination with the least, which kinds of blocks were never missing at which share of the moments."""
+    known = [row for row in rows if row.exercised_share is not None]
+    least = min(known, key=lambda row: row.exercised_share or 0.0, default=None)
+    if least is None or least.exercised is None:
+        return
+    left = [
+        f"{kind} at {of - done:,} of {counted(of, 'moment')}"
+        for kind, (done, of) in least.exercised.items()
+        if done < of
+    ]
+    if left:
+        yield Unchecked("a cut that loses what was pending", f"no state lacked {listed(left)}")
+
+
+def images_at_most(legal_log10: float) -> str:
+    """A number of images, of its decimal logarithm: in figures, or a large one as the next power of ten."""
+    return f"{round(10**legal_log10):,}" if legal_log10 < TOLD_LOG10 else f"10^{ceil(legal_log10)}"
 
 
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
