@@ -89,7 +89,7 @@ def create(
     seed: Annotated[int, typer.Option("--seed", help="Of what its faults draw by lot.", metavar="N", min=0)] = 1,
     json: Json = False,
 ) -> None:
-    """Make a disk, which stays until it is removed. Its options are the keys of a place of kind disk."""
+    """Make a disk, which stays until it is removed. The options are keys that experiments have for a place."""
     from pydantic import ValidationError
 
     from acidtest.experiment import PlaceSpec

@@ -42,6 +42,11 @@ def check(spec: PlaceSpec) -> None:
         raise BadInput(not_among("place.filesystem", spec.filesystem, known))
     if spec.kind == "guest" and (spec.journal != "internal" or spec.journal_mb is not None):
         raise BadInput("place: the journal cannot be chosen in a guest, where it cannot be read back", "leave it out")
+    if spec.kind == "machine" and spec.disk_failure == "kill":
+        raise BadInput(
+            "place: a whole machine is cut, and not the engine in it alone",
+            'write kind = "disk", or another disk_failure',
+        )
     if spec.kind == "machine" and spec.disk_failure == "crash-states":
         raise BadInput(
             "place: the crash states of a whole machine are not built", 'write kind = "disk", or another disk_failure'

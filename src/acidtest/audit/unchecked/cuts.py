@@ -16,7 +16,16 @@ STATES = "crash-states"
 PROGRAM = "program"  # the kind of workload of a program's own load
 TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
 FAILURES = {  # place.disk_failure; one of each is enough
-    "a power cut": {"cut", "cut-in-recovery", "failed-flush", "dropped-flush", "crash-states"},
+    "a power cut": {
+        "cut",
+        "cut-in-recovery",
+        "failed-flush",
+        "dropped-flush",
+        "crash-states",
+        "lost-disk",
+        "both-powers",
+        "lost-link",
+    },
     "a second cut during recovery": {"cut-in-recovery"},
     "flushes that fail": {"failed-flush", "dropped-flush"},
 }
