@@ -405,7 +405,7 @@ def test_a_failed_flush_reaches_the_one_who_asked_for_it_and_only_him(disk: Made
 
 def test_what_is_no_fault_is_refused_and_changes_nothing(disk: Made) -> None:
     simulated = disk()
-    with pytest.raises(CellFailed, match=r'"eio on seek" is no fault; write lie-about-flush, tear'):
+    with pytest.raises(CellFailed, match=r'"eio on seek" is no fault; write a rule as '):
         simulated.fault("eio on seek")
     assert simulated.stats().faults == []
     with pytest.raises(CellFailed, match="the disk has power: nothing to revive"):
