@@ -18,7 +18,7 @@ from acidtest.experiment import Experiment, PlaceSpec, parse
 from acidtest.experiment.places import KEYS_OF_KIND, without_cuts
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.plan import Cell
-from acidtest.workload import BY_KIND, WorkloadSpec
+from acidtest.workload import BY_KIND, KINDS, WorkloadSpec
 from asked import PLACE
 from workloads import ENTRIES, keys
 
@@ -71,7 +71,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     kind = draw(st.sampled_from(sorted(KEYS_OF_KIND)))
     fits_all = kind not in ("raw", "guest") or rarely()
     engines = some(ENGINES if fits_all else ["firebird-5.0"], 2, least=1)
-    kinds = some(BY_KIND, 2, least=1)
+    kinds = some(KINDS, 2, least=1)
     if rarely():
         kinds = ["tpcc"]
     whole: dict[str, Any] = {

@@ -11,7 +11,7 @@ from acidtest.conductor.engines import plan_of
 from acidtest.experiment import parse
 from acidtest.plan import Cell
 from acidtest.powercut.smaller import Found, Loss, as_text, smallest, with_workload
-from acidtest.workload import BY_KIND, WORKLOADS, WorkloadSpec
+from acidtest.workload import BY_KIND, KINDS, WORKLOADS, WorkloadSpec
 
 MISSING, DISAGREE = Loss(frozenset({"rows"})), Loss(frozenset({"paths", "rows"}))
 WRITTEN = """
@@ -89,7 +89,7 @@ def test_what_does_not_lose_is_tried_twice() -> None:
     assert [one.workload for one in tried] == [history(), history()]
 
 
-@pytest.mark.parametrize("spec", WORKLOADS, ids=list(BY_KIND))
+@pytest.mark.parametrize("spec", WORKLOADS, ids=KINDS)
 def test_what_is_smaller_is_a_workload_of_the_same_kind_and_comes_to_an_end(spec: type[WorkloadSpec]) -> None:
     """Of every workload; most have nothing to leave out."""
     one: WorkloadSpec | None = workloads.workload(spec, count=40)

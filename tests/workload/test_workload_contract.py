@@ -14,11 +14,11 @@ import acidtest
 import workloads
 from acidtest import workload
 from acidtest.journal.protocol import Condition
-from acidtest.workload import BY_KIND, DRIVING, WORKLOADS, GrowingWorkload, WorkloadSpec, keys_of
+from acidtest.workload import BY_KIND, DRIVING, KINDS, WORKLOADS, GrowingWorkload, WorkloadSpec, keys_of
 
 SOURCE = Path(acidtest.__file__).parent
 DOCS = (Path(__file__).parents[2] / "docs" / "WORKLOADS.md").read_text()
-of_each = pytest.mark.parametrize("spec", WORKLOADS, ids=list(BY_KIND))
+of_each = pytest.mark.parametrize("spec", WORKLOADS, ids=KINDS)
 
 
 def smallest(spec: type[WorkloadSpec]) -> WorkloadSpec:

@@ -14,7 +14,7 @@ from pydantic import Field
 from acidtest.experiment.model import Model
 from acidtest.experiment.names import BUILD
 from acidtest.experiment.reading import Reading, shown
-from acidtest.keys import MEGABYTES, SECONDS, Form, Unset
+from acidtest.keys import MIB, SECONDS, Form, Unset
 
 KIND = "program"  # of its workload, which no file names
 ONLY_LEVEL = "as-it-is"  # of a program without [program.durability]
@@ -74,19 +74,22 @@ class ProgramSpec(Model):
     )
     acknowledges: Annotated[Literal["output", "descriptor"], Unset('"output"')] = Field(
         default="output",
-        description="load acknowledges on its standard output, or on the descriptor $ACIDTEST_ACK alone.",
+        description="The load acknowledges on its standard output, or on the descriptor $ACIDTEST_ACK alone.",
     )
     items: int = Field(
         default=200, ge=1, le=1_000_000, description="Power fails after one of so many items, drawn by the seed."
     )
-    room_mb: Annotated[int, MEGABYTES] = Field(
+    room_mb: Annotated[int, MIB] = Field(
         default=200, ge=1, le=1_000_000, description="The program's data take no more than this on the disk."
     )
     start_limit_s: Annotated[float, SECONDS] = Field(
         default=60.0, gt=0, le=3600, description="The server answers within this time, or the cut shows nothing."
     )
     command_limit_s: Annotated[float, SECONDS] = Field(
-        default=60.0, gt=0, le=3600, description="setup, stop, version and check end within this time, or are ended."
+        default=60.0,
+        gt=0,
+        le=3600,
+        description="Each of setup, stop, version and check ends within this time, or is ended.",
     )
     environment: Annotated[dict[str, str], Form('{ NAME = "value" }')] = Field(
         default_factory=dict, description="All commands of the program have these variables."

@@ -24,7 +24,7 @@ class ProgramItems(WorkloadSpec):
     CONDITIONS: ClassVar[Mapping[str, str]] = {}
 
     kind: Literal["program"] = "program"
-    room_mb: int = 200  # 10^6 bytes, at most, of its data
+    room_mb: int = 200  # MiB, at most, of its data
 
     def message(self) -> WorkloadMessage:
         raise AssertionError("no rig drives a program")
@@ -33,7 +33,7 @@ class ProgramItems(WorkloadSpec):
         return self.kind
 
     def loaded_bytes(self) -> int:
-        return self.room_mb * 1_000_000
+        return self.room_mb << 20
 
     def history_bytes(self) -> int:
         return 0
