@@ -36,7 +36,9 @@ _MAPPED = "/dev/mapper/acidtest"
 _TARGET = "dmsetup table {} | cut -d ' ' -f 3"  # dmsetup(8): start, length, target
 _KEY = "mkdir -p /run/cryptsetup; printf acidtest >/run/key"
 _CACHED = (
-    f'dmsetup create acidtest --table "0 $(blockdev --getsz {DISK}) writecache s {DISK} {SECOND} 4096 0"'  # s: an SSD
+    "dmsetup create acidtest --noudevrules --table "
+    f'"0 $(blockdev --getsz {DISK}) writecache s {DISK} {SECOND} 4096 0"; '  # s: the cache is an SSD
+    "dmsetup mknodes acidtest"
 )
 
 STACKS: Mapping[str, Stack] = {
