@@ -396,7 +396,7 @@ impl Drawing<'_> {
         } else if live <= self.settings.rows {
             self.state.shrinking = false;
         }
-        let (more, fewer) = if self.before.shrinking { (4, 12) } else { (12, 4) };
+        let (more, many, fewer) = if self.before.shrinking { (2, 4, 16) } else { (12, OPEN_ROWS_MAX, 4) };
         match kind {
             Part::Insert => self.times(more, Drawing::insert),
             Part::Update => self.times(6, Drawing::update),
@@ -404,7 +404,7 @@ impl Drawing<'_> {
             Part::Delete => self.times(fewer, Drawing::delete),
             Part::Savepoint => self.savepoint(),
             Part::Open => {
-                self.times(OPEN_ROWS_MAX, Drawing::insert);
+                self.times(many, Drawing::insert);
                 self.times(4, Drawing::any);
                 self.open_ms = 1 + self.lot.below(self.settings.open_ms.max(1));
             }
@@ -443,6 +443,13 @@ impl Drawing<'_> {
     }
 
     fn insert(&mut self) {
+        // A history without deletes would use up its keys.
+        if self.state.rows.len() as u64 >= 2 * GROWTH * self.settings.size() {
+            if self.settings.has(Part::Update) {
+                self.update();
+            }
+            return;
+        }
         let (id, row) = self.state.fresh(self.lot, self.settings, self.terminal, self.version(), self.long);
         self.state.insert(id, row);
         self.changes.push(Change::Insert(id, row));
@@ -671,6 +678,19 @@ pub mod tests {
         for step in steps(&settings) {
             assert_eq!(step.kind, Part::Insert);
             assert!(step.commit.is_some() && !has_body(&step) && step.open_ms == 0);
+        }
+    }
+
+    #[test]
+    fn however_long_it_is_a_terminals_rows_stay_within_bounds() {
+        let mut settings = settings(Ddl::None);
+        for parts in [settings.parts.clone(), vec![Part::Insert, Part::Open], vec![Part::Delete, Part::Open]] {
+            settings.parts = parts;
+            let mut history = History::new(&settings, 3, 1);
+            for _ in 0..1_500 {
+                history.next();
+                assert!(history.state.rows.len() as u64 <= 2 * GROWTH * settings.size());
+            }
         }
     }
 

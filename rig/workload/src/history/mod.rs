@@ -239,12 +239,9 @@ impl Script for Player {
         Box::pin(async {
             let step = self.step.take().expect("it was drawn");
             let ended = self.perform(client, &step).await;
-            match &ended {
-                Ok(_) => {}
-                Err(refused) => {
-                    self.in_doubt = refused.at_commit && !refused.error.class.is_conflict();
-                    self.step = Some(step);
-                }
+            if let Err(refused) = &ended {
+                self.in_doubt = refused.at_commit && !refused.error.class.is_conflict();
+                self.step = Some(step);
             }
             ended
         })
