@@ -278,6 +278,7 @@ class Making:
         if found is None:
             return []
         columns: list[Column] = []
+        labels = CALLED | self.held.study.labels | ours.labels
         for table in found.tables:
             lines = [one for one in table.lines if fits(one.levels, ours.where)]
             if not lines:
@@ -293,7 +294,7 @@ class Making:
                     cells = {
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
-                    part = [ours.labels.get(level, CALLED.get(level, level))] if level else []
+                    part = [labels.get(level, level)] if level else []
                     heading = ", ".join([*part, figure.called(found)])
                     columns.append(Column(heading, short(ours.rows), cells))
         return columns
