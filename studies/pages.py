@@ -18,7 +18,8 @@ from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput
 from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
-from acidtest.report import disk_test
+from acidtest.report import disk_test, growth_charts
+from acidtest.report.growth import Growth
 from acidtest.report.numbers import number
 from acidtest.report.page import plots
 from acidtest.report.pivot import short
@@ -278,6 +279,7 @@ class Making:
         if found is None:
             return []
         columns: list[Column] = []
+        labels = CALLED | self.held.study.labels | ours.labels
         for table in found.tables:
             lines = [one for one in table.lines if fits(one.levels, ours.where)]
             if not lines:
@@ -293,7 +295,7 @@ class Making:
                     cells = {
                         one.levels.get(ours.rows, ""): figure.of(At(one, among, table, found)) for one in among
                     }  # fmt: skip
-                    part = [ours.labels.get(level, CALLED.get(level, level))] if level else []
+                    part = [labels.get(level, level)] if level else []
                     heading = ", ".join([*part, figure.called(found)])
                     columns.append(Column(heading, short(ours.rows), cells))
         return columns
@@ -368,7 +370,8 @@ class Making:
                 )
                 if chart:
                     self.pictures[name] = pictures.specification(chart, ", ".join(found.base.values()) or "base")
-                    says = self._said(picture.says)
+                    by_size = "time" not in picture.chart
+                    says = self._said(picture.says) + (_marked(table.growth) if by_size else "")
                     return f"![{says.replace(chr(10), ' ')}](pictures/{name}.svg)\n\n{says}"
         return ""
 
@@ -473,6 +476,12 @@ def _row(at: At) -> dict[str, Any]:
         "verdict": at.line.verdict,
         "smallest": 1 - against.smallest_ratio if against and against.smallest_ratio is not None else None,
     }
+
+
+def _marked(growth: Growth | None) -> str:
+    """What the lettered lines of a picture of databases that grow are."""
+    marks = growth_charts.marks(growth) if growth else []
+    return f" Dashed lines: {'; '.join(f'{mark.letter} {mark.words}' for mark in marks)}." if marks else ""
 
 
 def _figure(name: str) -> Figure:

@@ -90,7 +90,7 @@ def test_with_all_recordings_the_page_begins_with_figures_and_has_each_table() -
     assert [said for _, said, _ in page.rows] == [
         "measured: all are at full speed again within the time watched",
         "measured: the wait is bounded, and it is told how long it took",
-        "measured: sqlite 20.0 times as long at the 99th percentile as the closed loop tells",
+        "measured: at the 99th percentile users wait 20.0 times as long as the closed loop tells (sqlite)",
         "measured: none of 2,000 states lost an acknowledged commit",
     ]
 
