@@ -430,15 +430,15 @@ impl Drawing<'_> {
     }
 
     fn any(&mut self) {
-        let kinds: [(Part, fn(&mut Self)); 4] = [
-            (Part::Insert, Drawing::insert),
-            (Part::Update, Drawing::update),
-            (Part::Move, Drawing::relocate),
-            (Part::Delete, Drawing::delete),
-        ];
-        let (part, change) = kinds[self.lot.below(4) as usize];
-        if self.settings.has(part) {
-            change(self);
+        let part = [Part::Insert, Part::Update, Part::Move, Part::Delete][self.lot.below(4) as usize];
+        if !self.settings.has(part) {
+            return;
+        }
+        match part {
+            Part::Insert => self.insert(),
+            Part::Update => self.update(),
+            Part::Move => self.relocate(),
+            _ => self.delete(),
         }
     }
 
@@ -520,18 +520,18 @@ impl Drawing<'_> {
                 self.changes.push(Change::CreateOwn);
                 self.state.own = Some(BTreeMap::new());
                 if self.settings.ddl == Ddl::WithRows {
-                    self.times(5, Drawing::into_own);
+                    self.times(5, Drawing::put_into_own);
                 }
             }
             Some(_) if drops => {
                 self.state.own = None;
                 self.changes.push(Change::DropOwn);
             }
-            Some(_) => self.times(5, Drawing::into_own),
+            Some(_) => self.times(5, Drawing::put_into_own),
         }
     }
 
-    fn into_own(&mut self) {
+    fn put_into_own(&mut self) {
         let value = self.lot.below(1_000);
         let rows = self.state.own.as_mut().expect("it is there");
         let id = rows.len() as u64 + 1;

@@ -555,11 +555,11 @@ mod tests {
             plant(&mut found);
             assert_eq!(names(&found), ["every_path_finds_the_same"]);
         }
-        for path in 0..PATHS.len() {
+        for (number, path) in PATHS.iter().enumerate() {
             let mut found = honest();
-            found.paths[path].1.remove(3);
+            found.paths[number].1.remove(3);
             assert_eq!(names(&found), ["every_path_finds_the_same"]);
-            assert!(broken(&found)[0].1.contains(PATHS[path].1));
+            assert!(broken(&found)[0].1.contains(path.1));
         }
     }
 
