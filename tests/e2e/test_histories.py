@@ -25,6 +25,7 @@ open_ms = 50
 count = 40
 [place]
 kind = "disk"
+filesystem = "ext4"
 """
 
 
