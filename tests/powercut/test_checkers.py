@@ -209,7 +209,11 @@ def test_what_a_piece_of_evidence_does_to_the_verdict(name: str) -> None:
 
 def test_of_a_cut_that_survived_every_checker_answers_so() -> None:
     assert set(judge(WHOLE).checks.values()) == {"survived"}
-    elsewhere = {"something-is-left", "check-notices-an-empty-disk", "check-notices-a-planted-loss"}  # lost disks, programs
+    elsewhere = {
+        "something-is-left",
+        "check-notices-an-empty-disk",
+        "check-notices-a-planted-loss",
+    }  # lost disks, programs
     assert {checker.name for checker in CHECKERS} - judge(WHOLE).checks.keys() == elsewhere
     # A workload that numbers nothing is judged by its conditions, and no checker looks for commits.
     judgement = judge(replace(WHOLE, fate=None, is_numbered=False))
