@@ -11,6 +11,7 @@ import typer
 
 from acidtest.cli import complete
 from acidtest.errors import BadInput, CellFailed, Problems, not_among
+from acidtest.words import counted
 
 if TYPE_CHECKING:
     from acidtest.journal.protocol import DiskStats
@@ -291,7 +292,7 @@ def log_(
         )
         for one in told
     ]
-    ends = f"restore --record N goes back to the first N records, from {base} to {len(records)}."
+    ends = f"restore --record N goes back to the first N records, from {base:,} to {len(records):,}."
     _print({"name": name, "base": base, "records": told}, [*lines, ends], json=json)
 
 
@@ -352,11 +353,12 @@ def _shown(disk: StandingDisk, stats: DiskStats) -> list[str]:
         ("device", str(disk.device or "detached")),
         ("mounted at", f"{disk.mounted} ({disk.record.spec.filesystem})" if disk.mounted else ""),
         ("socket", str(disk.socket)),
-        ("log", f"{disk.log}, {stats.log_records:,} records" if disk.log else ""),
+        ("log", f"{disk.log}, {counted(stats.log_records, 'record')}" if disk.log else ""),
         (
             "so far",
-            f"{stats.reads.count:,} reads, {stats.writes.count:,} writes, {stats.flushes.count:,} flushes, "
-            f"{stats.failed:,} failed; {stats.dirty_bytes:,} bytes not on the medium",
+            f"{counted(stats.reads.count, 'read')}, {counted(stats.writes.count, 'write')}, "
+            f"{counted(stats.flushes.count, 'flush', 'flushes')}, {stats.failed:,} failed; "
+            f"{counted(stats.dirty_bytes, 'byte')} not on the medium",
         ),
         *(("fault", f"{one.fault}: struck {one.struck}") for one in stats.faults),
     ]

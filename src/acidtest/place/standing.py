@@ -207,7 +207,7 @@ class StandingDisk:
         if not self.record.base <= record <= last:
             raise BadInput(
                 f"{self.record.name}: --record {record}: its log can be gone back in from {self.record.base} to {last}",
-                f"acidtest disk log {self.record.name} lists them",
+                f"to see them: acidtest disk log {self.record.name}",
             )
         return DiskState.model_validate({"log": str(self.log), "from": self.record.base, "to": record})
 

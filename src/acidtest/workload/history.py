@@ -38,7 +38,7 @@ class History(WorkloadSpec):
     CONDITIONS: ClassVar[Mapping[str, str]] = {
         "commits_match_acknowledged": "the terminals' counters do not say as many commits as were acknowledged",
         "each_terminal_has_its_counter": "a terminal's counter is not there, or is none",
-        "rows_are_those_of_the_history": "a row is not as the acknowledged commits left it",
+        "rows_are_those_of_the_history": "a row is not as the commits left it that must be there",
         "nothing_rolled_back_is_there": "what was rolled back is there",
         "commits_are_whole": "a part of a commit is there, and another part is not",
         "texts_and_bodies_are_whole": "a row holds another text or another body than was written",
