@@ -32,8 +32,14 @@ def runtime(version: str) -> str:
     return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
 
 
-def test_the_four_are_here() -> None:
-    assert NAMES == ["ext4-second-flush", "firebird-hidden-page", "firebird-rollback", "mariadb-renamed-log"]
+def test_the_five_are_here() -> None:
+    assert NAMES == [
+        "diskcache-large-values",
+        "ext4-second-flush",
+        "firebird-hidden-page",
+        "firebird-rollback",
+        "mariadb-renamed-log",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -80,3 +86,12 @@ def test_a_log_that_is_made_anew_and_one_that_is_not() -> None:
     assert sum(found["committed_row"].values()) == 1
     code, found = reproduce("mariadb-renamed-log", "--cuts", "1", "--same-size")
     assert (code, found["committed_row"]) == (NOT_SHOWN, {"kept": 1})
+
+
+def test_a_large_value_is_not_flushed_and_the_row_that_names_it_is() -> None:
+    code, found = reproduce("diskcache-large-values")
+    assert (code, found["flushes_of_the_value"]) == (SHOWN, 0)
+    assert ".db-wal" in found["flushes"]["large"]
+    # Where values lie in the database, nothing is left to be flushed: then the program refuses to say anything.
+    command = [sys.executable, str(FINDINGS / "diskcache-large-values" / "reproduce.py"), "--bytes", "1000"]
+    assert "in a file of its own" in subprocess.run(command, check=False, capture_output=True, text=True).stderr
