@@ -10,15 +10,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, TypeVar
 
 from acidtest.engine.base import Ask, Engine, Instance, Launcher
-from acidtest.errors import BadInput, not_among
+from acidtest.errors import BadInput, CellFailed, not_among
 from acidtest.journal.models import Scalar
 
 # What a commit waits for before it is acknowledged: nothing of the replica; that it has arrived there; that it is on
 # the replica's drive.
 WaitsFor = Literal["nothing", "arrival", "drive"]
+Kind = TypeVar("Kind", bound=Instance)
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,42 @@ class Pair(ABC):
         first. ``ask`` speaks to it. Raises CellFailed."""
 
 
+# Of an engine, for the primary's directory and the replica's, with settings, level, mode and link.
+MakePair = Callable[[Engine, Path, Path, Mapping[str, Scalar], str, Mode, Ends], Pair]
+
+
+def paired(
+    kind: type[Kind],
+    made: Callable[[Kind, Kind, Mode, Ends], Pair],
+    primary_settings: Mapping[str, Scalar] = MappingProxyType({}),
+    replica_settings: Mapping[str, Scalar] = MappingProxyType({}),
+) -> MakePair:
+    """Makes pairs of servers that are of ``kind``, each with settings of its own beside those that were asked for."""
+
+    def pair(
+        engine: Engine,
+        primary: Path,
+        replica: Path,
+        settings: Mapping[str, Scalar],
+        durability: str,
+        mode: Mode,
+        ends: Ends,
+    ) -> Pair:
+        first = engine.instance(primary, {**settings, **primary_settings}, durability)
+        second = engine.instance(replica, {**settings, **replica_settings}, durability)
+        if not isinstance(first, kind) or not isinstance(second, kind):
+            raise CellFailed(f"{engine.id}: has no replicas")
+        return made(first, second, mode, ends)
+
+    return pair
+
+
 @dataclass(frozen=True)
 class Replication:
     """What a family has."""
 
     modes: Callable[[Engine], Sequence[Mode]]  # of an engine; none of one that has no replicas
-    pair: Callable[[Engine, Path, Path, Mapping[str, Scalar], str, Mode, Ends], Pair]
+    pair: MakePair
     refuse: Callable[[Engine, Mapping[str, Scalar], str], None]  # settings and level that no replica goes with
 
     def mode(self, engine: Engine, name: str) -> Mode:

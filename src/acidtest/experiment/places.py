@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from acidtest.experiment.model import Model
+from acidtest.journal.models import DiskFailure
 from acidtest.keys import BYTES, KIB, MIB, SECONDS, Form, Unset
 
 
@@ -52,18 +53,7 @@ class PlaceSpec(Model):
         description="The file system is made for an array with a stripe of this size on each disk.",
     )
     stripe_disks: int = Field(default=1, ge=1, le=1_024, description="This many disks of the array hold data.")
-    disk_failure: Literal[
-        "cut",
-        "cut-in-recovery",
-        "failed-flush",
-        "dropped-flush",
-        "kernel-crash",
-        "kill",
-        "crash-states",
-        "lost-disk",
-        "both-powers",
-        "lost-link",
-    ] = Field(
+    disk_failure: DiskFailure = Field(
         default="cut",
         description="acidtest powercut does this to the simulated disk, to the kernel or to the engine's process; a "
         "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk.",

@@ -543,23 +543,19 @@ class Replicated(Record):
     acknowledged_after_link: int | None = None
 
 
+# What was made to fail under load (``place.disk_failure``).
+DiskFailure = Literal[
+    "cut", "cut-in-recovery", "failed-flush", "dropped-flush", "kernel-crash", "kill", "crash-states", "lost-disk",
+    "both-powers", "lost-link",
+]  # fmt: skip
+
+
 class Cut(Record):
     """One power cut: what was done, what came back, and the verdict."""
 
     verdict: Verdict
     reasons: list[str]  # for any other verdict than survived
-    failure: Literal[
-        "cut",
-        "cut-in-recovery",
-        "failed-flush",
-        "dropped-flush",
-        "kernel-crash",
-        "kill",
-        "crash-states",
-        "lost-disk",
-        "both-powers",
-        "lost-link",
-    ]
+    failure: DiskFailure
     # stopped: its error ended the load before power failed; hung: it answered nothing any more
     after_failed_flush: Literal["stopped", "went on", "hung"] | None
     failed_flush_said: str  # that error

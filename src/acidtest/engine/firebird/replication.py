@@ -9,13 +9,12 @@ the segments of the journal to the replica.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from acidtest.engine.base import Ask, Engine, Launcher
 from acidtest.engine.firebird.instance import USER
 from acidtest.engine.firebird.server import FirebirdServer, ServerInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen
-from acidtest.errors import BadInput, CellFailed
+from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
 PORT = 3050  # nobody else is in the replica's network
@@ -85,19 +84,4 @@ def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> 
         )
 
 
-def _pair(
-    engine: Engine,
-    primary: Path,
-    replica: Path,
-    settings: Mapping[str, Scalar],
-    durability: str,
-    mode: Mode,
-    ends: Ends,
-) -> Pair:
-    first, second = (engine.instance(directory, settings, durability) for directory in (primary, replica))
-    if not isinstance(first, ServerInstance) or not isinstance(second, ServerInstance):
-        raise CellFailed(f"{engine.id}: has no replicas")
-    return FirebirdPair(first, second, mode, ends)
-
-
-REPLICATION = Replication(_modes, _pair, _refuse)
+REPLICATION = Replication(_modes, paired(ServerInstance, FirebirdPair), _refuse)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from acidtest.engine.base import Ask, Engine, Launcher
 from acidtest.engine.mysql.instance import BINLOG, MysqlInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen
+from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
 from acidtest.engine.server import password
 from acidtest.errors import BadInput, CellFailed
 from acidtest.journal.models import Scalar
@@ -149,20 +148,4 @@ def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> 
         raise BadInput(f"{engine.id}: a replica is kept up by the binary log, and log_bin = false", "leave log_bin out")
 
 
-def _pair(
-    engine: Engine,
-    primary: Path,
-    replica: Path,
-    settings: Mapping[str, Scalar],
-    durability: str,
-    mode: Mode,
-    ends: Ends,
-) -> Pair:
-    first = engine.instance(primary, {**settings, "log_bin": True}, durability)
-    second = engine.instance(replica, {**settings, "log_bin": False}, durability)
-    if not isinstance(first, MysqlInstance) or not isinstance(second, MysqlInstance):
-        raise CellFailed(f"{engine.id}: has no replicas")
-    return MariadbPair(first, second, mode, ends)
-
-
-REPLICATION = Replication(_modes, _pair, _refuse)
+REPLICATION = Replication(_modes, paired(MysqlInstance, MariadbPair, {"log_bin": True}, {"log_bin": False}), _refuse)

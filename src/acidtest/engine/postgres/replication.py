@@ -7,12 +7,11 @@ failover) and https://www.postgresql.org/docs/current/backup-file.html (a standb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from acidtest.engine.base import Ask, Engine, Launcher, shown
 from acidtest.engine.postgres.instance import NAME, PASSWORD_FILE, SOCKET_PORT, PostgresInstance
-from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen
-from acidtest.errors import BadInput, CellFailed
+from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
+from acidtest.errors import BadInput
 from acidtest.journal.models import Scalar
 
 STANDBY = "acidtest_replica"  # its application_name, which synchronous_standby_names names
@@ -106,19 +105,4 @@ def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> 
             )
 
 
-def _pair(
-    engine: Engine,
-    primary: Path,
-    replica: Path,
-    settings: Mapping[str, Scalar],
-    durability: str,
-    mode: Mode,
-    ends: Ends,
-) -> Pair:
-    first, second = (engine.instance(directory, settings, durability) for directory in (primary, replica))
-    if not isinstance(first, PostgresInstance) or not isinstance(second, PostgresInstance):
-        raise CellFailed(f"{engine.id}: has no replicas")
-    return PostgresPair(first, second, mode, ends)
-
-
-REPLICATION = Replication(_modes, _pair, _refuse)
+REPLICATION = Replication(_modes, paired(PostgresInstance, PostgresPair), _refuse)
