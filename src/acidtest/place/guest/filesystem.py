@@ -38,7 +38,7 @@ class Look:
 
     mount: Mount | None
     queue: Mapping[str, str]  # file of sysfs -> what it says
-    free_bytes: int
+    free_bytes: int  # 0 where nothing is mounted
     block_bytes: str
 
 
@@ -96,7 +96,8 @@ class GuestFileSystem:
         lines = (line.removeprefix(f"{self._queue}/").partition(":") for line in files.splitlines())
         (*_, available, _, _), (block,) = map(str.split, free.strip().splitlines())
         here = [m for m in parse_mountinfo(mountinfo) if (m.point, m.source) == (str(self._path), self._device)]
-        return Look(here[-1] if here else None, {name: value for name, _, value in lines}, int(available) * 1024, block)
+        free_bytes = int(available) * 1024 if here else 0  # of what is not mounted df says nothing
+        return Look(here[-1] if here else None, {name: value for name, _, value in lines}, free_bytes, block)
 
     def facts(self, look: Look) -> dict[str, Any]:
         """Of a place's facts those that the guest tells."""
