@@ -177,8 +177,13 @@ drive = [
 [settings.mysql]
 innodb_log_file_buffering = false
 """
-    code, results = cut(acidtest, written(tmp_path / "cuts.toml", factors, size_mb=512), tmp_path / "out")
-    verdicts = {(c["levels"]["method"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
+    file = written(tmp_path / "cuts.toml", factors, size_mb=512)
+    # A flush of another thread may come between the last commit and the cut, and more often on a busy machine.
+    for cuts in ("3", "12", "40"):
+        code, results = cut(acidtest, file, tmp_path / "out", "--cuts", cuts)
+        verdicts = {(c["levels"]["method"], c["levels"]["drive"]): c["verdict"] for c in results["combinations"]}
+        if verdicts["written through", "ignores write-through"] == "lost":
+            break
     assert verdicts["flushed", "honest"] == verdicts["written through", "honest"] == "survived"
     assert verdicts["written through", "ignores write-through"] == "lost"
     assert code == 0
