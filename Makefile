@@ -57,7 +57,7 @@ fuzz: setup ## fuzz what reads other people's files, for MINUTES (10): kits, or 
 ifeq ($(WHAT),scripts)
 	cargo run --locked --profile fuzz -p language --example fuzz -- $(or $(MINUTES),10) $(SEED)
 else ifeq ($(WHAT),disk-faults)
-	cargo run --locked --profile fuzz -p disk --example fuzz -- $(or $(MINUTES),10) $(SEED)
+	cargo run --locked --profile fuzz -p disk --example fuzz_faults -- $(or $(MINUTES),10) $(SEED)
 else
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits) $(if $(SEED),--seed $(SEED))
 endif

@@ -105,7 +105,10 @@ def test_the_rig_measures_when_it_is_told_and_else_at_the_bound(
     assert result.warmup_s == int(result.warmup_s) >= 2
     assert result.warmup_s < 600 if second else result.warmup_s == 2
     assert result.series[0].at_s == -result.warmup_s
-    assert sum(one.committed for one in result.series if one.at_s >= 0) == result.counts.committed
+    # Of a run by count what each terminal had under way when the measurement began is none of the count, and may end in
+    # its first second.
+    beside = sum(one.committed for one in result.series if one.at_s >= 0) - result.counts.committed
+    assert 0 <= beside <= (2 if isinstance(extent, Count) else 0)
     if isinstance(extent, Count):
         assert result.counts.committed == 50
     else:

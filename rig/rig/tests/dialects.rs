@@ -134,11 +134,18 @@ fn nothing_is_left_in_braces_and_nothing_empty_is_asked() {
         for message in messages() {
             let (asked, ended) = asked(dialect, &message);
             let about = format!("{message:?} on {}", dialect.engine);
-            if let Err(refusal) = ended {
-                assert!(dialect.procedures.is_none(), "{about}: {refusal}");
-                assert_eq!(refusal, format!("{} has no stored procedures", dialect.engine));
-                assert!(asked.is_empty(), "{about}: {asked:?}");
-                continue;
+            match ended {
+                Ok(()) => {}
+                // It goes on from the rows that are there, and a recorder has none.
+                Err(refusal) if message.name == "history" => {
+                    assert_eq!(refusal, "history_terminals has no row for terminal 0", "{about}");
+                }
+                Err(refusal) => {
+                    assert!(dialect.procedures.is_none(), "{about}: {refusal}");
+                    assert_eq!(refusal, format!("{} has no stored procedures", dialect.engine));
+                    assert!(asked.is_empty(), "{about}: {asked:?}");
+                    continue;
+                }
             }
             assert!(asked.len() >= 3, "{about}: {asked:?}");
             for sql in asked {
