@@ -18,6 +18,7 @@ from typing import Protocol
 
 from acidtest.errors import CellFailed, MachineLacks
 from acidtest.experiment import PlaceSpec
+from acidtest.experiment.places import RAW
 from acidtest.files import sync_filesystem
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import PlaceFacts, SettingInForce
@@ -26,7 +27,6 @@ from acidtest.place import fsck, loops, mkfs, mounts, queue
 from acidtest.place.asynchronous import write_through
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, faults_in_force
 from acidtest.place.facts import place_facts
-from acidtest.place.guest.filesystem import RAW
 from acidtest.place.ledger import Ledger
 from acidtest.place.storage import new_label
 from acidtest.place.trees import copy_tree

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, not_among
 from acidtest.experiment import PlaceSpec
+from acidtest.experiment.places import RAW
 from acidtest.files import state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import queue
@@ -19,7 +20,6 @@ from acidtest.place.directory import DirectoryPlace
 from acidtest.place.disk import DEVICE, IGNORES_WRITE_THROUGH, DiskStorage, faults, parameters
 from acidtest.place.guest import kernel
 from acidtest.place.guest.cuttable import lacks
-from acidtest.place.guest.filesystem import RAW
 from acidtest.place.guest.machine import Hardware, can_run
 from acidtest.place.guest.place import GuestPlace, Guests, archive
 from acidtest.place.ledger import Ledger

@@ -22,13 +22,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from acidtest.errors import BadInput, CellFailed, Problems, not_among
 from acidtest.experiment import PlaceSpec
+from acidtest.experiment.places import RAW
 from acidtest.files import find_rig, state_directory, sync_filesystem
 from acidtest.journal.models import SettingInForce
 from acidtest.journal.protocol import CutKeeps, DiskAnswer, DiskCut, DiskReady, DiskState, DiskStats, GhostFlushes
 from acidtest.place import making
 from acidtest.place.cuttable import CuttablePlace, Held, Recovery
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, SILENCE_S, CommandedDisk, answered, asked, described
-from acidtest.place.guest.filesystem import RAW
 from acidtest.place.ledger import Ledger
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")

@@ -134,8 +134,7 @@ class ReplicatedTrial(Trial):
             self.inspector.inspect(evidence, [])
         finally:
             self._end_both()
-        judgement = self.judged(evidence)
-        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+        self._judge_without_cut(evidence)
 
     def _both(self) -> tuple[Instance, Instance]:
         return self.pair.primary, self.pair.replica
@@ -171,10 +170,7 @@ class ReplicatedTrial(Trial):
         """From the kept states, with the replica keeping up."""
         self.place.begin()
         self._replica_place.begin()
-        evidence.clean_mount_s = self.place.mount_s
-        evidence.place = self.place.facts()
-        evidence.settings = self.place.settings()
-        evidence.database_bytes = self._database_bytes()
+        self._read_back(evidence)
         self._start_both()
 
     def loaded(self, cell: Cell) -> AbstractContextManager[Load]:

@@ -135,10 +135,14 @@ class Trial:
         finally:
             instance.lose_power()
             self.place.end()
-        judgement = self.judged(evidence)
-        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
+        self._judge_without_cut(evidence)
         if isinstance(self._inspector, program.ProgramInspector):
             self._blind_to_loss = self._seen_on_a_disk_that_lost(written)
+
+    def _judge_without_cut(self, evidence: CutEvidence) -> None:
+        """Keep what an inspection found amiss although nothing was cut."""
+        judgement = self.judged(evidence)
+        self._broken_without_cut = [] if judgement.verdict == "survived" else judgement.reasons
 
     def _written_without_cut(self, instance: ProgramInstance) -> list[Acknowledgement]:
         """What the program has acknowledged and then keeps, for its load and its server end in order, and nothing is
@@ -346,13 +350,17 @@ class Trial:
             raise CellFailed(gone)
         return judgement
 
-    def begin(self, evidence: CutEvidence) -> None:
-        """From the kept state, the engine started."""
-        self.place.begin()
+    def _read_back(self, evidence: CutEvidence) -> None:
+        """The place that is cut, as it is mounted, and the database on it."""
         evidence.clean_mount_s = self.place.mount_s
         evidence.place = self.place.facts()
         evidence.settings = self.place.settings()
         evidence.database_bytes = self._database_bytes()
+
+    def begin(self, evidence: CutEvidence) -> None:
+        """From the kept state, the engine started."""
+        self.place.begin()
+        self._read_back(evidence)
         began = time.monotonic()
         self.instance.start(self._ledger)
         if not self._engine.embedded:

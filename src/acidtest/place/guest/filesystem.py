@@ -11,6 +11,7 @@ from typing import Any
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.experiment.places import RAW
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import GuestFacts, SettingInForce
 from acidtest.place import mkfs, mounts, queue
@@ -18,7 +19,6 @@ from acidtest.place.facts import Mount, compared, parse_mountinfo, queue_facts
 from acidtest.place.guest.machine import DISK, Guest, qemu_version
 from acidtest.place.storage import new_label
 
-RAW = "raw"  # instead of a file system
 SCHEDULERS = {"bfq": "bfq", "kyber": "kyber-iosched"}
 # A disk is taken out and put in again: nothing of the queue's settings, or of what the kernel holds of it, is left.
 REPLUG = """

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from acidtest.errors import CellFailed
 from acidtest.experiment import PlaceSpec
+from acidtest.experiment.places import RAW
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Machine, PlaceFacts, SettingInForce
 from acidtest.place.base import Place
 from acidtest.place.directory import DirectoryPlace
 from acidtest.place.facts import UNKNOWN, place_facts
 from acidtest.place.guest import initramfs, kernel
-from acidtest.place.guest.filesystem import RAW, SCHEDULERS, GuestFileSystem
+from acidtest.place.guest.filesystem import SCHEDULERS, GuestFileSystem
 from acidtest.place.guest.machine import DISK, Guest, GuestRig, Hardware
 from acidtest.place.guest.stacks import STACKS
 from acidtest.place.ledger import Ledger
