@@ -173,4 +173,4 @@ def test_a_setting_that_contradicts_the_level_is_refused(engine: Engine) -> None
 def test_facts_come_from_the_installed_files(engine: Engine) -> None:
     facts = engine.facts()
     assert facts.id == engine.id
-    assert facts.architecture == "x86-64"
+    assert facts.architecture == FAMILIES[engine.family].architectures.get(engine.id, "x86-64")

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import catalogue, debian
-from acidtest.engine.firebird.server import ENGINES, FirebirdServer, ServerInstance
+from acidtest.engine.firebird.server import ENGINES, FirebirdServer, ServerInstance, check_that_it_runs
 from acidtest.engine.firebird.versions import VERSIONS
 from acidtest.engine.server import port_for
 from acidtest.errors import CellFailed, MachineLacks
@@ -203,6 +204,18 @@ def test_one_that_an_older_acidtest_installed_is_brought_again(
     monkeypatch.setenv("ACIDTEST_HOME", str(tmp_path))
     here.install(print)
     here.ready()
+
+
+def test_a_program_for_another_processor_is_refused(tmp_path: Path) -> None:
+    libraries = tmp_path / "usr" / "lib" / "arm-linux-gnueabihf"
+    libraries.mkdir(parents=True)
+    header = b"\x7fELF\x01\x01\x01" + bytes(9)  # 32 bits, little-endian; then an executable for ARM of no segments
+    content = header + struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, 0, 0, 0, 0, 52, 32, 0, 0, 0, 0)
+    for name in ("ld-linux-armhf.so.3", "firebird"):
+        (libraries / name).write_bytes(content)
+        (libraries / name).chmod(0o755)
+    with pytest.raises(MachineLacks, match="firebird-x: this machine does not run programs for arm: Exec format error"):
+        check_that_it_runs("firebird-x", tmp_path, libraries / "firebird")
 
 
 def test_one_that_is_not_whole_is_told(tmp_path: Path) -> None:

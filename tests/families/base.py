@@ -24,6 +24,7 @@ class Family:
     a family whose database is one file that is copied instead. ``always_conflicts`` are the engines on which four writers
     of one row do not pass without a conflict. ``counts`` are the engine's own counters of rows that were ``inserted``,
     ``updated`` and ``deleted``, and of pages ``fetched``; none of a family that is not asked for its counters.
+    ``architectures`` are those of engines that are not built for this kind of machine.
     ``rises`` is the figure among those of a family that is asked once a second which rises with every commit, and
     ``untold``, by engine, are those that a version does not tell.
     """
@@ -45,6 +46,7 @@ class Family:
     counts: Mapping[str, str] = field(default_factory=dict)
     rises: str = ""
     untold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    architectures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def engines(self) -> tuple[str, ...]:

@@ -7,7 +7,10 @@ from families.base import Family
 
 FAMILY = Family(
     family="firebird",
-    private=("firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-3.0-server", "firebird-4.0-server"),
+    private=(
+        "firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-3.0-server", "firebird-4.0-server",
+        "firebird-3.0-server-i386",
+    ),
     builds={
         "built-firebird-5.0": Build("firebird", brought("firebird-5.0")),
         "built-firebird-4.0-server": Build("firebird", firebird_server, "server"),
@@ -25,11 +28,12 @@ FAMILY = Family(
     },
     # Classic and SuperClassic are alike in one process, and 3.0 cannot be asked.
     shown_nowhere={"firebird-3.0": ("server_mode",)},
+    architectures={"firebird-3.0-server-i386": "x86"},
     lie=("mon$forced_writes", "0"),
     contradiction={"forced_writes": False},
     counts={
         "inserted": "record_inserts", "updated": "record_updates", "deleted": "record_deletes", "fetched": "page_fetches",
     },
     rises="next_transaction",
-    always_conflicts=("firebird-3.0", "firebird-3.0-server"),  # a statement is not restarted before Firebird 4
+    always_conflicts=("firebird-3.0", "firebird-3.0-server", "firebird-3.0-server-i386"),  # a statement is not restarted before Firebird 4
 )  # fmt: skip

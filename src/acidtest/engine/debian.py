@@ -95,14 +95,15 @@ def bring(
     wanted: Sequence[str],
     work: Path,
     say: Callable[[str], None],
+    architecture: str | None = None,
 ) -> Path:
     """Fill a folder below ``work`` with the packages ``wanted`` and the libraries that they need, and return it.
 
     ``series`` is what the first package's version begins with ("11.8"); of the suites that have it the one with the
-    newest serves. Raises MachineLacks where none has it, where it cannot be brought, and where it is not what Debian
-    signed.
+    newest serves. ``architecture`` is Debian's name of one other than the machine's own, whose programs it runs too.
+    Raises MachineLacks where none has it, where it cannot be brought, and where it is not what Debian signed.
     """
-    root, architecture = archive(), _architecture(id)
+    root, architecture = archive(), architecture or _architecture(id)
     suite, index = _suite(id, root, architecture, series, wanted[0], work, say)
     packages = list(_closure(index, wanted))
     megabytes = sum(package.size for package in packages) / 1e6

@@ -68,6 +68,7 @@ ENGINES = {
     "firebird-3.0": Look(OLIVE, "square"),
     "firebird-4.0-server": Look(PINK, "square"),
     "firebird-3.0-server": Look(PERIWINKLE, "square"),
+    "firebird-3.0-server-i386": Look(BLUE, "square"),
     "postgresql-18": Look(PERIWINKLE, "triangle-up"),
     "postgresql-17": Look(GREEN, "triangle-up"),
     "postgresql-16": Look(VIOLET, "triangle-up"),

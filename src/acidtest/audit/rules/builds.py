@@ -17,6 +17,7 @@ DEBUG_VERSION = re.compile(
     r"\d-(?:\w+-)?debug\b", re.IGNORECASE
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
+FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
 
@@ -125,7 +126,7 @@ def _debug(side: Side) -> Iterator[Evidence]:
     says="Builds for different processors are compared as if they differed in version only.",
     remedy="Compare builds for the same processor.",
     disproved_by="a log or a version query of the measured servers that shows other builds",
-    source="Raasveldt and others, Fair Benchmarking Considered Difficult (DBTest 2018)",
+    source=FAIR,
 )
 def architecture_differs(bench: Bench) -> Iterator[Found]:
     if "machine" in bench.factors:

@@ -12,6 +12,7 @@ from acidtest.analysis.samples import Row
 from acidtest.analysis.steady import RowSteadiness, row_steadiness
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as REPETITIONS_MIN
 from acidtest.audit.finding import Found, rule
+from acidtest.audit.rules.builds import FAIR
 from acidtest.journal.models import SteadyWait
 from acidtest.journal.protocol import Histogram, RunResult
 from acidtest.words import counted
@@ -27,7 +28,6 @@ FLUSH_MS_MIN = 0.020  # no drive flushes in less: a flash write through a capaci
 
 REPETITIONS = "T. Kalibera, R. Jones: Rigorous benchmarking in reasonable time (ISMM 2013)"
 OPEN_LOOP = "B. Schroeder et al.: Open versus closed, a cautionary tale (NSDI 2006); G. Tene on coordinated omission"
-SATURATED = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
 
 
 @rule(
@@ -91,7 +91,7 @@ def _generator_us(result: RunResult) -> float:
     over=Row,
     says="The load generator limits the rate: the engine can do more.",
     remedy="Give the workload more threads, or the generator a machine of its own.",
-    source=SATURATED,
+    source=FAIR,
 )
 def generator_bound(row: Row) -> Iterator[Found]:
     if hosts := generators.of_row(row):
@@ -175,7 +175,7 @@ def generator_late(row: Row) -> Iterator[Found]:
     over=Row,
     says="Engine and generator kept every core busy: this is a figure of the processor, not of the storage.",
     remedy="To measure storage use fewer terminals, or flush more often.",
-    source=SATURATED,
+    source=FAIR,
 )
 def processor_bound(row: Row) -> Iterator[Found]:
     busy = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from acidtest.audit import settings, stores, tied
 from acidtest.audit.bench import Bench, Configuration, Setting, Side
 from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.rules.builds import INVESTIGATION, named
+from acidtest.audit.rules.builds import FAIR, INVESTIGATION, named
 from acidtest.audit.rules.disclosure import names_settings
 from acidtest.audit.unchecked import listed
 from acidtest.words import counted
@@ -151,7 +151,7 @@ def settings_all_default(bench: Bench) -> Iterator[Found]:
     says="A setting differs between sides of one engine and is not what is compared.",
     remedy="Set it alike, or make it a factor.",
     disproved_by="a dump of the settings in force while it was measured, or a text that makes it a factor",
-    source=INVESTIGATION,
+    source=FAIR,
     about="settings",
 )
 def setting_differs(bench: Bench) -> Iterator[Found]:

@@ -30,6 +30,7 @@ from acidtest.engine.server import (
     password,
     port_for,
 )
+from acidtest.errors import MachineLacks
 from acidtest.files import fsync_path
 from acidtest.formats import elf
 from acidtest.journal.models import DatabaseStatistics, EngineFacts, Integrity, Scalar, SettingInForce
@@ -39,11 +40,13 @@ MODES = {"Super": "SuperServer", "SuperClassic": "SuperClassic", "Classic": "Cla
 PORT = SettingSpec("port", "The server listens on this port of 127.0.0.1.", None, 1, 65_535, unset="a free one")
 
 ENGINES = {"3.0": "Engine12", "4.0": "Engine13"}  # the plugin that is the engine, by release
+I386 = "i386"  # Debian's name of 32 bits on x86
 USERS = "security.fdb"
 # What a session has proved of its user names this file twice, and 4.0 gives all of it 255 bytes where a service opens a
 # database (src/alice/exe.cpp).
 USERS_PATH_MAX = 60
-PACKAGES = ("firebird{}-server", "firebird{}-server-core", "firebird{}-utils", "libib-util")
+# zlib1g is loaded by name where a connection is compressed: no package of Firebird's says that it is needed.
+PACKAGES = ("firebird{}-server", "firebird{}-server-core", "firebird{}-utils", "libib-util", "zlib1g")
 
 
 class FirebirdServer(Firebird):
@@ -51,9 +54,10 @@ class FirebirdServer(Firebird):
 
     names_plugins = False  # whether its root says where its plugins are
 
-    def __init__(self, version: Version, home: Path) -> None:
-        super().__init__(f"firebird-{version.release}-server", version)
-        self.home = home
+    def __init__(self, version: Version, home: Path | None = None, architecture: str | None = None) -> None:
+        super().__init__("-".join(filter(None, (f"firebird-{version.release}-server", architecture))), version)
+        self.home = home = home or install.home(self.id)
+        self.architecture = architecture  # Debian's name of it, where it is not the machine's own
         self.client = Runtime(home / "client")
         self.folder = home / "server"
         self.program = _program(self.folder, version.release)
@@ -116,10 +120,11 @@ class FirebirdServer(Firebird):
         def fill(work: Path) -> Path:
             made = work / "home"
             made.mkdir()
-            debian.bring(self.id, release, self.packages, work, say).rename(made / "server")
+            debian.bring(self.id, release, self.packages, work, say, self.architecture).rename(made / "server")
             program = _program(made / "server", release)
             plugins = (made / "server" / "usr" / "lib").glob(f"*/firebird/{release}/plugins/lib*.so")
             debian.check(self.id, made / "server", [program, *plugins])
+            check_that_it_runs(self.id, made / "server", program)
             (work / "wheel").mkdir()
             wheel.bring(self.id, wheel.VERSIONS[release], work / "wheel").rename(made / "client")
             libraries.check(self.id, Runtime(made / "client").library)
@@ -151,12 +156,26 @@ class FirebirdServer(Firebird):
 
 
 def engines() -> list[Engine]:
-    """Every version that Debian has a server of, installed or not."""
-    return [FirebirdServer(VERSIONS[release], install.home(f"firebird-{release}-server")) for release in ENGINES]
+    """Every version that Debian has a server of, installed or not; 3.0 for 32 bits too, as many of its users had it."""
+    builds = [*((release, None) for release in ENGINES), ("3.0", I386)]
+    return [FirebirdServer(VERSIONS[release], architecture=architecture) for release, architecture in builds]
 
 
 def _program(folder: Path, release: str) -> Path:
     return folder / "usr" / "lib" / "firebird" / release / "bin" / "firebird"
+
+
+def check_that_it_runs(id: str, folder: Path, program: Path) -> None:  # noqa: A002
+    """Raise MachineLacks unless this machine runs the program: it may be one for another processor."""
+    try:
+        subprocess.run([*debian.command(folder, program), "-z"], capture_output=True, check=True)
+    except OSError as error:
+        raise MachineLacks(
+            f"{id}: this machine does not run programs for {elf.read(program).machine}: {error.strerror}",
+            "take an engine for this machine's own processor",
+        ) from None
+    except subprocess.CalledProcessError as error:
+        raise MachineLacks(f"{id}: {program.name} -z ended with code {error.returncode}", debian.OTHER_WAYS) from None
 
 
 class ServerInstance(ServedInstance, FirebirdInstance):
