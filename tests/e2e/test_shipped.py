@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,19 @@ def smallest(written: dict[str, Any], duration_s: float = MOST["duration_s"]) ->
             for name, levels in small["factors"].items()
         }
         more["factors"]["place.mount"] = small["factors"]["place.mount"][-1:]
+        # An exclusion names levels, and those that were taken away here are unknown to the experiment now.
+        more["exclude"] = list(_of_levels_there(small.get("exclude", []), more["factors"]))
     return {**written, "quick": overlaid(written["quick"], more)}
+
+
+def _of_levels_there(exclude: list[dict[str, Any]], factors: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for one in exclude:
+        there = {
+            name: [level for level in (of if isinstance(of, list) else [of]) if name not in factors or level in factors[name]]
+            for name, of in one.items()
+        }
+        if all(there.values()):
+            yield there
 
 
 def one_cell_a_level(small: dict[str, Any]) -> dict[str, Any]:
