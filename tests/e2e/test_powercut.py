@@ -265,34 +265,35 @@ def test_recovery_is_timed_piece_by_piece_after_the_verdict(acidtest: Callable[.
     """How long a piece takes on a busy machine is not ours to say; that all of them are there, and add up, is."""
     file = written(tmp_path / "cuts.toml", place="disk_recovery_s = 5\ndisk = 'sata-ssd'", size_mb=256)
     file.write_text(file.read_text().replace("count = 20", "duration_s = 12"))
-    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "1")
+    code, results = cut(acidtest, file, tmp_path / "out", "--cuts", "2")
     assert code == 0
-    (one,) = (made["cut"] for made in results["cuts"])
-    assert one["verdict"] == "survived"
-    assert one["fate"]["lost"] == 0
-    assert one["at_s"] >= 11
-    pieces = one["recovery"]
-    assert pieces["mount_s"] > 0 and pieces["clean_mount_s"] > 0
-    assert pieces["start_s"] > 0 and pieces["clean_start_s"] > 0
-    assert pieces["first_commit_s"] > 0  # the load found its place behind what the cut had left
-    assert len(pieces["before_per_s"]) >= 8
-    assert sum(pieces["before_per_s"]) <= one["fate"]["acknowledged"]
-    if pieces["before"] != "steady":
-        assert (pieces["full_speed_s"], pieces["watched_s"]) == (None, 0)
-        assert pieces["why"].startswith("the rate before the cut was not steady")
-    elif pieces["full_speed_s"] is None:
-        assert pieces["watched_s"] == 5 and pieces["why"] == "not as fast as before within 5 s"
-    else:
-        back = int(pieces["full_speed_s"])
-        assert pieces["why"] == ""
-        assert min(pieces["after_per_s"][back : back + 3]) >= min(pieces["before_per_s"])
+    cuts = [made["cut"] for made in results["cuts"]]
+    for one in cuts:  # each from what its own cut has left
+        assert one["verdict"] == "survived"
+        assert one["fate"]["lost"] == 0
+        assert one["at_s"] >= 11
+        pieces = one["recovery"]
+        assert pieces["mount_s"] > 0 and pieces["clean_mount_s"] > 0
+        assert pieces["start_s"] > 0 and pieces["clean_start_s"] > 0
+        assert pieces["first_commit_s"] > 0  # the load found its place behind what the cut had left
+        assert len(pieces["before_per_s"]) >= 8
+        assert sum(pieces["before_per_s"]) <= one["fate"]["acknowledged"]
+        if pieces["before"] != "steady":
+            assert (pieces["full_speed_s"], pieces["watched_s"]) == (None, 0)
+            assert pieces["why"].startswith("the rate before the cut was not steady")
+        elif pieces["full_speed_s"] is None:
+            assert pieces["watched_s"] == 5 and pieces["why"] == "not as fast as before within 5 s"
+        else:
+            back = int(pieces["full_speed_s"])
+            assert pieces["why"] == ""
+            assert min(pieces["after_per_s"][back : back + 3]) >= min(pieces["before_per_s"])
     (row,) = results["recoveries"]
-    assert row["mount_s"]["median"] == pieces["mount_s"]
+    mounts = [one["recovery"]["mount_s"] for one in cuts]
+    assert min(mounts) <= row["mount_s"]["median"] <= max(mounts)
     shown = acidtest("report", tmp_path / "out", "--csv", tmp_path / "cuts.csv").stdout
     assert "Recovery, piece by piece" in shown
     with (tmp_path / "cuts.csv").open() as handle:
-        (exported,) = csv.DictReader(handle)
-    assert float(exported["recovery_mount_s"]) == pieces["mount_s"]
+        assert [float(exported["recovery_mount_s"]) for exported in csv.DictReader(handle)] == mounts
 
 
 def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tmp_path: Path) -> None:

@@ -569,6 +569,13 @@ def test_every_state_of_a_log_can_be_built(disk: Made, tmp_path: Path) -> None:
         assert [file.byte(block) for block in range(4)] == [2, 1, 2, 0]
         with pytest.raises(CellFailed, match="it has 9 records"):
             built.load(records(10))
+        log.rename(tmp_path / "first")
+        other = disk(log=log, disk_sector=512)  # as each cut writes what it has left where the one before wrote it
+        with Opened(other.file) as stranger:
+            stranger.write(2, 7)
+            assert other.stats().log_records == 1
+            built.load(records(1))
+            assert [file.byte(block) for block in range(4)] == [2, 1, 7, 0]
 
 
 def test_a_medium_in_a_file_keeps_what_survived(disk: Made, base: Path) -> None:

@@ -231,7 +231,7 @@ struct Commanded<M> {
     point: PathBuf,
     kept: bool,
     /// That states were last loaded from.
-    log: Option<(String, Recorded)>,
+    log: Option<Recorded>,
 }
 
 impl<M: Medium + Send + 'static> Commanded<M> {
@@ -336,9 +336,10 @@ impl<M: Medium + Send + 'static> Commanded<M> {
     }
 
     fn build(&mut self, state: &DiskState) -> Result<()> {
+        let path = Path::new(&state.log);
         let mut log = match self.log.take() {
-            Some((path, log)) if path == state.log => log,
-            _ => Recorded::open(Path::new(&state.log))?,
+            Some(log) if log.is_at(path)? => log,
+            _ => Recorded::open(path)?,
         };
         log.look()?;
         let records = log.records();
@@ -373,7 +374,7 @@ impl<M: Medium + Send + 'static> Commanded<M> {
             }
         }
         drop(disk);
-        self.log = Some((state.log.clone(), log));
+        self.log = Some(log);
         Ok(())
     }
 }

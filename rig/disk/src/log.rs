@@ -15,7 +15,7 @@
 use super::medium::Region;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -211,6 +211,13 @@ impl Recorded {
         };
         recorded.look()?;
         Ok(recorded)
+    }
+
+    /// Whether this is the file at `path`: another one may have been written there since. Its number is no other file's, for
+    /// this one is open.
+    pub fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let (ours, there) = (self.file.metadata()?, std::fs::metadata(path)?);
+        Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }
 
     /// Looks at what was added since; a record that is not whole yet is left for later.

@@ -28,6 +28,8 @@ from acidtest.journal.reader import NAME
 # What a search judges by itself, by bounds that it states: arrivals that wait at a run's end, and whether a queue grew.
 # In an open loop the rate of commits is the schedule's.
 JUDGED_BY_SEARCHES = ("unfinished-arrivals", "not-steady")
+# Unless somebody sets it Firebird goes by FileSystemCacheThreshold, and RDB$CONFIG tells the default all the same.
+HEEDED_IF_SET = ("use_file_system_cache",)
 
 
 def findings(journal: Journal) -> list[Finding]:
@@ -137,7 +139,7 @@ def _side(journal: Journal, row: Row, factors: Sequence[str]) -> Side:
     settings = tuple(
         Setting(family.configured_as.get(s.name, s.name.lower()), s.in_force, where, s.name)
         for s in recording.settings
-        if s.in_force is not None
+        if s.in_force is not None and (s.asked is not None or s.name not in HEEDED_IF_SET)
     )
     asked = {s.name: s.in_force for s in recording.settings if s.asked is not None and s.in_force is not None}
     buffers = asked.get("page_buffers", "")

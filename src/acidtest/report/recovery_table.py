@@ -14,6 +14,7 @@ from acidtest.journal.models import Journal
 from acidtest.report.fitted import Column, print_fitted
 from acidtest.report.numbers import interval, number, summary_json
 from acidtest.report.pivot import short
+from acidtest.words import counted
 
 TITLE = "Recovery, piece by piece"
 COLUMNS = ("mount s", "of it replay", "start s", "of it redo", "first commit s", "full speed s", "commits/s before")
@@ -41,8 +42,10 @@ def cells(row: Recovered) -> list[str]:
     """In the order of ``COLUMNS``."""
 
     def told(summary: Summary) -> str:
-        within = interval(summary)
-        return number(summary.median) if within == "–" else f"{number(summary.median)} ({within})"
+        if summary.median is None:
+            return "–"
+        within = counted(summary.n, "run") if summary.interval is None else interval(summary)
+        return f"{number(summary.median)} ({within})"
 
     pieces = (row.mount_s, row.replay_s, row.start_s, row.redo_s, row.first_commit_s)
     return [*map(told, pieces), full_speed(row), number(row.before_per_s)]

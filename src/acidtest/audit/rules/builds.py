@@ -18,6 +18,7 @@ DEBUG_VERSION = re.compile(
 )  # as MySQL and MariaDB call theirs: "8.0.36-debug-log"
 GRACE = timedelta(days=60)  # who measures for weeks cannot change the build on the last day
 FAIR = "M. Raasveldt et al.: Fair benchmarking considered difficult (DBTest 2018)"
+NAMED_MAX = 4  # sides in a sentence
 INVESTIGATION = "V. Khorsun, P. Zotov, A. Kovyazin: the investigation of a published Firebird 3 against 4 benchmark"
 
 
@@ -33,9 +34,18 @@ def _called(side: Side) -> str:
 
 
 def all_named(sides: Iterable[Side], among: Iterable[Side] = ()) -> str:
-    """Those sides, each name once."""
-    others = list(among)
-    return ", ".join(dict.fromkeys(named(side, others) for side in sides))
+    """Those sides, together where they are all that are called so."""
+    wanted, others = list(sides), list(among)
+    those = {side.name for side in wanted}
+    apart = {_called(side) for side in others if side.name not in those}
+    return listed(named(side, others) if _called(side) in apart else _called(side) for side in wanted)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Each name once, of many the first: the evidence has each. Names of our rows have commas in them."""
+    each = list(dict.fromkeys(names))
+    more = f" and {len(each) - NAMED_MAX:,} more" if len(each) > NAMED_MAX else ""
+    return ("; " if any("," in name for name in each) else ", ").join(each[:NAMED_MAX]) + more
 
 
 @rule(
@@ -50,8 +60,11 @@ def all_named(sides: Iterable[Side], among: Iterable[Side] = ()) -> str:
 def word_size(bench: Bench) -> Iterator[Found]:
     servers = [(side, binary) for side in bench.sides for binary in side.servers]
     if len({binary.bits for _, binary in servers}) > 1:
-        sizes = {side.name: (named(side, bench.sides), binary) for side, binary in servers}
-        text = ", ".join(f"{name} is {binary.bits}-bit" for name, binary in sizes.values())
+        by_bits = [
+            f"{all_named((side for side, binary in servers if binary.bits == bits), bench.sides)} in {bits} bits"
+            for bits in dict.fromkeys(binary.bits for _, binary in servers)
+        ]
+        text = ", against ".join(by_bits)
         evidence = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
         yield Found(f"{text}.", evidence)
 

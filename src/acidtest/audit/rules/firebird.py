@@ -10,13 +10,12 @@ from itertools import groupby
 from acidtest.audit import data_size, machines, settings
 from acidtest.audit.bench import Bench, Claim, Database, Setting, Side, Where
 from acidtest.audit.finding import Evidence, Found, rule
-from acidtest.audit.rules.builds import INVESTIGATION, all_named, named
+from acidtest.audit.rules.builds import INVESTIGATION, all_named, listed, named
 from acidtest.audit.rules.settings import files, held
 from acidtest.families import PRODUCTS
 from acidtest.words import counted
 
 BUFFERS_MIN = 50  # the smallest that Firebird takes
-NAMED_MAX = 4
 BUFFERS_CLASSIC_MAX = 2048  # a connection; above it the copies of pages cost more to keep alike than they save
 BUFFERS_SUPER_MIN = 8192  # the least that the investigation takes for reasonable
 DRIVE_NAMES = ("drive", "disk", "diskio")
@@ -70,10 +69,7 @@ def _by_buffers(bench: Bench, wanted: Callable[[Known], bool]) -> Iterator[tuple
 
 
 def _listed(of: Iterable[Known]) -> str:
-    """Names of databases, of many the first: the evidence has each. Names of our rows have commas in them."""
-    names = list(dict.fromkeys(one.name for one in of))
-    more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
-    return ("; " if any("," in name for name in names) else ", ").join(names[:NAMED_MAX]) + more
+    return listed(one.name for one in of)
 
 
 def _says(of: Iterable[Known]) -> tuple[Evidence, ...]:
@@ -230,7 +226,10 @@ def server_mode_differs(bench: Bench) -> Iterator[Found]:
         return
     modes = [(side, mode) for side in bench.sides if side.engine == "firebird" and (mode := server_mode(side)[0])]
     if len({mode for _, mode in modes}) > 1:
-        text = ", ".join(dict.fromkeys(f"{named(side, bench.sides)} is {mode}" for side, mode in modes))
+        text = ", ".join(
+            f"{all_named((side for side, its in modes if its == mode), bench.sides)} is {mode}"
+            for mode in dict.fromkeys(mode for _, mode in modes)
+        )
         evidence = [one.says(mode) for side, mode in modes for one in _tells_mode(side)]
         yield Found(f"{text}.", tuple(evidence))
 
