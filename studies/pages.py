@@ -17,7 +17,7 @@ from acidtest.audit import ours as audited
 from acidtest.audit.finding import Finding
 from acidtest.cli.spans import span
 from acidtest.errors import BadInput
-from acidtest.journal.models import NOT_APPLICABLE, Journal, PlaceFacts, Recording
+from acidtest.journal.models import NOT_APPLICABLE, Explored, Journal, PlaceFacts, Recording
 from acidtest.report import disk_test, growth_charts
 from acidtest.report.growth import Growth
 from acidtest.report.numbers import number
@@ -81,6 +81,7 @@ class Kept:
     name: str
     experiment: Experiment
     journals: Mapping[Command, Journal]
+    explored: Sequence[Explored] = ()
 
     @cached_property
     def results(self) -> Results | None:
@@ -151,7 +152,8 @@ class Making:
         kept = {}
         for experiment, one in held.study.experiments.items():
             found = {command: recordings.kept(name, experiment, command) for command in one.commands}
-            kept[experiment] = Kept(experiment, one, {c: journal for c, journal in found.items() if journal})
+            journals = {command: journal for command, journal in found.items() if journal}
+            kept[experiment] = Kept(experiment, one, journals, recordings.explored(name, experiment))
         return cls(held, kept)
 
     def page(self) -> Page:
@@ -231,8 +233,9 @@ class Making:
 
     def _of_report(self, experiment: str, kind: Kind) -> reports.Shown | None:
         source = reports.REPORTS[kind]
-        journal = self.kept[experiment].journals.get(source.command)
-        return source.of(journal) if journal else None
+        kept = self.kept[experiment]
+        journal = kept.journals.get(source.command)
+        return source.of(journal, kept.explored) if journal else None
 
     def _disk_test(self, name: str) -> Iterator[str]:
         """Its table; "not measured yet" where no recording is kept."""

@@ -8,13 +8,14 @@ import re
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from acidtest.errors import BadInput
 from acidtest.files import state_directory
-from acidtest.journal import probe
-from acidtest.journal.models import Journal
+from acidtest.journal import probe, reader
+from acidtest.journal.models import Explored, Journal
 from acidtest.journal.probe import ProbeRecording
 from acidtest.journal.reader import CUTS, NAME, read
 from studies.study import ROOT, Command
@@ -37,10 +38,25 @@ def kept(study: str, experiment: str, command: Command = "run") -> Journal | Non
     path = path_of(study, experiment, command)
     if not path.exists():
         return None
-    with tempfile.TemporaryDirectory() as scratch:
-        plain = Path(scratch) / FILES[command]
-        plain.write_bytes(lzma.decompress(path.read_bytes()))
+    with _plain(path) as plain:
         return read(plain)
+
+
+def explored(study: str, experiment: str) -> list[Explored]:
+    """The crash states that the journal of power cuts, if one is kept, says were looked at."""
+    path = path_of(study, experiment, "powercut")
+    if not path.exists():
+        return []
+    with _plain(path) as plain:
+        return [*reader.explored(plain)]
+
+
+@contextmanager
+def _plain(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = Path(scratch) / path.stem
+        plain.write_bytes(lzma.decompress(path.read_bytes()))
+        yield plain
 
 
 def disk_test(study: str, name: str) -> ProbeRecording | None:

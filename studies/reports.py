@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from acidtest.analysis.recovered import recovered
 from acidtest.analysis.samples import rows as rows_of
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit.unchecked.cuts import images_at_most, may_still_lose
-from acidtest.journal.models import Journal
+from acidtest.journal.models import Explored, Journal, Verdict
 from acidtest.report import growth_tables, omission_table, recovery_table
 from acidtest.report.fitted import Column
 from acidtest.report.numbers import number
@@ -19,6 +20,7 @@ from acidtest.report.pivot import short
 from acidtest.report.results import results
 from acidtest.report.statistics_tables import StatisticsTables, tables_of
 from acidtest.report.survival_table import varied_of
+from acidtest.words import counted
 from studies.study import Command, Kind
 
 
@@ -34,10 +36,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Source:
-    """Whose journal a table is made of, and how."""
+    """Whose journal a table is made of, and how: of its recordings, or of its lines about crash states too."""
 
     command: Command
-    of: Callable[[Journal], Shown]
+    of: Callable[[Journal, Sequence[Explored]], Shown]
+
+
+def _recordings(of: Callable[[Journal], Shown]) -> Callable[[Journal, Sequence[Explored]], Shown]:
+    return lambda journal, _: of(journal)
 
 
 def recovery(journal: Journal) -> Shown:
@@ -88,6 +94,61 @@ def _explored(row: Survival) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class LostStates:
+    """What is wrong in the crash states of a combination that did not survive. The last three add up to ``lost``."""
+
+    levels: Mapping[str, str]
+    lost: int
+    missing: int  # of them without a commit that was acknowledged
+    unreadable: int  # the engine does not start, or does not give its data back
+    noticed: int  # it does, and its own check says that something is wrong
+    unnoticed: int  # and its own check holds
+
+
+WRONG = ("without an acknowledged commit", "cannot be read", "the engine's own check says so", "nothing is noticed")
+WRONG_EXPLAINED = (
+    "Without an acknowledged commit: of those that can be read. The last three columns are of all: the engine does not "
+    "start or does not give its data back; it does, and its own check finds what is wrong; it does, and that check "
+    "holds."
+)
+
+
+def lost_states(journal: Journal, explored: Sequence[Explored]) -> Shown:
+    """What the crash states that lost have lost, and whether the engine notices."""
+    varied, found = varied_of(journal.header), _lost_states(journal, explored)
+    rows = []
+    for one in found:
+        counts = (one.lost, one.missing, one.unreadable, one.noticed, one.unnoticed)
+        rows.append([*(one.levels.get(f, "") for f in varied), *(f"{n:,}" for n in counts)])
+    kept = Counter(line.worst.of for line in explored if line.worst)
+    kinds = ", ".join(f"{kind} in {n:,}" for kind, n in kept.most_common())
+    batches = f" In each of {counted(kept.total(), 'batch', 'batches')} with a loss the shortest such state: {kinds}."
+    heads = [*map(short, varied), "states that lost", *WRONG]
+    return Shown(heads, rows, WRONG_EXPLAINED + (batches if kept else ""), found)
+
+
+def _lost_states(journal: Journal, explored: Sequence[Explored]) -> list[LostStates]:
+    ends: dict[str, list[Mapping[str, Verdict]]] = defaultdict(list)
+    for line in explored:
+        for _, _, outcome, _ in line.states:
+            if line.outcomes[outcome].verdict == "lost":
+                ends[line.cell].append(line.outcomes[outcome].checks)
+    return [_wrong(one.levels, ends[one.cell]) for one in journal.recordings if ends.get(one.cell)]
+
+
+def _wrong(levels: Mapping[str, str], ends: Sequence[Mapping[str, Verdict]]) -> LostStates:
+    def lost(checks: Mapping[str, Verdict], *names: str) -> bool:
+        return any(checks.get(name) == "lost" for name in names)
+
+    unreadable = [one for one in ends if lost(one, "file-system-mounts", "engine-starts", "engine-reads-its-data")]
+    readable = [one for one in ends if one not in unreadable]
+    noticed = [one for one in readable if lost(one, "engine-check-holds")]
+    missing = [one for one in readable if lost(one, "acknowledged-commits-are-there")]
+    unnoticed = len(readable) - len(noticed)
+    return LostStates(levels, len(ends), len(missing), len(unreadable), len(noticed), unnoticed)
+
+
 def forecasts(journal: Journal) -> Shown:
     """What was foretold of sizes, before they were loaded or looking back, and what was measured; the score of all, and
     what the series say of a knee."""
@@ -124,10 +185,11 @@ def _of_columns(found: StatisticsTables, columns: Sequence[Column], of: Sequence
 
 
 REPORTS: dict[Kind, Source] = {
-    "recovery": Source("powercut", recovery),
-    "crash-states": Source("powercut", crash_states),
-    "omission": Source("run", omission),
-    "forecasts": Source("run", forecasts),
-    "tables": Source("run", tables),
-    "indexes": Source("run", indexes),
+    "recovery": Source("powercut", _recordings(recovery)),
+    "crash-states": Source("powercut", _recordings(crash_states)),
+    "lost-states": Source("powercut", lost_states),
+    "omission": Source("run", _recordings(omission)),
+    "forecasts": Source("run", _recordings(forecasts)),
+    "tables": Source("run", _recordings(tables)),
+    "indexes": Source("run", _recordings(indexes)),
 }

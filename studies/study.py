@@ -15,7 +15,7 @@ ROOM = Path(__file__).parent
 ROOT = ROOM.parent
 Command = Literal["run", "powercut"]
 Kind = Literal[
-    "recovery", "crash-states", "omission", "forecasts", "tables", "indexes"
+    "recovery", "crash-states", "lost-states", "omission", "forecasts", "tables", "indexes"
 ]  # of a table that a report has already
 
 

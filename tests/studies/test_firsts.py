@@ -8,7 +8,17 @@ from studies.pages import Kept, Making
 from studies.study import Experiment, read
 
 import factory
-from acidtest.journal.models import Journal, Recording, RecoveryTimes, States, SteadyWait
+from acidtest.journal.models import (
+    Explored,
+    FailingState,
+    Journal,
+    Recording,
+    RecoveryOutcome,
+    RecoveryTimes,
+    States,
+    SteadyWait,
+    Verdict,
+)
 
 DRIVE = {"durability": "drive", "place.filesystem": "ext4"}
 
@@ -64,10 +74,38 @@ def starts() -> Journal:
     return factory.journal(cells)
 
 
+def looked_at(cells: Journal) -> list[Explored]:
+    """In each two states that lost: one that its engine's check knows of, and one whose engine does not start."""
+    checks: dict[str, Verdict] = {"engine-starts": "survived", "engine-check-holds": "lost"}
+    found: dict[str, Any] = {"verdict": "lost", "unannounced": True, "damaged": True, "found": ""}
+    outcomes = [
+        RecoveryOutcome(**found, checks={"acknowledged-commits-are-there": "lost", **checks}),
+        RecoveryOutcome(**found, checks={"engine-starts": "lost", "engine-check-holds": "unknown"}),
+    ]
+    worst = FailingState(start=0, to=4, without=[], torn=[(3, [0])], of="the last one torn", outcome=0, reasons=[])
+    return [
+        Explored(
+            cell=one.cell,
+            load="0" * 64,
+            ended_at=one.ended_at,
+            took_s=1.0,
+            outcomes=outcomes,
+            worst=worst,
+            states=[("0" * 32, 0, 0, False), ("1" * 32, 1, 1, True)],
+        )
+        for one in cells.recordings
+    ]
+
+
 def making(**journals: Journal) -> Making:
     held = read("firsts")
     kept = {
-        name: Kept(name, one, {one.commands[0]: journals[name]} if name in journals else {})
+        name: Kept(
+            name,
+            one,
+            {one.commands[0]: journals[name]} if name in journals else {},
+            looked_at(journals[name]) if name == "crash-states" and name in journals else (),
+        )
         for name, one in held.study.experiments.items()
     }
     return Making(held, kept)
@@ -82,31 +120,37 @@ def test_with_all_recordings_the_page_begins_with_figures_and_has_each_table() -
     assert "5.00 ms as the 99th percentile of SQLite's commits, and the users of the same load wait 100 ms" in " ".join(
         page.text.split()
     )
-    assert "Of 2,000 states that power cuts could have left, 0 lost" in " ".join(page.text.split())
+    assert "Of 2,000 states that power cuts could have left, 0 left a database that is damaged." in " ".join(
+        page.text.split()
+    )
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.text.splitlines()]
-    assert ["large", "0.500", "0.300", "3.00", "2.00", "0.250", "4.00", "100"] in cells
+    assert ["large", *(f"{one} (1 run)" for one in ("0.500", "0.300", "3.00", "2.00", "0.250")), "4.00", "100"] in cells
     assert ["sqlite", "survived", "1,000", "900", "10^10", "0", "2", "up to 0.50 %"] in cells
     assert any(row[:1] == ["postgresql-15"] and "28.0 (1 of 1 steady)" in row for row in cells)
     assert [said for _, said, _ in page.rows] == [
-        "measured: all are at full speed again within the time watched",
-        "measured: the wait is bounded, and it is told how long it took",
+        "a larger log makes the start of PostgreSQL 15 1.0 times as long: all are at full speed again within the time "
+        "watched",
+        "measured when it is steady, PostgreSQL 15 commits 1.0 times as much, and MariaDB 10.11 1.0 times",
         "measured: at the 99th percentile users wait 20.0 times as long as the closed loop tells (sqlite)",
-        "measured: none of 2,000 states lost an acknowledged commit",
+        "none of 2,000 states lost anything",
     ]
 
 
 def test_states_that_lost_are_told_with_their_engine_and_bound_nothing() -> None:
     page = making(**{**ALL, "crash-states": states(2)}).page()
     assert page.rows[3][1] == (
-        "measured: acknowledged commits are lost in states of sqlite on ext4 (2), firebird-5.0 on ext4 (2)"
+        "states of sqlite on ext4 (2), firebird-5.0 on ext4 (2) leave the database damaged; acknowledged commits are "
+        "missing in 2 of those that can be read"
     )
+    assert "| sqlite | 2 | 1 | 1 | 1 | 0 |" in page.text
+    assert "In each of 2 batches with a loss the shortest such state: the last one torn in 2." in page.text
     assert "up to" not in page.text.partition("## States")[2].partition("## What")[0]
 
 
 def test_what_is_not_measured_is_said_and_leaves_the_other_tables() -> None:
     page = making(recovery=recovery()).page()
     assert "Not all of them have recordings" in page.text
-    assert page.rows[0][1].startswith("measured")
+    assert page.rows[0][1].startswith("a larger log makes")
     assert all(said.startswith("not measured yet") for _, said, _ in page.rows[1:])
 
 

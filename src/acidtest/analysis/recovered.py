@@ -30,7 +30,7 @@ class Recovered:
     back: int  # of these, how many came to it
     limit_s: float  # for which load was driven at most
     before_per_s: float | None  # commits in a second before the cut, the median
-    whys: list[str]  # why pieces are missing, each once
+    whys: list[str]  # of each cut that misses pieces, why
 
     @property
     def total_s(self) -> float | None:
@@ -74,5 +74,5 @@ def _recovered(levels: dict[str, str], of: Sequence[RecoveryTimes]) -> Recovered
         back=sum(one.full_speed_s is not None for one in told),
         limit_s=max(one.limit_s for one in of),
         before_per_s=median(rates) if rates else None,
-        whys=list(dict.fromkeys(one.why for one in of if one.why)),
+        whys=[one.why for one in of if one.why],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,8 +72,15 @@ def print_recovery(journal: Journal, varied: Sequence[str], console: Console) ->
 
 
 def notes(rows: Sequence[Recovered]) -> list[str]:
-    """Why pieces are missing, each once."""
-    return [f"Missing: {why}." for why in dict.fromkeys(why for row in rows for why in row.whys)]
+    """Why pieces are missing, each once: of what is the same but for a figure how often."""
+    whys: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for why in row.whys:
+            whys[why.partition(":")[0]].append(why)
+    return [
+        f"Missing: {of[0]}." if len(set(of)) == 1 else f"Missing: {kind} ({counted(len(of), 'cut')})."
+        for kind, of in whys.items()
+    ]
 
 
 def page_recovery(journal: Journal) -> dict[str, Any]:
