@@ -100,6 +100,12 @@ def _reads(at: At) -> Shown:
     return shown(summarise(means))
 
 
+def _operation_s(at: At) -> Shown:
+    """Of one backup, restore or sweep; of a repetition with several the mean."""
+    runs = [r.maintenance.operations for r in at.done if r.maintenance and r.maintenance.operations]
+    return shown(summarise([sum(one.seconds for one in of) / len(of) for of in runs]))
+
+
 def _drive_mb(at: At) -> Shown:
     """What the drive gave for each transaction."""
     fetched = [
@@ -234,7 +240,7 @@ FIGURES = {
     "drive-mb": Figure("MB from the drive", _drive_mb),
     "drive-flushes": Figure("flushes of the drive a commit", _drive_flushes),
     "drive-written-kb": Figure("KB written to the drive a commit", _drive_written_kb),
-    "operation-s": Figure("s", lambda at: told(at.line.operations.seconds if at.line.operations else None)),
+    "operation-s": Figure("s", _operation_s),
     "new-orders-per-minute": Figure("new orders a minute", _new_orders),
     "commits": Figure("committed, each run", lambda at: each([r.result.counts.committed for r in at.done if r.result])),
     "conflicts": Figure(
