@@ -1,0 +1,142 @@
+"""MariaDB: a page of Aria's log that was written in part when the power failed.
+
+A server with nothing but its system tables, which are Aria tables, is started, makes an InnoDB table and accounts. strace
+kills it when it is about to write Aria's log for the n-th time. Of this write only the first sector of the drive is put
+into the file, as a power cut leaves it that comes during the write. Then a server is started on these files. The same is
+done with the whole write, and with nothing of it. Needs strace, mariadbd and its scripts of system tables; no client.
+
+    python3 reproduce.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+SCRIPTS = ("system_tables.sql", "system_tables_data.sql")  # behind mysql_ or mariadb_
+KEPT = ("first sector", "everything", "nothing")
+WRITE = re.compile(r'pwrite64\(\d+<[^>]*>, "([^"]*)", (\d+), (\d+)')
+ERROR = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--mariadbd", default="/usr/sbin/mariadbd")
+    options.add_argument("--argument", action="append", default=[], help="one more for mariadbd, such as --basedir=…")
+    options.add_argument("--share", type=Path, default=Path("/usr/share/mysql"), help="where the scripts are")
+    options.add_argument("--work", type=Path, help="a folder for the data directories; a new one if none is given")
+    options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
+    options.add_argument("--accounts", type=int, default=20, help="that are made, one after another")
+    options.add_argument("--writes", type=int, default=40, help="of the log that are tried, from the first one on")
+    asked = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="aria-torn-log-", dir=asked.work) as work:
+        server = Server([asked.mariadbd, "--no-defaults", *asked.argument], Path(work))
+        server.bootstrap(asked.share)
+        accounts = [f"create user u{n} identified by 'x';" for n in range(asked.accounts)]
+        made = ["create database d;", "create table d.t (id int primary key) engine=innodb;", *accounts, "shutdown;"]
+        started = {kept: Counter[str]() for kept in KEPT}
+        torn_writes, refused, examples = 0, [], []
+        for number in range(1, asked.writes + 1):
+            if (write := server.killed_at(number, made)) is None:
+                break
+            at, data = write
+            old = server.log[at : at + len(data)].ljust(len(data), b"\0")
+            left = {"first sector": data[: asked.sector] + old[asked.sector :], "everything": data, "nothing": b""}
+            if left["first sector"] in (data, old):
+                continue
+            torn_writes += 1
+            for kept in KEPT:
+                said = server.start(at, left[kept])
+                started[kept]["starts" if said == "" else "does not start"] += 1
+                if said and kept == "first sector":
+                    refused.append(number)
+                    examples += [{"write": number, "at": at, "bytes": len(data), "said": said}][: 2 - len(examples)]
+        version = server.version()
+    told = {"finding": "mariadb-aria-torn-log", "version": version, "sector": asked.sector}
+    print(json.dumps({**told, "torn_writes": torn_writes, "kept": started, "refused": refused, "examples": examples}))
+    return int(started["first sector"]["does not start"] > 0)
+
+
+class Server:
+    """``clean`` is a data directory that was stopped in order; each trial has a copy of it."""
+
+    def __init__(self, command: list[str], work: Path) -> None:
+        self._command, self._work = command, work
+        self._clean, self._killed, self._tried = (work / name for name in ("clean", "killed", "tried"))
+        self.log = b""  # Aria's, of the killed server
+
+    def version(self) -> str:
+        return subprocess.run([*self._command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+
+    def bootstrap(self, share: Path) -> None:
+        self._clean.mkdir()
+        prefix = "mysql_" if (share / f"mysql_{SCRIPTS[0]}").exists() else "mariadb_"
+        scripts = [(share / f"{prefix}{name}").read_text(errors="replace") for name in SCRIPTS]
+        sql = "\n".join(["create database mysql;", "use mysql;", *scripts])
+        ended = subprocess.run(
+            [*self._options(self._clean), "--bootstrap"], check=False, input=sql, capture_output=True, text=True
+        )
+        if ended.returncode:
+            raise SystemExit(f"no system tables: {ended.stderr[-1500:]}")
+
+    def killed_at(self, number: int, sql: list[str]) -> tuple[int, bytes] | None:
+        """Place and bytes of the write of the log that did not come about; None when there are not so many."""
+        renewed(self._clean, self._killed)
+        log, trace = self._killed / "aria_log.00000001", self._work / "trace"
+        kill = f"inject=pwrite64:signal=SIGKILL:when={number}"
+        strace = ["strace", "-f", "-y", "-xx", "-s", "10000000", "-P", str(log), "-e", "trace=pwrite64", "-e", kill]
+        ended = self._run([*strace, "-o", str(trace), *self._options(self._killed)], sql)
+        if ended.returncode == 0:
+            return None
+        writes = [write for line in trace.read_text().splitlines() if (write := WRITE.search(line))]
+        if len(writes) != number:
+            raise SystemExit(f"the server ended before write {number}: {ended.stdout[-1500:]}")
+        data, at = bytes.fromhex(writes[-1][1].replace("\\x", "")), int(writes[-1][3])
+        self.log = log.read_bytes()
+        if self.log[at : at + len(data)] == data:
+            raise SystemExit("strace killed the server after the write instead of before it")
+        return at, data
+
+    def start(self, at: int, data: bytes) -> str:
+        """Start on a copy of what the killed server has left, with these bytes in the log; what it says if it fails."""
+        renewed(self._killed, self._tried)
+        with (self._tried / "aria_log.00000001").open("r+b") as log:
+            log.seek(at)
+            log.write(data)
+        ended = self._run(self._options(self._tried), ["shutdown;"])
+        return "" if ended.returncode == 0 else " / ".join(ERROR.findall(ended.stdout)[:4]) or f"ended {ended.returncode}"
+
+    def _options(self, data: Path) -> list[str]:
+        return [
+            *self._command, f"--datadir={data}", f"--socket={self._work / 'socket'}", f"--tmpdir={self._work}",
+            f"--pid-file={self._work / 'pid'}", "--skip-networking", "--user=root", "--innodb-log-file-size=10M",
+            "--innodb-buffer-pool-size=32M",
+        ]  # fmt: skip
+
+    def _run(self, command: list[str], sql: list[str]) -> subprocess.CompletedProcess[str]:
+        statements = self._work / "init.sql"
+        statements.write_text("\n".join(sql) + "\n")
+        return subprocess.run(
+            [*command, f"--init-file={statements}"],
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+
+
+def renewed(of: Path, to: Path) -> None:
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(of, to)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
