@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,8 +34,8 @@ def main() -> int:
     options.add_argument("--share", type=Path, default=Path("/usr/share/mysql"), help="where the scripts are")
     options.add_argument("--work", type=Path, help="a folder for the data directories; a new one if none is given")
     options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
-    options.add_argument("--accounts", type=int, default=20, help="that are made, one after another")
-    options.add_argument("--writes", type=int, default=40, help="of the log that are tried, from the first one on")
+    options.add_argument("--accounts", type=int, default=45, help="that are made, one after another")
+    options.add_argument("--writes", type=int, default=60, help="of the log that are tried, from the first one on")
     asked = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="aria-torn-log-", dir=asked.work) as work:
         server = Server([asked.mariadbd, "--no-defaults", *asked.argument], Path(work))
@@ -48,7 +49,8 @@ def main() -> int:
                 break
             at, data = write
             old = server.log[at : at + len(data)].ljust(len(data), b"\0")
-            left = {"first sector": data[: asked.sector] + old[asked.sector :], "everything": data, "nothing": b""}
+            first = asked.sector - at % asked.sector  # so many of its bytes lie in the first sector
+            left = {"first sector": data[:first] + old[first:], "everything": data, "nothing": b""}
             if left["first sector"] in (data, old):
                 continue
             torn_writes += 1
@@ -87,17 +89,15 @@ class Server:
             raise SystemExit(f"no system tables: {ended.stderr[-1500:]}")
 
     def killed_at(self, number: int, sql: list[str]) -> tuple[int, bytes] | None:
-        """Place and bytes of the write of the log that did not come about; None when there are not so many."""
+        """Place and bytes of the write of the log that did not come about; None if its thread writes it less often."""
         renewed(self._clean, self._killed)
         log, trace = self._killed / "aria_log.00000001", self._work / "trace"
         kill = f"inject=pwrite64:signal=SIGKILL:when={number}"
         strace = ["strace", "-f", "-y", "-xx", "-s", "10000000", "-P", str(log), "-e", "trace=pwrite64", "-e", kill]
         ended = self._run([*strace, "-o", str(trace), *self._options(self._killed)], sql)
-        if ended.returncode == 0:
+        if ended.returncode != -signal.SIGKILL:  # strace ends as what it traces has ended
             return None
-        writes = [write for line in trace.read_text().splitlines() if (write := WRITE.search(line))]
-        if len(writes) != number:
-            raise SystemExit(f"the server ended before write {number}: {ended.stdout[-1500:]}")
+        writes = [write for line in trace.open() if (write := WRITE.search(line))]
         data, at = bytes.fromhex(writes[-1][1].replace("\\x", "")), int(writes[-1][3])
         self.log = log.read_bytes()
         if self.log[at : at + len(data)] == data:
