@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import signal
@@ -22,8 +23,9 @@ from collections import Counter
 from pathlib import Path
 
 SCRIPTS = ("system_tables.sql", "system_tables_data.sql")  # behind mysql_ or mariadb_
+ARIA = (".MAI", ".MAD")
 KEPT = ("first sector", "everything", "nothing")
-WRITE = re.compile(r'pwrite64\(\d+<[^>]*>, "([^"]*)", (\d+), (\d+)')
+WRITE = re.compile(r'pwrite64\(\d+<([^>]*)>, "([^"]*)", (\d+), (\d+)')
 ERROR = re.compile(r"\[ERROR\] (?:\S*(?:mariadbd|mysqld): )?(.*)")
 
 
@@ -43,26 +45,29 @@ def main() -> int:
         accounts = [f"create user u{n} identified by 'x';" for n in range(asked.accounts)]
         made = ["create database d;", "create table d.t (id int primary key) engine=innodb;", *accounts, "shutdown;"]
         started = {kept: Counter[str]() for kept in KEPT}
-        torn_writes, refused, examples = 0, [], []
+        refused, examples = Counter[str](), []
         for number in range(1, asked.writes + 1):
             if (write := server.killed_at(number, made)) is None:
                 break
-            at, data = write
-            old = server.log[at : at + len(data)].ljust(len(data), b"\0")
+            file, at, data = write
+            with (server.killed / file).open("rb") as left:
+                left.seek(at)
+                old = left.read(len(data))
             first = asked.sector - at % asked.sector  # so many of its bytes lie in the first sector
-            left = {"first sector": data[:first] + old[first:], "everything": data, "nothing": b""}
-            if left["first sector"] in (data, old):
+            # What would make the file longer is left out: a file system makes the new length durable after the bytes.
+            torn = data[:first] + old[first:]
+            if torn in (data[: len(torn)], old):
                 continue
-            torn_writes += 1
-            for kept in KEPT:
-                said = server.start(at, left[kept])
+            for kept, bytes_left in zip(KEPT, (torn, data, b""), strict=True):
+                said = server.start(file, at, bytes_left)
                 started[kept]["starts" if said == "" else "does not start"] += 1
-                if said and kept == "first sector":
-                    refused.append(number)
-                    examples += [{"write": number, "at": at, "bytes": len(data), "said": said}][: 2 - len(examples)]
+                if said and kept == KEPT[0]:
+                    refused[file] += 1
+                    examples += [{"write": number, "file": file, "at": at, "bytes": len(data), "said": said}]
         version = server.version()
     told = {"finding": "mariadb-aria-torn-log", "version": version, "sector": asked.sector}
-    print(json.dumps({**told, "torn_writes": torn_writes, "kept": started, "refused": refused, "examples": examples}))
+    told |= {"torn_writes": sum(started[KEPT[0]].values()), "kept": started}
+    print(json.dumps({**told, "refused": refused, "examples": examples[:3]}))
     return int(started["first sector"]["does not start"] > 0)
 
 
@@ -71,8 +76,7 @@ class Server:
 
     def __init__(self, command: list[str], work: Path) -> None:
         self._command, self._work = command, work
-        self._clean, self._killed, self._tried = (work / name for name in ("clean", "killed", "tried"))
-        self.log = b""  # Aria's, of the killed server
+        self._clean, self.killed, self._tried = (work / name for name in ("clean", "killed", "tried"))
 
     def version(self) -> str:
         return subprocess.run([*self._command, "--version"], check=True, capture_output=True, text=True).stdout.strip()
@@ -88,28 +92,31 @@ class Server:
         if ended.returncode:
             raise SystemExit(f"no system tables: {ended.stderr[-1500:]}")
 
-    def killed_at(self, number: int, sql: list[str]) -> tuple[int, bytes] | None:
-        """Place and bytes of the write of the log that did not come about; None if its thread writes it less often."""
-        renewed(self._clean, self._killed)
-        log, trace = self._killed / "aria_log.00000001", self._work / "trace"
+    def killed_at(self, number: int, sql: list[str]) -> tuple[str, int, bytes] | None:
+        """File, place and bytes of the write that did not come about; None if no thread writes so often."""
+        renewed(self._clean, self.killed)
+        files = [file for file in self.killed.rglob("*") if file.suffix in ARIA or file.name.startswith("aria_log.")]
+        trace = self._work / "trace"
         kill = f"inject=pwrite64:signal=SIGKILL:when={number}"
-        strace = ["strace", "-f", "-y", "-xx", "-s", "10000000", "-P", str(log), "-e", "trace=pwrite64", "-e", kill]
-        ended = self._run([*strace, "-o", str(trace), *self._options(self._killed)], sql)
+        strace = ["strace", "-f", "-y", "-xx", "-s", "10000000", "-e", "trace=pwrite64", "-e", kill, "-o", str(trace)]
+        watched = [part for file in files for part in ("-P", str(file))]
+        ended = self._run([*strace, *watched, *self._options(self.killed)], sql)
         if ended.returncode != -signal.SIGKILL:  # strace ends as what it traces has ended
             return None
-        writes = [write for line in trace.open() if (write := WRITE.search(line))]
-        data, at = bytes.fromhex(writes[-1][1].replace("\\x", "")), int(writes[-1][3])
-        self.log = log.read_bytes()
-        return at, data
+        with trace.open() as lines:
+            name, data, _, at = [write for line in lines if (write := WRITE.search(line))][-1].groups()
+        return str(Path(os.fsdecode(unhex(name))).relative_to(self.killed)), int(at), unhex(data)
 
-    def start(self, at: int, data: bytes) -> str:
-        """Start on a copy of what the killed server has left, with these bytes in the log; what it says if it fails."""
-        renewed(self._killed, self._tried)
-        with (self._tried / "aria_log.00000001").open("r+b") as log:
-            log.seek(at)
-            log.write(data)
+    def start(self, file: str, at: int, data: bytes) -> str:
+        """Start on a copy of what the killed server has left, with these bytes in the file; what it says if it fails."""
+        renewed(self.killed, self._tried)
+        with (self._tried / file).open("r+b") as left:
+            left.seek(at)
+            left.write(data)
         ended = self._run(self._options(self._tried), ["shutdown;"])
-        return "" if ended.returncode == 0 else " / ".join(ERROR.findall(ended.stdout)[:4]) or f"ended {ended.returncode}"
+        return (
+            "" if ended.returncode == 0 else " / ".join(ERROR.findall(ended.stdout)[:4]) or f"ended {ended.returncode}"
+        )
 
     def _options(self, data: Path) -> list[str]:
         return [
@@ -129,6 +136,10 @@ class Server:
             text=True,
             errors="replace",
         )
+
+
+def unhex(text: str) -> bytes:
+    return bytes.fromhex(text.replace("\\x", ""))
 
 
 def renewed(of: Path, to: Path) -> None:
