@@ -86,7 +86,8 @@ def main() -> int:
         how.update(wrong)
         if len(examples) < asked.examples or (silent and len(examples) < 2 * asked.examples):
             said = {"error": seen["error"]} if "error" in seen else {}
-            examples += [{"write": number, "page": kind, "wrong": wrong, "validation": seen.get("validation"), **said}]
+            said |= {"rows_that_nobody_wrote": seen["never_written"]} if seen.get("never_written") else {}
+            examples += [{"write": number, "page": kind, "wrong": wrong, "validation": seen["validation"], **said}]
     checker.end()
     asked_for = {"page_size": asked.page_size, "sector": asked.sector, "kept": asked.kept}
     told = {"finding": "firebird-torn-page", "version": version, **asked_for, **counted}

@@ -1,9 +1,10 @@
-"""MariaDB: a page of Aria's log that was written in part when the power failed.
+"""MariaDB: a page of a system table that was written in part when the power failed.
 
-A server with nothing but its system tables, which are Aria tables, is started, makes an InnoDB table and accounts. strace
-kills it when it is about to write Aria's log for the n-th time. Of this write only the first sector of the drive is put
-into the file, as a power cut leaves it that comes during the write. Then a server is started on these files. The same is
-done with the whole write, and with nothing of it. Needs strace, mariadbd and its scripts of system tables; no client.
+A server with nothing but its system tables, which are Aria tables, is started, makes an InnoDB table and accounts, and
+is stopped. strace kills it when it is about to write a file of Aria, its log or a table, for the n-th time. Of this
+write only the first sector of the drive is put into the file, as a power cut leaves it that comes during the write. Then
+a server is started on these files. The same is done with the whole write, and with nothing of it. Needs strace, mariadbd
+and its scripts that make system tables; no client and no root.
 
     python3 reproduce.py
 """
@@ -37,16 +38,17 @@ def main() -> int:
     options.add_argument("--work", type=Path, help="a folder for the data directories; a new one if none is given")
     options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
     options.add_argument("--accounts", type=int, default=45, help="that are made, one after another")
-    options.add_argument("--writes", type=int, default=60, help="of the log that are tried, from the first one on")
+    options.add_argument("--skip", type=int, default=0, help="so many writes are not tried, which saves time")
+    options.add_argument("--writes", type=int, default=60, help="that are tried")
     asked = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="aria-torn-log-", dir=asked.work) as work:
+    with tempfile.TemporaryDirectory(prefix="aria-torn-page-", dir=asked.work) as work:
         server = Server([asked.mariadbd, "--no-defaults", *asked.argument], Path(work))
         server.bootstrap(asked.share)
         accounts = [f"create user u{n} identified by 'x';" for n in range(asked.accounts)]
         made = ["create database d;", "create table d.t (id int primary key) engine=innodb;", *accounts, "shutdown;"]
         started = {kept: Counter[str]() for kept in KEPT}
         refused, examples = Counter[str](), []
-        for number in range(1, asked.writes + 1):
+        for number in range(asked.skip + 1, asked.skip + asked.writes + 1):
             if (write := server.killed_at(number, made)) is None:
                 break
             file, at, data = write
@@ -65,7 +67,7 @@ def main() -> int:
                     refused[file] += 1
                     examples += [{"write": number, "file": file, "at": at, "bytes": len(data), "said": said}]
         version = server.version()
-    told = {"finding": "mariadb-aria-torn-log", "version": version, "sector": asked.sector}
+    told = {"finding": "mariadb-aria-torn-page", "version": version, "sector": asked.sector}
     told |= {"torn_writes": sum(started[KEPT[0]].values()), "kept": started}
     print(json.dumps({**told, "refused": refused, "examples": examples[:3]}))
     return int(started["first sector"]["does not start"] > 0)
@@ -108,7 +110,7 @@ class Server:
         return str(Path(os.fsdecode(unhex(name))).relative_to(self.killed)), int(at), unhex(data)
 
     def start(self, file: str, at: int, data: bytes) -> str:
-        """Start on a copy of what the killed server has left, with these bytes in the file; what it says if it fails."""
+        """Start on a copy of what the killed one left, with these bytes in the file; what it says when it fails."""
         renewed(self.killed, self._tried)
         with (self._tried / file).open("r+b") as left:
             left.seek(at)
