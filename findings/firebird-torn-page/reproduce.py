@@ -81,7 +81,7 @@ def main() -> int:
         silent = "error" not in seen and seen["validation"] == [0, 0]
         counted["damaged"] += 1
         counted["silent"] += silent
-        counted["acknowledged_missing"] += "acknowledged row missing" in wrong
+        counted["acknowledged_missing"] += any(what.startswith("acknowledged") for what in wrong)
         kinds[kind] += 1
         how.update(wrong)
         if len(examples) < asked.examples or (silent and len(examples) < 2 * asked.examples):
@@ -191,8 +191,11 @@ def judge(seen: dict[str, Any], acknowledged: int) -> list[str]:
         wrong.append("paths disagree")
     if len(natural) < len(seen["rows"]):
         wrong.append("row twice")
-    if not set(range(acknowledged * ROWS)) <= natural & by_id & by_tx:
-        wrong.append("acknowledged row missing")
+    committed = set(range(acknowledged * ROWS))
+    if not committed <= natural:
+        wrong.append("acknowledged row missing from the scan")
+    if not committed <= by_id & by_tx:
+        wrong.append("acknowledged row missing from an index")
     per_transaction = Counter(row // ROWS for row in natural)
     if any(many != ROWS for many in per_transaction.values()):
         wrong.append("transaction in part")

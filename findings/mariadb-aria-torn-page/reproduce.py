@@ -2,9 +2,9 @@
 
 A server with nothing but its system tables, which are Aria tables, is started, makes an InnoDB table and accounts, and
 is stopped. strace kills it when it is about to write a file of Aria, its log or a table, for the n-th time. Of this
-write only the first sector of the drive is put into the file, as a power cut leaves it that comes during the write. Then
-a server is started on these files. The same is done with the whole write, and with nothing of it. Needs strace, mariadbd
-and its scripts that make system tables; no client and no root.
+write only the first sector of the drive is put into the file, as a power cut leaves it that comes during the write.
+Then a server is started on these files. The same is done with the whole write, and with nothing of it. Needs strace,
+mariadbd and its scripts that make system tables; no client and no root.
 
     python3 reproduce.py
 """
