@@ -37,9 +37,9 @@ def main() -> int:
     options.add_argument("--share", type=Path, default=Path("/usr/share/mysql"), help="where the scripts are")
     options.add_argument("--work", type=Path, help="a folder for the data directories; a new one if none is given")
     options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
-    options.add_argument("--accounts", type=int, default=45, help="that are made, one after another")
+    options.add_argument("--accounts", type=int, default=1, help="that are made, one after another")
     options.add_argument("--skip", type=int, default=0, help="so many writes are not tried, which saves time")
-    options.add_argument("--writes", type=int, default=60, help="that are tried")
+    options.add_argument("--writes", type=int, default=200, help="that are tried")
     asked = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="aria-torn-page-", dir=asked.work) as work:
         server = Server([asked.mariadbd, "--no-defaults", *asked.argument], Path(work))
