@@ -17,9 +17,11 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,10 +59,11 @@ def main() -> int:
     if embedded.CHILD in os.environ:
         insert(os.environ[embedded.CHILD], asked.transactions)
         return 0
-    database = work / "numbered.fdb"
+    files = Path(tempfile.mkdtemp(dir=work))
+    database, state = files / "numbered.fdb", files / "state.fdb"
     create(database, asked.page_size)
     base = database.read_bytes()
-    writes = record(database, work / "trace", asked.transactions)
+    writes = record(database, files / "trace", asked.transactions)
     counted: Counter[str] = Counter(writes=len(writes), states=0, damaged=0, silent=0, acknowledged_missing=0)
     kinds, how = Counter[str](), Counter[str]()
     examples: list[dict[str, Any]] = []
@@ -68,7 +71,6 @@ def main() -> int:
     found = tears(base, writes, asked.sector, asked.kept)
     every = -(-len(found) // asked.states) if asked.states else 1
     chosen = {number: found[number] for number in list(found)[::every]}
-    state = work / "state.fdb"
     for number, left, acknowledged, kind in states(base, writes, chosen):
         state.write_bytes(left)
         seen = checker.check(state)
@@ -89,6 +91,7 @@ def main() -> int:
             said |= {"rows_that_nobody_wrote": seen["never_written"]} if seen.get("never_written") else {}
             examples += [{"write": number, "page": kind, "wrong": wrong, "validation": seen["validation"], **said}]
     checker.end()
+    shutil.rmtree(files)
     asked_for = {"page_size": asked.page_size, "sector": asked.sector, "kept": asked.kept}
     told = {"finding": "firebird-torn-page", "version": version, **asked_for, **counted}
     print(json.dumps({**told, "torn_pages": kinds, "wrong": how, "examples": examples}))
