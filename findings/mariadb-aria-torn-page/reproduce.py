@@ -38,8 +38,7 @@ def main() -> int:
     options.add_argument("--work", type=Path, help="a folder for the data directories; a new one if none is given")
     options.add_argument("--sector", type=int, default=4096, help="bytes that the drive writes whole")
     options.add_argument("--accounts", type=int, default=1, help="that are made, one after another")
-    options.add_argument("--skip", type=int, default=0, help="so many writes are not tried, which saves time")
-    options.add_argument("--writes", type=int, default=200, help="that are tried")
+    options.add_argument("--writes", type=int, default=200, help="at most so many are tried")
     asked = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="aria-torn-page-", dir=asked.work) as work:
         server = Server([asked.mariadbd, "--no-defaults", *asked.argument], Path(work))
@@ -48,7 +47,7 @@ def main() -> int:
         made = ["create database d;", "create table d.t (id int primary key) engine=innodb;", *accounts, "shutdown;"]
         started = {kept: Counter[str]() for kept in KEPT}
         refused, examples = Counter[str](), []
-        for number in range(asked.skip + 1, asked.skip + asked.writes + 1):
+        for number in range(1, asked.writes + 1):
             if (write := server.killed_at(number, made)) is None:
                 break
             file, at, data = write
