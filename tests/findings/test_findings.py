@@ -32,12 +32,14 @@ def runtime(version: str) -> str:
     return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
 
 
-def test_the_five_are_here() -> None:
+def test_the_seven_are_here() -> None:
     assert NAMES == [
         "diskcache-large-values",
         "ext4-second-flush",
         "firebird-hidden-page",
         "firebird-rollback",
+        "firebird-torn-page",
+        "mariadb-aria-torn-page",
         "mariadb-renamed-log",
     ]
 
@@ -58,6 +60,31 @@ def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: st
     code, found = reproduce("firebird-hidden-page", "--runtime", runtime(version), "--work", str(tmp_path))
     assert f"Firebird {version}" in found["version"]
     assert (code, found["kills"], found["hidden_from_scans"], found["missing_by_key"]) == (SHOWN, 1, 1, 0)
+
+
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_a_torn_page_brings_rows_that_nobody_wrote_and_a_whole_one_does_not(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path), "--transactions", "20", "--states", "10")
+    code, found = reproduce("firebird-torn-page", *asked)
+    assert f"Firebird {version}" in found["version"]
+    assert (code, found["silent"] > 0, found["wrong"]["row that nobody wrote"] > 0) == (SHOWN, True, True)
+    code, found = reproduce("firebird-torn-page", *asked, "--kept", "all")
+    assert (code, found["states"] > 0, found["damaged"]) == (NOT_SHOWN, True, 0)
+
+
+@pytest.mark.usefixtures("engines_installed")
+def test_a_page_of_one_sector_cannot_be_torn(tmp_path: Path) -> None:
+    asked = ("--runtime", runtime("5.0"), "--work", str(tmp_path), "--transactions", "5", "--page-size", "4096")
+    code, found = reproduce("firebird-torn-page", *asked)
+    assert (code, found["writes"] > 0, found["states"]) == (NOT_SHOWN, True, 0)
+
+
+def test_a_torn_page_of_a_system_table_keeps_mariadb_from_starting() -> None:
+    code, found = reproduce("mariadb-aria-torn-page")
+    assert (code, found["torn_writes"] > 0) == (SHOWN, True)
+    assert found["kept"]["everything"] == found["kept"]["nothing"] == {"starts": found["torn_writes"]}
+    assert "Redo phase failed" in found["examples"][0]["said"]
 
 
 @pytest.mark.usefixtures("engines_installed")
