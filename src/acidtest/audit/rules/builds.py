@@ -61,10 +61,10 @@ def word_size(bench: Bench) -> Iterator[Found]:
     servers = [(side, binary) for side in bench.sides for binary in side.servers]
     if len({binary.bits for _, binary in servers}) > 1:
         by_bits = [
-            f"{all_named((side for side, binary in servers if binary.bits == bits), bench.sides)} in {bits} bits"
+            f"{bits}-bit {all_named((side for side, binary in servers if binary.bits == bits), bench.sides)}"
             for bits in dict.fromkeys(binary.bits for _, binary in servers)
         ]
-        text = ", against ".join(by_bits)
+        text = " against ".join(by_bits)
         evidence = tuple(binary.where.says(f"{binary.bits}-bit {binary.machine}") for _, binary in servers)
         yield Found(f"{text}.", evidence)
 
