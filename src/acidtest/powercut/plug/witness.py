@@ -77,7 +77,7 @@ class _Seen:
     lost: str = ""  # why the connection ended, where it has
     ordered: str = ""  # that it was no power cut, where the machine says so
     failed: Failed | None = None
-    last_s: float = 0.0  # when the last line came
+    last_s: float = 0.0  # when the last line came, or load began
 
 
 def watch(
@@ -277,7 +277,7 @@ class Witness:
         try:
             began = time.monotonic()
             cut_s, doubt = self._powerless(cell, kept, seen)
-            at_s = max(cut_s - began, 0.0)
+            at_s = max(seen.last_s - began, 0.0)  # a switch takes its time, and load goes on meanwhile
             lines = kept.lines()
         finally:
             kept.close()
@@ -361,8 +361,7 @@ class Witness:
     def _fades(self, kept: Kept, seen: _Seen) -> str:
         """Take what is still on its way. Why the machine was not cut, where it goes on; ""."""
         began = time.monotonic()
-        seen.last_s = max(seen.last_s, began)
-        while not self._is_over(seen) and time.monotonic() - seen.last_s < QUIET_S:
+        while not self._is_over(seen) and time.monotonic() - max(seen.last_s, began) < QUIET_S:
             self._receive(kept, seen, TICK_S)
             if time.monotonic() - began > STILL_S:
                 return f"the machine went on acknowledging for {STILL_S:.0f} s after --switch-off had ended"
