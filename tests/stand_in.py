@@ -10,20 +10,22 @@ than the cut.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
 import uuid
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from acidtest.place import standing
+from acidtest.place import link, standing
 
-CABLE = "cable"  # as acidtest.place.link calls it
 # What is mounted from loops and by FUSE is other people's, but for the disk of this machine: a copy would hold it.
 BOOT = r"""
 set -eu
@@ -68,7 +70,8 @@ class StandIn:
             (at / "boot_id").write_text(f"{uuid.uuid4()}\n")
         home = at / "home"
         up_s = 0 if (at / "uptime-goes-on").exists() else time.clock_gettime(time.CLOCK_BOOTTIME)
-        self._cable("up")
+        up = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", link.CABLE, "up"]
+        subprocess.run(up, check=True, capture_output=True)
         machine = [
             "nsenter", f"--net={self.network}", "--",
             "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
@@ -85,8 +88,10 @@ class StandIn:
         (at / "process").write_text(json.dumps([process.pid, started_at(process.pid)]))
 
     def off(self) -> None:
-        with standing.opened(self.disk) as disk:
-            self._cable("down")
+        with standing.opened(self.disk) as disk, closing(link._socket_in(Path(self.network))) as control:
+            # At once: whatever is flushed in between is heard by nobody.
+            down = struct.pack(link.IFREQ, link.CABLE.encode(), 0)
+            fcntl.ioctl(control, link.SIOCSIFFLAGS, down)
             disk.cut("none", 1, "succeed")
         self.end()
 
@@ -107,10 +112,6 @@ class StandIn:
         record.unlink()
         while in_use(self.mounted):
             time.sleep(0.01)
-
-    def _cable(self, to: str) -> None:
-        command = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", CABLE, to]
-        subprocess.run(command, check=True, capture_output=True)
 
     def _acidtest(self, *words: str) -> None:
         subprocess.run([self.acidtest, *words], check=True, capture_output=True)
@@ -134,9 +135,9 @@ def _field(pid: int, number: int) -> str:
 def in_use(mounted: str) -> bool:
     """Whether a process that ends still has something open there; see proc(5)."""
     device = Path(mounted).stat().st_dev
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
+    for opened in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            if link.stat().st_dev == device:
+            if opened.stat().st_dev == device:
                 return True
         except OSError:
             continue
@@ -145,7 +146,9 @@ def in_use(mounted: str) -> bool:
 
 def main(words: list[str]) -> Any:
     machine = StandIn.read(Path(words[1]))
-    return {"off": machine.off, "on": machine.on}[words[0]]()
+    if words[0] == "shutdown":  # in order, as far as its own service goes
+        machine.end(signal.SIGTERM)
+    return {"off": machine.off, "on": machine.on, "shutdown": lambda: None}[words[0]]()
 
 
 if __name__ == "__main__":
