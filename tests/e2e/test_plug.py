@@ -212,7 +212,7 @@ def test_a_machine_that_does_not_come_back_and_switches_that_fail(machines: Mach
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("[factors]", "[place]\nkind = 'disk'\n[factors]"), "[place]: a plug cuts a real drive"),
+        (("[factors]", "[place]\nkind = 'disk'\nfilesystem = 'ext4'\n[factors]"), "[place]: a plug cuts a real drive"),
         (("numbered", "commits"), "workload commits: does not number its commits"),
         (("count", "no-such-key"), "no-such-key"),
     ],

@@ -166,7 +166,10 @@ class Witness:
 
     def _reach(self) -> None:
         """Raises AcidtestError where the machine does not answer."""
-        if self._connection is None and (why := self._connect(GREETING_S)):
+        if self._connection is not None or not (why := self._connect(0.0)):
+            return
+        self._tell(f"waiting for the machine: {why}")
+        if why := self._connect(self._patience.back_s):
             raise AcidtestError(
                 f"no machine answers: {why}",
                 f"start acidtest plug serve there, with --listen at {self._address}",
