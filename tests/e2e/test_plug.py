@@ -23,6 +23,7 @@ from stand_in import StandIn
 from support import ACIDTEST
 
 PORT = 7583
+DISK_SIZE = "512M"
 SCRIPT = Path(stand_in.__file__)
 EXPERIMENT = """
 name = "plugs"
@@ -96,7 +97,9 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
     (at / "home").mkdir()
     (at / "home" / "engines").symlink_to((state_directory() / "engines").resolve())
     with closing(Ledger()) as ledger, closing_link(ledger) as link:
-        subprocess.run([ACIDTEST, "disk", "create", name, "--at", mounted], check=True, capture_output=True)
+        subprocess.run(
+            [ACIDTEST, "disk", "create", name, "--at", mounted, "--size", DISK_SIZE], check=True, capture_output=True
+        )
         file = tmp_path / "plugs.toml"
         machine = StandIn(
             directory=str(at),

@@ -77,7 +77,6 @@ class Look(Record):
     say: Literal["look"] = "look"
     which: Which
     before: Running
-    at_s: float  # from the first acknowledgement to the last one
     lines: int
     # As in CutEvidence. None where no power was cut.
     broken_without_cut: list[str] | None = None

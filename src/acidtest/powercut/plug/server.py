@@ -57,7 +57,9 @@ ASKED_MAX = 1 << 20  # bytes of one line that a witness may send
 BESIDE = "engine"  # what lies beside the database, made anew at each start of it
 TICK_S = 0.05
 END_S = 60.0
+COPIES = 2  # the template, and the database that is cut
 NS_OF_MS = 1e6
+NS_OF_S = 1e9
 NOT_SEEN = "the machine was not seen again"
 
 
@@ -77,7 +79,7 @@ def serve(plan: Plan, where: Path, at: Path, address: Address, say: Callable[[st
     databases = _databases(at)
     for line in release_leftovers():
         say(line)
-    needed = 3 * max(template_bytes(cell.workload, engines[cell.engine]) for cell in plan.combinations())
+    needed = COPIES * max(template_bytes(cell.workload, engines[cell.engine]) for cell in plan.combinations())
     with ExitStack() as held:
         listening = held.enter_context(closing(listener(address)))
         ledger = held.enter_context(closing(Ledger()))
@@ -264,6 +266,7 @@ class Machine:
         judgement = judge(evidence)
         if judgement.verdict != "survived" and (gone := engine.gone()):
             raise CellFailed(gone)
+        at_s = _span_s(acknowledged)
         cut = Cut(
             verdict=judgement.verdict,
             reasons=judgement.reasons,
@@ -274,7 +277,7 @@ class Machine:
             failed_flush_said="",
             acknowledged_after_failed_flush=None,
             drive=before.place.device_model if before.place.device_model != "unknown" else before.place.device,
-            at_s=asked.at_s,
+            at_s=at_s,
             kept_bytes=None,
             lost_bytes=None,
             torn_writes=None,
@@ -285,7 +288,7 @@ class Machine:
             filesystem_repaired=False,
             filesystem_recovery_s=None,
             engine_recovery_s=evidence.engine_recovery_s,
-            cycle_s=asked.at_s + time.monotonic() - began,
+            cycle_s=at_s + time.monotonic() - began,
             commit_ms=_commit_ms(acknowledged),
         )
         wrong = next((setting for setting in before.settings if setting.is_wrong), None)
@@ -327,6 +330,13 @@ def _elsewhere(before: PlaceFacts, now: PlaceFacts) -> str:
         f"{now.path} lies on {now.filesystem} mounted at {now.mount_point}, and before the cut on {before.filesystem} "
         f"at {before.mount_point}: mount that before acidtest plug serve begins"
     )
+
+
+def _span_s(acknowledged: Sequence[Acknowledgement]) -> float:
+    """From the begin of the first transaction to the last acknowledgement that was kept, by the machine's own clock."""
+    if not acknowledged:
+        return 0.0
+    return (max(one.acknowledged_ns for one in acknowledged) - min(one.began_ns for one in acknowledged)) / NS_OF_S
 
 
 def _commit_ms(acknowledged: Sequence[Acknowledgement]) -> float | None:

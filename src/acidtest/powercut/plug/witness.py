@@ -254,9 +254,7 @@ class Witness:
             kept.close()
         found = []
         for of in (lines, [*lines, planted(parse(lines))]):
-            said = self._ask(
-                Look(which=which, before=seen.running, at_s=0.0, lines=len(of), broken_without_cut=None), of
-            )
+            said = self._ask(Look(which=which, before=seen.running, lines=len(of), broken_without_cut=None), of)
             if isinstance(said, Failed):
                 return said.recording
             found.append(_expected(said, Looked).recording.cut)
@@ -298,7 +296,6 @@ class Witness:
         look = Look(
             which=which,
             before=seen.running,
-            at_s=at_s,
             lines=len(lines),
             broken_without_cut=[],
             restarted=not_restarted(before, self._seen, cut_s),
