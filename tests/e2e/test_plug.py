@@ -173,7 +173,7 @@ exec {machines.switch("off")}
 
 def test_a_connection_that_is_lost_before_the_cut(machines: Machines) -> None:
     """The power fails, but not by the switch, long before the moment that was drawn."""
-    machines.write(["sqlite"], ["drive"], extent="duration_s = 86400")
+    machines.write(["sqlite"], ["drive"], extent="duration_s = 3600\nrate_per_s = 20")
     machines.cut.on(restore=False)
     with ThreadPoolExecutor() as beside:
         running = beside.submit(machines.witness)

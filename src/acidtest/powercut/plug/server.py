@@ -57,7 +57,6 @@ ASKED_MAX = 1 << 20  # bytes of one line that a witness may send
 BESIDE = "engine"  # what lies beside the database, made anew at each start of it
 TICK_S = 0.05
 END_S = 60.0
-COPIES = 2  # the template, and the database that is cut
 NS_OF_MS = 1e6
 NS_OF_S = 1e9
 NOT_SEEN = "the machine was not seen again"
@@ -79,7 +78,7 @@ def serve(plan: Plan, where: Path, at: Path, address: Address, say: Callable[[st
     databases = _databases(at)
     for line in release_leftovers():
         say(line)
-    needed = COPIES * max(template_bytes(cell.workload, engines[cell.engine]) for cell in plan.combinations())
+    needed = max(_needed_bytes(cell, engines[cell.engine]) for cell in plan.combinations())
     with ExitStack() as held:
         listening = held.enter_context(closing(listener(address)))
         ledger = held.enter_context(closing(Ledger()))
@@ -102,6 +101,11 @@ def serve(plan: Plan, where: Path, at: Path, address: Address, say: Callable[[st
                 raise
             finally:
                 connection.close()
+
+
+def _needed_bytes(cell: Cell, engine: Engine) -> int:
+    """Of the template, and of the database that grows until it is cut."""
+    return engine.empty_bytes + cell.workload.loaded_bytes() + template_bytes(cell.workload, engine)
 
 
 def _databases(at: Path) -> Path:
