@@ -338,8 +338,11 @@ class Witness:
             self._switch.switch_off(lambda seconds: self._meanwhile(kept, seen, seconds))
             still = self._fades(kept, seen)
             time.sleep(self._patience.off_s)
-        finally:
-            self._switch.switch_on()
+        except BaseException:
+            with suppress(AcidtestError):  # that it was not cut is what is told
+                self._switch.switch_on()
+            raise
+        self._switch.switch_on()
         return cut_s, seen.ordered or still
 
     def _until(self, moment: Moment, kept: Kept, seen: _Seen) -> None:
