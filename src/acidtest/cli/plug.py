@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,21 +39,20 @@ def serve(
         ),
     ] = "127.0.0.1",
     quick: Quick = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each line that it says as JSON.")] = False,
 ) -> None:
     """On the machine that is to be cut: drive load, pass on what is acknowledged, and look for it after the restart."""
     from acidtest.powercut import plug
 
-    console = Console(highlight=False)
+    def say(line: str) -> None:
+        print(json_.dumps({"says": line}) if json else line, flush=True)
+
     address = plug.Address.named(listen, "--listen")
     plan = _planned(file, quick=quick, cuts=None)
     if not address.is_loopback:
-        console.print(
-            f"Whoever reaches {address} can have load driven here, without a password: a network of your own is best.",
-            markup=False,
-            soft_wrap=True,
-        )
+        say(f"Whoever reaches {address} can have load driven here, without a password: use a network of your own.")
     with stopping.leaving("no power was cut, and the same command begins anew"):
-        plug.serve(plan, file, at, address, lambda line: console.print(line, markup=False, soft_wrap=True))
+        plug.serve(plan, file, at, address, say)
 
 
 @app.command()

@@ -40,7 +40,7 @@ def refuse_program(plan: Plan, where: Path) -> None:
         raise BadInput(
             f"{where}: [program] cannot be cut by a real plug: its items are looked for by commands of the user's, and "
             "a plug knows acidtest's own engines alone",
-            f"acidtest powercut {where} cuts it on a simulated disk",
+            f"cut it on a simulated disk: acidtest powercut {where} --out DIR",
         )
 
 

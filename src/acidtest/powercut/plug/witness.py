@@ -206,12 +206,12 @@ class Witness:
     def _check(self, said: Greeting) -> None:
         if said.plug != PLUG:
             raise BadInput(
-                f"the machine at {self._address} has acidtest {said.acidtest}, whose messages are others",
+                f"acidtest at {self._address} is {said.acidtest}, and its messages are others",
                 "install the same version of acidtest on both",
             )
         if said.digest != self._digest:
             raise BadInput(
-                f"the machine at {self._address} serves another experiment, or another text or size of it",
+                f"another experiment, or another text or size of it, is served at {self._address}",
                 "give both machines the same file, and both or neither --quick",
             )
 
