@@ -48,6 +48,7 @@ from acidtest.powercut.plug.messages import (
     Which,
 )
 from acidtest.powercut.plug.wire import Address, Connection, Lost, listener
+from acidtest.words import counted
 
 DIRECTORY = "acidtest-plug"  # in the directory that the user names; it outlives a cut, so that no ledger has it
 MARK = ".acidtest-plug"
@@ -181,7 +182,7 @@ class Machine:
         while len(lines) < count:
             line = connection.take(60.0)
             if not isinstance(line, bytes):
-                raise Lost(f"the witness sent {len(lines):,} of {count:,} acknowledgements")
+                raise Lost(f"of {counted(count, 'acknowledgement')} the witness has sent {len(lines):,}")
             lines.append(line)
         return lines
 
@@ -331,8 +332,8 @@ def _elsewhere(before: PlaceFacts, now: PlaceFacts) -> str:
     if (before.mount_point, before.filesystem) == (now.mount_point, now.filesystem):
         return ""
     return (
-        f"{now.path} lies on {now.filesystem} mounted at {now.mount_point}, and before the cut on {before.filesystem} "
-        f"at {before.mount_point}: mount that before acidtest plug serve begins"
+        f"beneath {now.path} is {now.filesystem} mounted at {now.mount_point}, and before the cut it was "
+        f"{before.filesystem} at {before.mount_point}: mount that before acidtest plug serve begins"
     )
 
 

@@ -333,7 +333,7 @@ class Witness:
         cut_s = time.monotonic()
         if self._is_over(seen):
             lost = "the connection to the machine was lost before its power was cut"
-            return cut_s, seen.ordered or f"{lost}: {seen.lost}"
+            return seen.last_s, seen.ordered or f"{lost}: {seen.lost}"
         try:
             self._switch.switch_off(lambda seconds: self._meanwhile(kept, seen, seconds))
             still = self._fades(kept, seen)
