@@ -75,12 +75,13 @@ class Machines:
         files = (self._directory / "out" / "acidtest-witness").glob("*")
         return sum(file.stat().st_size for file in files if not file.name.endswith("-control"))
 
-    def witness(self, *more: object, off: str = "", on: str = "") -> tuple[int, dict[str, Any], str]:
+    def witness(
+        self, *more: object, off: str = "", on: str = "", by_hand: bool = False
+    ) -> tuple[int, dict[str, Any], str]:
         """Exit code, what --json says, and what was said beside it."""
         words = [
             "plug", "witness", self.file, "--server", f"{PRIMARY}:{PORT}", "--out", self._directory / "out", "--json",
-            "--switch-off", off or self.switch("off"),
-            "--switch-on", on or self.switch("on"),
+            *([] if by_hand else ["--switch-off", off or self.switch("off"), "--switch-on", on or self.switch("on")]),
             "--off-for", 0, "--back-within", 60, *more,
         ]  # fmt: skip
         command = [*self._enter, str(ACIDTEST), *map(str, words)]
@@ -171,12 +172,11 @@ exec {machines.switch("off")}
     assert told["losses"] == {"announced": 0, "unannounced": 0}
 
 
-def test_a_connection_that_is_lost_before_the_cut(machines: Machines) -> None:
-    """The power fails, but not by the switch, long before the moment that was drawn."""
-    machines.write(["sqlite"], ["drive"], extent="duration_s = 3600\nrate_per_s = 20")
+def cut_beside(machines: Machines, *, by_hand: bool) -> tuple[dict[str, Any], str]:
+    """The power fails, but not by a switch, when the witness has kept something: the cut, and what was said."""
     machines.cut.on(restore=False)
     with ThreadPoolExecutor() as beside:
-        running = beside.submit(machines.witness)
+        running = beside.submit(machines.witness, by_hand=by_hand)
         while not machines.kept():
             assert not running.done(), running.result()
             time.sleep(0.02)
@@ -185,8 +185,23 @@ def test_a_connection_that_is_lost_before_the_cut(machines: Machines) -> None:
         code, told, said = running.result()
     assert code == 0, said
     [one] = [one["cut"] for one in told["cuts"]]
+    return one, said
+
+
+def test_a_connection_that_is_lost_before_the_cut(machines: Machines) -> None:
+    """Long before the moment that was drawn."""
+    machines.write(["sqlite"], ["drive"], extent="duration_s = 3600\nrate_per_s = 20")
+    one, _ = cut_beside(machines, by_hand=False)
     assert one["verdict"] == "unknown"
     assert one["reasons"][0].startswith("the connection to the machine was lost before its power was cut: ")
+
+
+def test_a_plug_that_is_pulled_by_hand(machines: Machines) -> None:
+    machines.write(["sqlite"], ["os"])
+    one, said = cut_beside(machines, by_hand=True)
+    assert f"pull the plug of the machine at {PRIMARY}:{PORT} now, then plug it in again" in said
+    assert one["verdict"] == "lost", one["reasons"]
+    assert one["damage"] == []
 
 
 def test_a_machine_that_does_not_come_back_and_switches_that_fail(machines: Machines) -> None:

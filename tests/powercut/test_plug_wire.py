@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from acidtest.errors import BadInput
+from acidtest.errors import AcidtestError, BadInput
 from acidtest.powercut.plug.kept import Kept
 from acidtest.powercut.plug.messages import Forget, Greeting, Leaving, NotSaid, parsed
 from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Lost, connect, listener
+from acidtest.powercut.plug.witness import Patience, Witness
 
 LINE = b"0 1 0 1 1000 2000"
 GREETING = Greeting(plug=1, acidtest="0.3", digest="d", boot_id="b", uptime_s=1.5)
@@ -141,3 +144,59 @@ def test_what_is_kept_is_whole_lines(tmp_path_factory: pytest.TempPathFactory) -
     again = Kept(path)
     assert again.lines() == []
     again.close()
+
+
+def served(*answers: bytes) -> tuple[Address, threading.Thread]:
+    """Somebody at an address who gives each that comes one of the answers, and then closes."""
+    listening = listener(Address(LOOPBACK, 0))
+
+    def serve() -> None:
+        with listening:
+            for answer in answers:
+                connected, _ = listening.accept()
+                with connected:
+                    connected.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return Address(LOOPBACK, listening.getsockname()[1]), thread
+
+
+def witness(address: Address, back_s: float = 5.0) -> tuple[Witness, list[str]]:
+    said: list[str] = []
+    return Witness(address, "d", None, Patience(0.0, back_s), Path("nowhere"), said.append), said
+
+
+def greeting(**changes: object) -> bytes:
+    return GREETING.model_copy(update=changes).model_dump_json().encode() + b"\n"
+
+
+def test_the_witness_comes_again_until_the_machine_answers() -> None:
+    """A machine that starts refuses connections, or closes them before it has said a word."""
+    address, thread = served(b"", greeting()[:-5], b"HTTP/1.1 400 Bad Request\r\n", greeting())
+    of, said = witness(address)
+    of._reach()
+    thread.join()
+    assert of._seen is not None
+    assert of._seen.greeting == GREETING
+    assert len(said) == 1
+    assert said[0].startswith("waiting for the machine: ")
+    of.close()
+
+
+def test_the_witness_does_not_wait_for_ever() -> None:
+    address, thread = served()
+    thread.join()
+    with pytest.raises(AcidtestError, match="no machine answers"):
+        witness(address, 0.3)[0]._reach()
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"plug": 2}, "its messages are others"), ({"digest": "other"}, "another experiment, or another text or size")],
+)
+def test_a_machine_that_serves_something_else(changes: dict[str, object], why: str) -> None:
+    address, thread = served(greeting(**changes))
+    with pytest.raises(BadInput, match=why):
+        witness(address)[0]._reach()
+    thread.join()
