@@ -149,6 +149,7 @@ def test_what_is_kept_is_whole_lines(tmp_path_factory: pytest.TempPathFactory) -
 def served(*answers: bytes) -> tuple[Address, threading.Thread]:
     """Somebody at an address who gives each that comes one of the answers, and then closes."""
     listening = listener(Address(LOOPBACK, 0))
+    address = Address(LOOPBACK, listening.getsockname()[1])
 
     def serve() -> None:
         with listening:
@@ -159,7 +160,7 @@ def served(*answers: bytes) -> tuple[Address, threading.Thread]:
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    return Address(LOOPBACK, listening.getsockname()[1]), thread
+    return address, thread
 
 
 def witness(address: Address, back_s: float = 5.0) -> tuple[Witness, list[str]]:
