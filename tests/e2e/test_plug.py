@@ -143,6 +143,28 @@ def test_what_a_level_promises_of_a_machine_without_power(machines: Machines) ->
             assert one["checks"][check] == "survived"
 
 
+def test_the_shipped_experiment_is_cut_reported_and_audited(machines: Machines, acidtest: Run) -> None:
+    machines.file.write_text((Path(__file__).parents[2] / "experiments" / "plug.toml").read_text())
+    machines.cut.command.append("--quick")
+    machines.cut.on(restore=False)
+    code, told, said = machines.witness("--quick", "--only", "numbered/sqlite/drive", "--cuts", 1)
+    assert code == 0, said
+    assert [one["cut"]["verdict"] for one in told["cuts"]] == ["survived"]
+    out = machines.file.parent / "out"
+    again = acidtest("report", out, "--json")
+    assert json.loads(again.stdout)["cuts"] == told["cuts"]
+    shown = acidtest("report", out)
+    assert "simulated" not in shown.stdout
+    assert "another drive, what lies beside the database files, replicas" in " ".join(shown.stdout.split())
+    assert "real machine" in (out / "report.html").read_text()
+    audited = acidtest("audit", out, "--json")
+    assert audited.returncode == 0, audited.stderr
+    # It is done: the machine need not be there any more.
+    machines.cut.end()
+    code, again_told, said = machines.witness("--quick", "--only", "numbered/sqlite/drive", "--cuts", 1)
+    assert (code, again_told["cuts"]) == (0, told["cuts"]), said
+
+
 def test_no_verdict_without_a_restart_that_was_a_cut(machines: Machines) -> None:
     """The same boot id, an uptime that goes on, a machine that was shut down: all of them come back, none was cut."""
     machines.write(["sqlite"], ["os"], repetitions=3)
