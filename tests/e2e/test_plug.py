@@ -146,6 +146,7 @@ def test_what_a_level_promises_of_a_machine_without_power(machines: Machines) ->
 def test_the_shipped_experiment_is_cut_reported_and_audited(machines: Machines, acidtest: Run) -> None:
     machines.file.write_text((Path(__file__).parents[2] / "experiments" / "plug.toml").read_text())
     machines.cut.command.append("--quick")
+    machines.cut.write()
     machines.cut.on(restore=False)
     code, told, said = machines.witness("--quick", "--only", "numbered/sqlite/drive", "--cuts", 1)
     assert code == 0, said
