@@ -29,6 +29,7 @@ DAMAGES = {
     "(rot": "the drive, whose bits rot",
 }
 KILL, KERNEL_CRASH = "kill", "kernel-crash"  # Cut.failure where the drive keeps its power
+PLUG = "plug"  # Cut.failure where the power is a real machine's
 CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
 BACKED = "battery-backed controller"  # so is this
 # Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
@@ -112,7 +113,8 @@ def announcement(recording: Recording) -> Announcement:
         return by
     given_up = gives_up(
         cut.drive if cut else "",
-        write_cache=place.write_cache,
+        # A real drive that says so itself has no cache that could lose anything: that announces nothing.
+        write_cache="" if cut and cut.failure == PLUG else place.write_cache,
         mount_options=place.mount_options,
         has_cache=CACHE_OFF not in place.disk.split(", "),
         failure=cut.failure if cut else "",

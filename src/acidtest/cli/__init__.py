@@ -25,7 +25,7 @@ from acidtest.words import harmless
 # Each is a module here with a function of its name, or with an ``app`` of commands of its own.
 COMMANDS = (
     "init", "plan", "run", "search", "powercut", "report", "compare", "growth", "audit", "inspect", "trace", "engines",
-    "doctor", "clean", "probe", "diagnose", "disk", "help",
+    "doctor", "clean", "probe", "diagnose", "disk", "plug", "help",
 )  # fmt: skip
 
 

@@ -555,16 +555,16 @@ class Cut(Record):
 
     verdict: Verdict
     reasons: list[str]  # for any other verdict than survived
-    failure: DiskFailure
+    failure: DiskFailure | Literal["plug"]  # plug: a real machine's power, by acidtest plug
     # stopped: its error ended the load before power failed; hung: it answered nothing any more
     after_failed_flush: Literal["stopped", "went on", "hung"] | None
     failed_flush_said: str  # that error
     acknowledged_after_failed_flush: int | None
     drive: str  # what the disk does, in one word or a few: "honest", "lie-about-flush"
     at_s: float  # from the start of the load to the cut
-    kept_bytes: int  # of the disk's write cache
-    lost_bytes: int
-    torn_writes: int
+    kept_bytes: int | None  # of the disk's write cache; None of a real drive, into which nobody can look
+    lost_bytes: int | None
+    torn_writes: int | None
     fate: Fate | None  # None of a workload that does not number its transactions, or that could not be surveyed
     integrity: Integrity | None
     filesystem_check: Literal["clean", "errors", "unknown"]  # after all, unmounted

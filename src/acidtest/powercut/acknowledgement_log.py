@@ -98,6 +98,10 @@ class AcknowledgementLog:
             *lines, self._pending = (self._pending + chunk).split(b"\n")
             self._lines += lines
 
+    def lines(self, start: int) -> list[bytes]:
+        """As they were drained, without the first ``start``."""
+        return self._lines[start:]
+
     def times_ns(self, start: int) -> list[int]:
         """When commits were acknowledged, of CLOCK_MONOTONIC, without the first ``start`` that were drained."""
         try:

@@ -137,7 +137,11 @@ def _notices_planted(evidence: CutEvidence) -> Answer | None:
 
 
 def _notices_empty_disk(evidence: CutEvidence) -> Answer | None:
-    return None if evidence.blind_to_loss is None else _unknown_for(evidence.blind_to_loss or None)
+    return _unless_empty(evidence.blind_to_loss)
+
+
+def _unless_empty(found: str | None) -> Answer | None:
+    return None if found is None else _unknown_for(found or None)
 
 
 def _log_is_complete(evidence: CutEvidence) -> Answer:
@@ -240,6 +244,9 @@ SOUND = (
     Checker("holds-without-a-cut", _holds_without_cut),
     Checker("check-notices-an-empty-disk", _notices_empty_disk),
     Checker("check-notices-a-planted-loss", _notices_planted),
+    Checker("machine-was-off", lambda evidence: _unless_empty(evidence.restarted)),
+    Checker("witness-saw-all", lambda evidence: _unless_empty(evidence.witnessed)),
+    Checker("comparison-notices-a-planted-loss", lambda evidence: _unless_empty(evidence.unnoticed_loss)),
     Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))

@@ -22,6 +22,10 @@ class CutEvidence:
     # Of a program's check; None of an engine, and where it was not tried.
     blind_to_loss: str | None = None  # why its answers prove nothing, on a disk that had lost all items; "" they do
     planted: str | None = None  # what it answered for an item that was never written; "" that it is missing
+    # Of a real plug; None of a simulated disk, and where no power was cut.
+    restarted: str | None = None  # why it is not known that the machine was off; "" it was
+    witnessed: str | None = None  # why what the witness has kept cannot be relied on; "" it can
+    unnoticed_loss: str | None = None  # why the comparison proves nothing; "" it has noticed a loss that was planted
 
     # Of what came back. The errors are in the words of the system, the engine or the rig.
     inspection_error: str | None = None  # the lab could not look, which says nothing of the engine

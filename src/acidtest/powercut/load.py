@@ -15,7 +15,7 @@ from acidtest.conductor.jobs import job_for
 from acidtest.conductor.rig import Process, Start, Working, converse
 from acidtest.engine import Instance
 from acidtest.errors import AcidtestError, CellFailed, told
-from acidtest.journal.protocol import Duration, Hello, Job, Settings
+from acidtest.journal.protocol import Duration, Extent, Hello, Job, Settings
 from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.plan import Cell
 from acidtest.powercut.acknowledgement_log import AcknowledgementLog
@@ -116,6 +116,10 @@ class Load(ABC):
             return "stopped"
         return "went on" if half is None or len(self.acknowledged) > half else "hung"
 
+    @property
+    def is_at_work(self) -> bool:
+        return self._thread.is_alive()
+
     def error(self) -> str:
         """Why the load ended; "" while it goes on."""
         return self._failure.message if self._failure is not None else ""
@@ -181,8 +185,11 @@ def loaded(
     directory: Path,
     machine: CuttableGuest | None = None,
     start_rig: Start | None = None,
+    extent: Extent | None = None,
 ) -> Iterator[Load]:
     """Load of ``cell`` on the instance, with its acknowledgement log in ``directory``; killed in the end.
+
+    It ends by itself after ``extent``, where one is given.
 
     With ``machine`` it is driven in there, and the end of the load is that of the machine; by ``start_rig`` the rig
     runs elsewhere.
@@ -191,7 +198,7 @@ def loaded(
     acknowledged = AcknowledgementLog(directory, pipe)
     try:
         update = {
-            "extent": Duration(seconds=LOAD_S),
+            "extent": extent or Duration(seconds=LOAD_S),
             "acknowledge_to": named or str(acknowledged.path),
             "warmup_s": cell.workload.warmup_s,
             "may_start_early": False,

@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from acidtest.analysis.announced import announcement, is_unannounced
+from acidtest.analysis.announced import PLUG, announcement, is_unannounced
 from acidtest.analysis.survival import Survival, is_silent, survivals
 from acidtest.audit.unchecked.cuts import unchecked
 from acidtest.journal.models import Header, Journal, Recording
@@ -110,7 +110,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(f"A wider terminal also shows {', '.join(left_out)}.", style="dim", soft_wrap=True)
     console.print(
         f"\n{said}: acknowledged before the cuts; worst loss: of those, missing after the worst cut.\n"
-        f"{said}/s: the median, from the load's start to the cut, on the simulated disk; no figure of acidtest run.\n"
+        f"{said}/s: the median, from the load's start to the cut{on_what(journal)}; no figure of acidtest run.\n"
         "Times are medians as well: the mount with the journal's replay, the engine from its start to its answer.",
         style="dim",
         soft_wrap=True,
@@ -132,6 +132,20 @@ def print_survival(journal: Journal, console: Console) -> None:
     if len(witnesses) > WITNESSES_MAX:
         console.print(f"\n{len(witnesses) - WITNESSES_MAX:,} more did not survive: --json has each.", style="dim")
     console.print(f"\n{tally(rows, announcers(journal))}", soft_wrap=True)
+
+
+def on_what(journal: Journal) -> str:
+    """What the power of which was cut."""
+    return "" if is_plug(journal) else ", on the simulated disk"
+
+
+def is_plug(journal: Journal) -> bool:
+    """Whether the power was a real machine's."""
+    return any(one.cut and one.cut.failure == PLUG for one in journal.recordings) or _of_plug(journal.header)
+
+
+def _of_plug(header: Header) -> bool:
+    return (header.asked or [])[:1] == [PLUG]
 
 
 def announcers(journal: Journal) -> str:
@@ -195,6 +209,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
     return {
         "rows": rows,
         "noun": said,
+        "is_plug": is_plug(journal),
         "varied": varied_of(journal.header),
         "heads": headings(varied_of(journal.header), ["verdict", *PAGE_COLUMNS]),
         "extra": extra,
@@ -243,6 +258,9 @@ def again(recording: Recording, journal: Journal) -> str:
     if (cut := recording.cut) and (state := cut.state or (cut.states and cut.states.shortest)):
         return shlex.join(["acidtest", "powercut", "--replay", state])
     combination, directory = recording.cell.rpartition("#")[0], Path(journal.path).parent
+    if _of_plug(journal.header):  # no lot decides what a real drive loses, so that a seed makes nothing again
+        again = ["--only", combination, "--cuts", "3", "--out", f"{directory}-again"]
+        return shlex.join(["acidtest", *(journal.header.asked or []), *again])
     file, *rest = journal.header.asked or ["FILE.toml"]  # journals of older versions do not tell
     command = [file, *(["--quick"] if "--quick" in rest else [])]
     command += ["--only", combination, "--seed", str(recording.seed), "--cuts", "3", "--out", f"{directory}-again"]
@@ -254,7 +272,8 @@ def not_run(journal: Journal) -> str:
     missing = journal.header.cells - len(journal.recordings)
     if missing <= 0:
         return ""
-    asked = f" ({shlex.join(['acidtest', 'powercut', *journal.header.asked])})" if journal.header.asked else ""
+    words = ["acidtest", *([] if _of_plug(journal.header) else ["powercut"]), *(journal.header.asked or [])]
+    asked = f" ({shlex.join(words)})" if journal.header.asked else ""
     cuts = counted(journal.header.cells, "cut that was asked for", "cuts that were asked for")
     return f"{missing:,} of {cuts}{asked} {'has' if missing == 1 else 'have'} not been made yet."
 

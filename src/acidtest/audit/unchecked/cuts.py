@@ -13,6 +13,7 @@ from acidtest.words import counted
 
 CONFIDENCE = 0.95
 STATES = "crash-states"
+PLUG = "plug"
 PROGRAM = "program"  # the kind of workload of a program's own load
 TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
 FAILURES = {  # place.disk_failure; one of each is enough
@@ -25,6 +26,7 @@ FAILURES = {  # place.disk_failure; one of each is enough
         "lost-disk",
         "both-powers",
         "lost-link",
+        PLUG,
     },
     "a second cut during recovery": {"cut-in-recovery"},
     "flushes that fail": {"failed-flush", "dropped-flush"},
@@ -107,7 +109,9 @@ def images_at_most(legal_log10: float) -> str:
 def _ways(made: Sequence[Recording]) -> Iterator[Unchecked]:
     failures = {one.cut.failure for one in made if one.cut}
     drives = {part for one in made if one.cut for part in one.cut.drive.split(", ")}
-    kept = [words for keeps, words in KEEPS.items() if STATES not in failures and f"cut keeps {keeps}" not in drives]
+    kept = [
+        words for keeps, words in KEEPS.items() if not failures & {STATES, PLUG} and f"cut keeps {keeps}" not in drives
+    ]
     others = [*kept, *(words for words, names in FAILURES.items() if not names & failures)]
     if others:
         yield Unchecked(listed(others), "not asked for")
@@ -155,5 +159,8 @@ def _elsewhere(made: Sequence[Recording]) -> Unchecked:
         )
     )
     on = f", {listed(systems)} on {listed(kernels)}" if systems else ""
+    if any(one.cut and one.cut.failure == PLUG for one in made):
+        drives = listed(list(dict.fromkeys(one.cut.drive for one in made if one.cut)))
+        return Unchecked("another drive, what lies beside the database files, replicas", f"{drives} was cut{on}")
     replicas = "" if any(one.cut and one.cut.replication for one in made) else ", replicas"
     return Unchecked(f"a real drive, what lies beside the database files{replicas}", f"the disk is simulated{on}")

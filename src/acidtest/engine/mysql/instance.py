@@ -174,10 +174,10 @@ class MysqlInstance(ServedInstance):
         """Write ``my.cnf`` for the settings and the durability."""
         if not self._data.is_dir():
             raise CellFailed(f"{self._id}: {self._data} is missing: there is no database to start from")
-        self._temporary.mkdir(exist_ok=True)
         self._write_configuration()
 
     def _write_configuration(self) -> None:
+        self._temporary.mkdir(exist_ok=True)
         self._configuration.write_text("\n".join(["[mysqld]", *self._lines()]) + "\n", encoding="utf-8")
 
     def _lines(self) -> list[str]:

@@ -1,0 +1,137 @@
+"""``acidtest plug``: cuts the power of a real machine, while another one keeps what it has acknowledged."""
+
+from __future__ import annotations
+
+import json as json_
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from acidtest.cli import complete, planning, stopping
+from acidtest.errors import BadInput, MachineLacks
+
+if TYPE_CHECKING:
+    from acidtest.plan import Plan
+
+app = typer.Typer(
+    help="Cut the power of a real machine: serve on the one that is cut, witness on another. docs/PLUG.md.",
+    no_args_is_help=True,
+)
+
+Quick = Annotated[bool, typer.Option("--quick", help="Take the experiment at its small size, on both machines.")]
+
+
+@app.command()
+def serve(
+    file: complete.Experiment,
+    at: Annotated[
+        Path, typer.Option("--at", help="Where the databases lie: on the drive that is to be tried.", metavar="DIR")
+    ],
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            help="Where the witness finds this machine; by default only this machine itself does.",
+            metavar="ADDRESS[:PORT]",
+        ),
+    ] = "127.0.0.1",
+    quick: Quick = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each line that it says as JSON.")] = False,
+) -> None:
+    """On the machine that is to be cut: drive load, pass on what is acknowledged, and look for it after the restart."""
+    from acidtest.powercut import plug
+
+    def say(line: str) -> None:
+        print(json_.dumps({"says": line}) if json else line, flush=True)
+
+    address = plug.Address.named(listen, "--listen")
+    plan = _planned(file, quick=quick, cuts=None)
+    if not address.is_loopback:
+        say(f"Whoever reaches {address} can have load driven here, without a password: use a network of your own.")
+    with stopping.leaving("no power was cut, and the same command begins anew"):
+        plug.serve(plan, file, at, address, say)
+
+
+@app.command()
+def witness(
+    file: complete.Experiment,
+    server: Annotated[
+        str, typer.Option("--server", help="Where acidtest plug serve listens.", metavar="ADDRESS[:PORT]")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Directory of journal and page. A second call resumes.", metavar="DIR")
+    ],
+    switch_off: Annotated[
+        str | None, typer.Option("--switch-off", help="This cuts the machine's power.", metavar="COMMAND")
+    ] = None,
+    switch_on: Annotated[str | None, typer.Option("--switch-on", help="This gives it back.", metavar="COMMAND")] = None,
+    off_for: Annotated[
+        float, typer.Option("--off-for", help="Leave it without power so long.", metavar="SECONDS", min=0)
+    ] = 10.0,
+    back_within: Annotated[
+        float, typer.Option("--back-within", help="Wait so long for it to come back.", metavar="SECONDS", min=1)
+    ] = 600.0,
+    cuts: Annotated[
+        int | None,
+        typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
+    ] = None,
+    only: Annotated[str | None, typer.Option("--only", help="One combination, as the table names it.")] = None,
+    quick: Quick = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
+    ] = False,
+) -> None:
+    """On another machine: keep what is acknowledged, have the power cut at moments drawn by lot, and tell what is gone.
+
+    Without --switch-off and --switch-on it says when to pull the plug."""
+    from acidtest.analysis.announced import is_unannounced
+    from acidtest.cli.report import show_cuts
+    from acidtest.cli.run import watching
+    from acidtest.powercut import plug
+
+    if (switch_off is None) != (switch_on is None):
+        given, other = ("--switch-off", "--switch-on") if switch_off is not None else ("--switch-on", "--switch-off")
+        raise BadInput(f"{given}: needs {other} too", "give both, or neither to pull the plug by hand")
+    if switch_off is not None and not (switch_off.strip() and (switch_on or "").strip()):
+        raise BadInput("--switch-off and --switch-on: an empty command switches nothing", "name a command for each")
+    switch = plug.Switch(switch_off, switch_on) if switch_off is not None and switch_on is not None else None
+    address = plug.Address.named(server, "--server")
+    plan = _planned(file, quick=quick, cuts=cuts)
+    options = (("--server", server), ("--switch-off", switch_off), ("--switch-on", switch_on))
+    command = [str(file), *(["--quick"] if quick else [])]
+    command += [word for option, value in options if value is not None for word in (option, value)]
+    console = Console(stderr=json, highlight=False)
+    with stopping.leaving(stopping.GOES_ON), watching(console) as watcher:
+        outcome = plug.watch(
+            plan,
+            file,
+            out,
+            watcher,
+            address,
+            switch,
+            patience=plug.Patience(off_for, back_within),
+            only=only,
+            tell=watcher.brings,
+            command=["plug", "witness", *command],
+        )
+    page = show_cuts(outcome.journal, out, console, json=json)
+    recordings = outcome.journal.recordings
+    if any(recording.status == "failed" for recording in recordings):
+        print("Some cuts could not be made: see above.", file=sys.stderr)
+        raise typer.Exit(3)
+    if any(recording.status == "invalid" or is_unannounced(recording) for recording in recordings):
+        raise typer.Exit(1)
+    if page.unwritten:
+        raise typer.Exit(MachineLacks.exit_code)
+
+
+def _planned(file: Path, *, quick: bool, cuts: int | None) -> Plan:
+    from acidtest.experiment import Experiment
+
+    def to_cut(whole: Experiment) -> Experiment:
+        return whole.to_cut().model_copy(update={} if cuts is None else {"repetitions": cuts})
+
+    return planning.planned(file, quick=quick, cuts=True, part=to_cut)

@@ -1,0 +1,484 @@
+"""The witness: it keeps what the other machine acknowledges, has its power cut, and hears what is gone afterwards."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from acidtest.analysis.announced import is_unannounced
+from acidtest.conductor.conduct import Estimate, RunOutcome, no_room_told
+from acidtest.conductor.output import Output, header, make_directory
+from acidtest.conductor.watcher import Watcher
+from acidtest.errors import AcidtestError, BadInput
+from acidtest.journal.models import Cut, Recording
+from acidtest.journal.reader import CUTS
+from acidtest.journal.writer import JournalWriter
+from acidtest.plan import Cell, Plan, time_left
+from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
+from acidtest.powercut.checkers import judge
+from acidtest.powercut.conductor import chosen
+from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.moment import Moment
+from acidtest.powercut.plug.admission import admit, digest_of
+from acidtest.powercut.plug.kept import Kept
+from acidtest.powercut.plug.machine import Seen, not_restarted
+from acidtest.powercut.plug.messages import (
+    PLUG,
+    Drive,
+    Failed,
+    Forget,
+    Greeting,
+    Leaving,
+    Look,
+    Looked,
+    Prepare,
+    Prepared,
+    Running,
+    Said,
+    Stopped,
+    Which,
+)
+from acidtest.powercut.plug.switch import Switch
+from acidtest.powercut.plug.wire import Address, Connection, Lost, connect
+from acidtest.words import counted
+
+KEPT = "acidtest-witness"  # directory of the files of acknowledgements, beside the journal
+CONTROL_COMMITS = 20  # of each terminal's turn: so much is acknowledged before the comparison is tried
+BEYOND = 1_000_000  # the number of a planted commit lies so far behind the last one
+GREETING_S = 15.0
+ANSWER_S = 3600.0  # to load a large database, or to recover it
+RETRY_S = 0.2
+TICK_S = 0.2
+QUIET_S = 3.0  # without a sign of the machine after its power was cut
+STILL_S = 30.0  # whoever acknowledges so long after that was not cut
+Tell = Callable[[str], None]
+Message = TypeVar("Message")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long the machine stays without power, and how long it may take to come back."""
+
+    off_s: float = 10.0
+    back_s: float = 600.0
+
+
+@dataclass
+class _Seen:
+    """What the witness has seen of one load."""
+
+    running: Running
+    lost: str = ""  # why the connection ended, where it has
+    ordered: str = ""  # that it was no power cut, where the machine says so
+    failed: Failed | None = None
+    last_s: float = 0.0  # when the last line came, or load began
+
+
+def watch(
+    plan: Plan,
+    where: Path,
+    out: Path,
+    watcher: Watcher,
+    address: Address,
+    switch: Switch | None,
+    *,
+    patience: Patience = Patience(),
+    only: str | None = None,
+    tell: Tell = lambda line: None,
+    command: Sequence[str] = (),
+) -> RunOutcome:
+    """Make every cut of ``plan`` that ``out``'s journal does not hold, or holds only as one that could not be made.
+
+    Without a ``switch`` somebody is told when to pull the plug. ``command`` is what asked for it. Raises BadInput, and
+    AcidtestError where the machine cannot be reached or does not come back.
+    """
+    admit(plan, where)
+    cuts = replace(plan, cells=tuple(chosen(plan, only=only)))
+    first_line = header(cuts).model_copy(update={"digest": digest_of(plan), "asked": list(command)})
+    output = Output(out, first_line, CUTS, runs_again=lambda recording: recording.status == "failed")
+    held = output.held()
+    if held and not output.remaining(cuts, held):
+        watcher.begins(len(cuts.cells), len(cuts.cells), str(address))
+        return RunOutcome(held, 0)
+    make_directory(out)
+    with no_room_told(out), JournalWriter(out, output.header, output.journal) as writer:
+        remaining = output.remaining(cuts, writer.journal)
+        watcher.begins(len(cuts.cells) - len(remaining), len(cuts.cells), f"the machine at {address}")
+        took: list[tuple[Cell, float]] = []
+        estimate = Estimate(lambda cells: time_left(cells, took))
+        left = {cell.id: cell for cell in remaining}
+        witness = Witness(address, digest_of(plan), switch, patience, out / KEPT, tell)
+        try:
+            for cell in remaining:
+                began = time.monotonic()
+                watcher.cell_begins(cell, estimate.seconds(left.values()))
+                recording, ends = witness.cut(cell)
+                writer.append(recording)
+                took.append((cell, time.monotonic() - began))
+                del left[cell.id]
+                watcher.cell_ended(cell, recording, estimate.seconds(left.values()))
+                if ends:
+                    raise AcidtestError(ends, "see to the machine, and run the same command again: it goes on")
+        finally:
+            witness.close()
+        return RunOutcome(writer.journal, len(remaining))
+
+
+class Witness:
+    """One run of the witness."""
+
+    def __init__(
+        self, address: Address, digest: str, switch: Switch | None, patience: Patience, kept: Path, tell: Tell
+    ) -> None:
+        self._address, self._digest, self._switch, self._patience = address, digest, switch, patience
+        self._kept, self._tell = kept, tell
+        self._connection: Connection | None = None
+        self._seen: Seen | None = None
+        self._controls: dict[str, str] = {}  # of combinations whose comparison was tried: why it proves nothing, or ""
+
+    def cut(self, cell: Cell) -> tuple[Recording, str]:
+        """The recording of one cut, and why the run ends with it, or "". Raises AcidtestError where none was begun."""
+        try:
+            self._reach()
+            if cell.combination not in self._controls:
+                control = self._control(cell)
+                if isinstance(control, Recording):
+                    return control, ""
+                self._controls[cell.combination] = control
+            return self._cut(cell, self._controls[cell.combination])
+        except Lost as lost:
+            self.close()
+            raise AcidtestError(
+                f"the machine at {self._address} was lost before it was cut: {lost}",
+                "see whether acidtest plug serve runs there, and run the same command again: it goes on",
+            ) from None
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _reach(self) -> None:
+        """Raises AcidtestError where the machine does not answer."""
+        if self._connection is not None or not (why := self._connect(0.0)):
+            return
+        self._tell(f"waiting for the machine: {why}")
+        if why := self._connect(self._patience.back_s):
+            raise AcidtestError(
+                f"no machine answers: {why}",
+                f"start acidtest plug serve there, with --listen at {self._address}",
+            )
+
+    def _connect(self, limit_s: float) -> str:
+        """Why the machine did not answer within ``limit_s``; "" it has. Raises BadInput where it has something else to
+        do than this run."""
+        self.close()
+        end = time.monotonic() + limit_s
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = connect(self._address, min(GREETING_S, max(end - time.monotonic(), RETRY_S)))
+                said = connection.take(GREETING_S)
+                at_s = time.monotonic()
+                if not isinstance(said, Greeting):
+                    raise Lost(f"{self._address}: it does not answer as acidtest plug serve does")
+            except Lost as lost:
+                if connection is not None:
+                    connection.close()
+                if time.monotonic() + RETRY_S > end:
+                    return str(lost)
+                time.sleep(RETRY_S)
+                continue
+            try:
+                self._check(said)
+            except BadInput:
+                connection.close()
+                raise
+            self._connection, self._seen = connection, Seen(said, at_s)
+            return ""
+
+    def _check(self, said: Greeting) -> None:
+        if said.plug != PLUG:
+            raise BadInput(
+                f"acidtest at {self._address} is {said.acidtest}, and its messages are others",
+                "install the same version of acidtest on both",
+            )
+        if said.digest != self._digest:
+            raise BadInput(
+                f"another experiment, or another text or size of it, is served at {self._address}",
+                "give both machines the same file, and both or neither --quick",
+            )
+
+    def _ask(self, message: Said, lines: Sequence[bytes] = ()) -> Said:
+        """Its answer. Raises Lost."""
+        assert self._connection is not None
+        self._connection.say(message, lines)
+        said = self._connection.take(ANSWER_S)
+        if said is None:
+            raise Lost(f"no answer within {ANSWER_S:.0f} s")
+        if isinstance(said, Leaving):
+            raise Lost(said.why)
+        if isinstance(said, bytes):
+            raise Lost("an acknowledgement came that nobody waits for")
+        return said
+
+    def _control(self, cell: Cell) -> str | Recording:
+        """Why the comparison proves nothing for this combination, or "" when it has found all that was acknowledged,
+        and has noticed one commit that was planted. Or the recording of a cell that could not be run.
+
+        Raises Lost."""
+        which = _which(cell)
+        self._tell(f"{cell.combination}: trying the comparison, before any cut")
+        said = self._ask(Prepare(which=which))
+        if isinstance(said, Failed):
+            return said.recording
+        seen = self._driven(Drive(which=which, count=CONTROL_COMMITS))
+        if isinstance(seen, Failed):
+            return seen.recording
+        kept = Kept(self._path(cell, "control"))
+        try:
+            while not (seen.lost or seen.failed or seen.ordered) and not self._receive(kept, seen, TICK_S):
+                pass
+            if seen.failed:
+                return seen.failed.recording
+            if seen.lost or seen.ordered:
+                raise Lost(seen.lost or seen.ordered)
+            lines = kept.lines()
+        finally:
+            kept.close()
+        found = []
+        for of in (lines, [*lines, planted(parse(lines))]):
+            said = self._ask(Look(which=which, before=seen.running, lines=len(of), broken_without_cut=None), of)
+            if isinstance(said, Failed):
+                return said.recording
+            found.append(_expected(said, Looked).recording.cut)
+        self._say(Forget())
+        return unnoticed(len(lines), *found)
+
+    def _cut(self, cell: Cell, unnoticed_loss: str) -> tuple[Recording, str]:
+        which = _which(cell)
+        before = self._seen
+        assert before is not None
+        said = self._ask(Prepare(which=which))
+        if isinstance(said, Failed):
+            return said.recording, ""
+        never_cut = _expected(said, Prepared).recording
+        if unnoticed_loss:  # a cut would prove nothing
+            return _unknown(never_cut, CutEvidence(unnoticed_loss=unnoticed_loss), 0.0), ""
+        seen = self._driven(Drive(which=which))
+        if isinstance(seen, Failed):
+            return seen.recording, ""
+        kept = Kept(self._path(cell, which.token))
+        try:
+            began = time.monotonic()
+            cut_s, doubt = self._powerless(cell, kept, seen)
+            at_s = max(seen.last_s - began, 0.0)  # a switch takes its time, and load goes on meanwhile
+            lines = kept.lines()
+        finally:
+            kept.close()
+            self.close()
+        if seen.failed:
+            return seen.failed.recording, ""
+        if not lines:
+            doubt = doubt or "no acknowledgement reached the witness before the power was cut"
+        evidence = CutEvidence(witnessed=doubt, unnoticed_loss="", missing_lines=0)
+        why = self._connect(self._patience.back_s)
+        if why:
+            evidence.restarted = f"the machine did not come back within {self._patience.back_s:.0f} s: {why}"
+            return _unknown(never_cut, evidence, at_s), evidence.restarted
+        assert self._seen is not None
+        look = Look(
+            which=which,
+            before=seen.running,
+            lines=len(lines),
+            broken_without_cut=[],
+            restarted=not_restarted(before, self._seen, cut_s),
+            witnessed=doubt,
+            unnoticed_loss="",
+        )
+        try:
+            said = self._ask(look, lines)
+            if isinstance(said, Failed):
+                return said.recording, ""
+            recording = _expected(said, Looked).recording
+            if not is_unannounced(recording):
+                self._say(Forget())
+            return recording, ""
+        except Lost as lost:
+            self.close()
+            evidence.restarted = look.restarted
+            evidence.inspection_error = f"the machine was lost while it looked at what is left: {lost}"
+            return _unknown(never_cut, evidence, at_s), ""
+
+    def _driven(self, drive: Drive) -> _Seen | Failed:
+        """Load is driven. Raises Lost."""
+        said = self._ask(drive)
+        return said if isinstance(said, Failed) else _Seen(_expected(said, Running), last_s=time.monotonic())
+
+    def _powerless(self, cell: Cell, kept: Kept, seen: _Seen) -> tuple[float, str]:
+        """Have the power cut at the moment of ``cell``, and switched on again: when that was, by the witness's clock,
+        and why what was kept cannot be relied on, or ""."""
+        if self._switch is None:
+            self._tell(f"{cell.id}: pull the plug of the machine at {self._address} now, then plug it in again")
+            while not self._is_over(seen):
+                self._receive(kept, seen, TICK_S)
+            return seen.last_s, seen.ordered
+        self._until(Moment.drawn(cell), kept, seen)
+        cut_s = time.monotonic()
+        if self._is_over(seen):
+            lost = "the connection to the machine was lost before its power was cut"
+            return seen.last_s, seen.ordered or f"{lost}: {seen.lost}"
+        try:
+            self._switch.switch_off(lambda seconds: self._meanwhile(kept, seen, seconds))
+            still = self._fades(kept, seen)
+            time.sleep(self._patience.off_s)
+        except BaseException:
+            with suppress(AcidtestError):  # that it was not cut is what is told
+                self._switch.switch_on()
+            raise
+        self._switch.switch_on()
+        return cut_s, seen.ordered or still
+
+    def _until(self, moment: Moment, kept: Kept, seen: _Seen) -> None:
+        began = time.monotonic()
+        number, seconds = moment.acknowledged or 1, moment.seconds or 0.0
+        while not self._is_over(seen) and (kept.count < number or time.monotonic() - began < seconds):
+            self._receive(kept, seen, min(TICK_S, max(seconds - (time.monotonic() - began), 0.001)))
+        commit_s = (time.monotonic() - began) / max(kept.count, 1)
+        end = time.monotonic() + moment.later * commit_s
+        while not self._is_over(seen) and (left := end - time.monotonic()) > 0:
+            self._receive(kept, seen, left)
+
+    def _meanwhile(self, kept: Kept, seen: _Seen, seconds: float) -> None:
+        if self._is_over(seen):
+            time.sleep(seconds)
+        else:
+            self._receive(kept, seen, seconds)
+
+    def _fades(self, kept: Kept, seen: _Seen) -> str:
+        """Take what is still on its way. Why the machine was not cut, where it goes on; ""."""
+        began = time.monotonic()
+        while not self._is_over(seen) and time.monotonic() - max(seen.last_s, began) < QUIET_S:
+            self._receive(kept, seen, TICK_S)
+            if time.monotonic() - began > STILL_S:
+                return f"the machine went on acknowledging for {STILL_S:.0f} s after --switch-off had ended"
+        return ""
+
+    @staticmethod
+    def _is_over(seen: _Seen) -> bool:
+        return bool(seen.lost or seen.ordered or seen.failed)
+
+    def _receive(self, kept: Kept, seen: _Seen, limit_s: float) -> bool:
+        """Keep what comes, and wait for it at most so long; whether the load has ended in order."""
+        assert self._connection is not None
+        lines: list[bytes] = []
+        stopped = False
+        try:
+            said = self._connection.take(limit_s)
+            while isinstance(said, bytes):
+                lines.append(said)
+                said = self._connection.take(0)
+            match said:
+                case None:
+                    pass
+                case Stopped():
+                    stopped = True
+                case Failed():
+                    seen.failed = said
+                case Leaving(why=why):
+                    seen.ordered = f"no power failed: {why}"
+                case _:
+                    seen.lost = f"the machine said {said.say} in the middle of a load"
+        except Lost as lost:
+            seen.lost = str(lost)
+        if lines:
+            kept.add(lines)
+            seen.last_s = time.monotonic()
+        return stopped
+
+    def _say(self, message: Said) -> None:
+        """What needs no answer."""
+        assert self._connection is not None
+        with suppress(Lost):
+            self._connection.say(message)
+
+    def _path(self, cell: Cell, of: str) -> Path:
+        return self._kept / f"{re.sub('[^A-Za-z0-9._#-]+', '-', cell.id)}-{of}"
+
+
+def planted(log: Sequence[Acknowledgement]) -> bytes:
+    """A line of the log of a commit that was never made, as one more of the terminal that acknowledged last."""
+    last = log[-1]
+    count = max(line.count for line in log if line.terminal == last.terminal) + 1
+    number = max(line.number for line in log) + BEYOND
+    return f"{last.terminal} {count} {last.kind} {number} {last.began_ns} {last.acknowledged_ns}".encode()
+
+
+def unnoticed(lines: int, sound: Cut | None, loss: Cut | None) -> str:
+    """Why a comparison proves nothing that answered ``sound`` for all that was acknowledged, and ``loss`` for that and
+    one commit that was planted; "" where it proves something."""
+    if sound is None or loss is None or sound.fate is None or loss.fate is None:
+        reasons = "; ".join((sound.reasons if sound else [])[:2])
+        return f"without a power cut the commits could not be looked for{': ' + reasons if reasons else ''}"
+    if sound.verdict != "survived" or not lines:
+        return (
+            f"without a power cut the checks do not hold: {'; '.join(sound.reasons[:2]) or 'nothing was acknowledged'}"
+        )
+    if loss.verdict != "lost" or loss.fate.lost != 1:
+        found = counted(loss.fate.lost, "commit")
+        return f"the comparison answered {loss.verdict}, with {found} missing, where one was planted that is not there"
+    return ""
+
+
+def _which(cell: Cell) -> Which:
+    return Which(
+        combination=cell.combination,
+        cell=cell.id,
+        repetition=cell.repetition,
+        order=cell.order,
+        seed=cell.seed,
+        token=secrets.token_hex(8),
+    )
+
+
+def _expected(said: Said, kind: type[Message]) -> Message:
+    """Raises Lost."""
+    if not isinstance(said, kind):
+        raise Lost(f"the machine said {said.say} where nobody asked for it")
+    return said
+
+
+def _unknown(never_cut: Recording, evidence: CutEvidence, at_s: float) -> Recording:
+    """The recording of a cut of which the machine does not tell."""
+    judgement = judge(evidence)
+    place = never_cut.place
+    cut = Cut(
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        checks=judgement.checks,
+        damage=judgement.damage,
+        failure="plug",
+        after_failed_flush=None,
+        failed_flush_said="",
+        acknowledged_after_failed_flush=None,
+        drive=place.device_model if place.device_model != "unknown" else place.device,
+        at_s=at_s,
+        kept_bytes=None,
+        lost_bytes=None,
+        torn_writes=None,
+        fate=None,
+        integrity=None,
+        filesystem_check="unknown",
+        filesystem_said="",
+        filesystem_repaired=False,
+        filesystem_recovery_s=None,
+        engine_recovery_s=None,
+        cycle_s=at_s,
+    )
+    return never_cut.model_copy(update={"status": "done", "reason": None, "cut": cut})

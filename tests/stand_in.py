@@ -1,0 +1,155 @@
+"""A stand-in for a machine whose plug is pulled: namespaces on this one, over a simulated disk of acidtest's.
+
+It has processes, mounts, a network, a clock of its uptime and a boot id of its own, all of them new after each start.
+Its database lies on a file system on a simulated disk. Its power fails in this order: its cable carries nothing any
+more, its disk forgets what it has not flushed, its processes are gone. So no acknowledgement is heard that came later
+than the cut.
+
+``python stand_in.py off DIRECTORY`` and ``on DIRECTORY`` are what a switchable socket is elsewhere.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from acidtest.place import link, standing
+
+# What is mounted from loops and by FUSE is other people's, but for the disk of this machine: a copy would hold it.
+BOOT = r"""
+set -eu
+mounts=$(cat /proc/self/mounts)
+while read -r source point type rest; do
+  case "$source $type" in
+    /dev/loop*|*\ fuse*) [ "$point" = "$DISK" ] || umount -l "$point" || true ;;
+  esac
+done <<END
+$mounts
+END
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /dev/shm
+mount --bind "$BOOT_ID" /proc/sys/kernel/random/boot_id
+exec "$@"
+"""
+
+
+@dataclass
+class StandIn:
+    """``command`` is what the machine starts by itself; ``network`` the namespace that it has."""
+
+    directory: str
+    disk: str  # the name of its simulated disk
+    mounted: str
+    acidtest: str
+    network: str
+    command: list[str]
+
+    @classmethod
+    def read(cls, directory: Path) -> StandIn:
+        return cls(**json.loads((directory / "machine.json").read_text()))
+
+    def write(self) -> None:
+        (Path(self.directory) / "machine.json").write_text(json.dumps(asdict(self)))
+
+    def on(self, *, restore: bool = True) -> None:
+        at = Path(self.directory)
+        if restore:
+            self._acidtest("disk", "restore", self.disk)
+        if not (at / "same-boot-id").exists():
+            (at / "boot_id").write_text(f"{uuid.uuid4()}\n")
+        home = at / "home"
+        up_s = 0 if (at / "uptime-goes-on").exists() else time.clock_gettime(time.CLOCK_BOOTTIME)
+        up = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", link.CABLE, "up"]
+        subprocess.run(up, check=True, capture_output=True)
+        machine = [
+            "nsenter", f"--net={self.network}", "--",
+            "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
+            "--time", "--boottime", str(-int(up_s)), "--",
+            "sh", "-c", BOOT, "boot", *self.command,
+        ]  # fmt: skip
+        environment = {**os.environ, "ACIDTEST_HOME": str(home), "DISK": self.mounted, "BOOT_ID": str(at / "boot_id")}
+        home.mkdir(exist_ok=True)
+        with (at / "console").open("ab") as console:
+            process = subprocess.Popen(
+                machine, env=environment, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+                start_new_session=True,
+            )  # fmt: skip
+        (at / "process").write_text(json.dumps([process.pid, started_at(process.pid)]))
+
+    def off(self) -> None:
+        with standing.opened(self.disk) as disk, closing(link._socket_in(Path(self.network))) as control:
+            # At once: whatever is flushed in between is heard by nobody.
+            down = struct.pack(link.IFREQ, link.CABLE.encode(), 0)
+            fcntl.ioctl(control, link.SIOCSIFFLAGS, down)
+            disk.cut("none", 1, "succeed")
+        self.end()
+
+    def end(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Its processes, of which the first one is recorded; with it all others go."""
+        record = Path(self.directory) / "process"
+        if not record.exists():
+            return
+        pid, since = json.loads(record.read_text())
+        if since and started_at(pid) == since:
+            if number == signal.SIGKILL:
+                os.kill(pid, number)
+            else:
+                for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                    os.kill(int(child), number)
+            while started_at(pid) == since and state_of(pid) != "Z":
+                time.sleep(0.01)
+        record.unlink()
+        while in_use(self.mounted):
+            time.sleep(0.01)
+
+    def _acidtest(self, *words: str) -> None:
+        subprocess.run([self.acidtest, *words], check=True, capture_output=True)
+
+
+def started_at(pid: int) -> str:
+    return _field(pid, 19)
+
+
+def state_of(pid: int) -> str:
+    return _field(pid, 0)
+
+
+def _field(pid: int, number: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[number]
+    except OSError:
+        return ""
+
+
+def in_use(mounted: str) -> bool:
+    """Whether a process that ends still has something open there; see proc(5)."""
+    device = Path(mounted).stat().st_dev
+    for opened in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if opened.stat().st_dev == device:
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def main(words: list[str]) -> Any:
+    machine = StandIn.read(Path(words[1]))
+    if words[0] == "shutdown":  # in order, as far as its own service goes
+        machine.end(signal.SIGTERM)
+    return {"off": machine.off, "on": machine.on, "shutdown": lambda: None}[words[0]]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
