@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -199,7 +201,7 @@ def _by_chance(one: Published) -> bool:
     if not (one.nopm and one.tpm and one.measured_s):
         return False
     drawn = one.tpm * one.measured_s / 60
-    error = (NEW_ORDERS * (1 - NEW_ORDERS) / drawn) ** 0.5
+    error = math.sqrt(NEW_ORDERS * (1 - NEW_ORDERS) / drawn)
     return abs(one.nopm / one.tpm - NEW_ORDERS) <= RARE * error
 
 
