@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
