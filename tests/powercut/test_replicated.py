@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from acidtest.engine.catalogue import REPLICATIONS, describe, replication_of
-from acidtest.engine.firebird.replication import SYNCHRONOUS, FirebirdPair
+from acidtest.engine.firebird.replication import ASYNCHRONOUS, SYNCHRONOUS, AsynchronousPair, SynchronousPair
 from acidtest.engine.mysql.replication import MODES, MariadbPair
 from acidtest.engine.replication import Ends, Pair
 from acidtest.errors import BadInput
@@ -46,7 +46,7 @@ def cell(engine: str, replication: str, failure: str, durability: str = "drive",
         (cell("sqlite", "asynchronous", "cut"), "acidtest gives it no replica"),
         (cell("firebird-5.0", "synchronous", "cut"), "acidtest gives it no replica"),
         (cell("firebird-3.0-server", "synchronous", "cut"), "acidtest gives it no replica"),
-        (cell("firebird-4.0-server", "asynchronous", "cut"), 'place.replication "asynchronous" is not known'),
+        (cell("firebird-4.0-server", "semi-synchronous", "cut"), 'place.replication "semi-synchronous" is not known'),
         (cell("firebird-4.0-server", "synchronous", "cut", port=3051), "port is without effect"),
     ],
 )
@@ -145,8 +145,35 @@ def test_a_firebird_that_went_on_without_its_replica_is_not_in_force(
     published: str, replica: tuple[str, str], errors: str, loaded: bool, in_force: bool
 ) -> None:
     primary = Mock(replication_errors=Mock(return_value=errors))
-    made = FirebirdPair(primary, Mock(), SYNCHRONOUS, ENDS)
+    made = SynchronousPair(primary, Mock(), SYNCHRONOUS, ENDS)
     assert made.seen(lambda _: [[published]], lambda _: [list(replica)], loaded=loaded).in_force is in_force
+
+
+@pytest.mark.parametrize(
+    ("published", "replica", "errors", "log", "segments", "loaded", "in_force"),
+    [
+        ("1", "1", "", "Started replication for database x", 1, True, True),
+        ("1", "1", "", "Started replication for database x", 0, False, True),  # without load there is nothing to keep
+        ("1", "1", "", "Started replication for database x", 0, True, False),
+        ("1", "1", "", "", 1, True, False),
+        ("0", "1", "", "Started replication for database x", 1, True, False),
+        ("1", "0", "", "Started replication for database x", 1, True, False),
+        ("1", "1", "ERROR: no route", "Started replication for database x", 1, True, False),
+    ],
+)
+def test_a_firebird_without_a_journal_or_with_a_replica_that_does_not_apply_it_is_not_in_force(
+    published: str, replica: str, errors: str, log: str, segments: int, loaded: bool, in_force: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "journal").mkdir()
+    for number in range(segments):
+        (tmp_path / "journal" / f"database.fdb.journal-{number}").touch()
+    files = Mock(return_value=[tmp_path / "database.fdb"])
+    primary = Mock(replication_errors=Mock(return_value=errors), database_files=files)
+    of_replica = Mock(
+        replication_errors=Mock(return_value=""), replication_log=Mock(return_value=log), database_files=files
+    )
+    made = AsynchronousPair(primary, of_replica, ASYNCHRONOUS, ENDS)
+    assert made.seen(lambda _: [[published]], lambda _: [[replica, "0"]], loaded=loaded).in_force is in_force
 
 
 def log(*numbers: int) -> list[Acknowledgement]:
