@@ -22,6 +22,7 @@ from support import command
 REPLICAS = {
     "postgresql-15": ("asynchronous", "synchronous"),
     "mariadb-10.11": ("asynchronous", "semi-synchronous"),
+    "mysql-9.7": ("asynchronous", "semi-synchronous"),
     "firebird-4.0-server": ("asynchronous", "synchronous"),
 }
 ALL = [(engine, mode) for engine, modes in REPLICAS.items() for mode in modes]
