@@ -17,6 +17,7 @@ from acidtest.engine.catalogue import describe, replication_of
 from acidtest.engine.replication import Seen
 from acidtest.powercut.replicated import ReplicatedTrial
 from blocks import loops_over_files_in, mounts_below
+from replicas import EXPERIMENT
 from support import command
 
 REPLICAS = {
@@ -27,21 +28,6 @@ REPLICAS = {
 }
 ALL = [(engine, mode) for engine, modes in REPLICAS.items() for mode in modes]
 SHOWN_S = 60.0
-EXPERIMENT = """
-name = "contract"
-engine = "{engine}"
-durability = "drive"
-repetitions = 1
-[workload.numbered]
-terminals = 2
-count = 5
-[place]
-kind = "disk"
-filesystem = "ext4"
-size_mb = 384
-replication = "{mode}"
-disk_failure = "{failure}"
-"""
 
 
 @pytest.mark.parametrize(("engine", "mode"), ALL)

@@ -75,6 +75,11 @@ class FirebirdPair(Pair):
         """The server's sessions from the primary are ended with it: a replica is made a database of its own alone."""
         self.replica.stop()
         self.replica.be_replica(read_only=False)
+        self.serve(launcher)
+
+    def serve(self, launcher: Launcher) -> None:
+        self.replica.replicate_by("")
+        self.replica.stands_beside([], 0)
         self.replica.start(launcher)
 
 
@@ -158,8 +163,6 @@ class AsynchronousPair(FirebirdPair):
             if time.monotonic() > end:
                 raise CellFailed(f"the replica did not apply what it had received within {APPLIED_S:.0f} s")
             time.sleep(0.05)
-        self.replica.replicate_by("")
-        self.replica.stands_beside([], 0)
         super().take_over(launcher, ask)
 
 

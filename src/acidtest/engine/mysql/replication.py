@@ -161,6 +161,11 @@ class BinlogPair(Pair):
         for statement in (f"stop {self.keyword}", f"reset {self.keyword} all", "set global read_only = 0"):
             ask(statement)
 
+    def serve(self, launcher: Launcher) -> None:
+        self.replica.play(["server_id = 2"])
+        self.replica.introduce([])
+        self.replica.start(launcher)
+
 
 class MariadbPair(BinlogPair):
     source, receiver, keyword = "master", "slave", "slave"
