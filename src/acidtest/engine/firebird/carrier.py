@@ -49,7 +49,7 @@ def _taken(directory: Path, stream: BufferedRWPair) -> str:
         return "no name and size of a file"
     content = stream.read(int(size))
     if len(content) != int(size):
-        return f"{len(content)} bytes came of {size}"
+        return "not all of it came"
     # The replica looks at all files of its directory. One that came already, when the answer was lost, comes again.
     arriving = directory.with_name(f"{directory.name}-arriving")
     arriving.mkdir(exist_ok=True)
