@@ -23,7 +23,7 @@ def send(file: Path, host: str, port: int) -> str:
     """Why the other end does not have it; "" where it does. Raises OSError."""
     content = file.read_bytes()
     with socket.create_connection((host, port), ANSWERS_S) as other, other.makefile("rwb") as stream:
-        stream.write(f"{file.name} {len(content)}\n".encode() + content)
+        stream.write(b"%s %d\n" % (file.name.encode(), len(content)) + content)
         stream.flush()
         answer = stream.readline(LINE_MAX).decode(errors="replace")
         return answer.strip() if answer.endswith("\n") else "it gave no answer"
