@@ -8,9 +8,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from acidtest.engine.catalogue import REPLICATIONS, describe, replication_of
-from acidtest.engine.firebird.replication import SYNCHRONOUS, FirebirdPair
-from acidtest.engine.mysql.replication import MODES, MariadbPair
+from acidtest.engine.catalogue import describe, replication_of
+from acidtest.engine.firebird.replication import ASYNCHRONOUS, SYNCHRONOUS, AsynchronousPair, SynchronousPair
+from acidtest.engine.mysql.replication import OF_MARIADB, OF_MYSQL, MariadbPair, MysqlPair
 from acidtest.engine.replication import Ends, Pair
 from acidtest.errors import BadInput
 from acidtest.experiment import PlaceSpec
@@ -23,7 +23,7 @@ from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.fate import compare, first_missing_ns
 
 ENDS = Ends("198.18.0.1", "198.18.0.2")
-ENGINES = {"postgresql": "postgresql-18", "mysql": "mariadb-11.8", "firebird": "firebird-4.0-server"}
+ENGINES = ("postgresql-18", "mariadb-11.8", "mysql-9.7", "firebird-4.0-server")
 
 
 def cell(engine: str, replication: str, failure: str, durability: str = "drive", **settings: Any) -> Any:
@@ -46,7 +46,7 @@ def cell(engine: str, replication: str, failure: str, durability: str = "drive",
         (cell("sqlite", "asynchronous", "cut"), "acidtest gives it no replica"),
         (cell("firebird-5.0", "synchronous", "cut"), "acidtest gives it no replica"),
         (cell("firebird-3.0-server", "synchronous", "cut"), "acidtest gives it no replica"),
-        (cell("firebird-4.0-server", "asynchronous", "cut"), 'place.replication "asynchronous" is not known'),
+        (cell("firebird-4.0-server", "semi-synchronous", "cut"), 'place.replication "semi-synchronous" is not known'),
         (cell("firebird-4.0-server", "synchronous", "cut", port=3051), "port is without effect"),
     ],
 )
@@ -58,8 +58,8 @@ def test_what_no_replica_goes_with_is_refused(of: Any, message: str) -> None:
 
 
 def test_what_can_be_is_not_refused() -> None:
-    for family, engine in ENGINES.items():
-        for mode in REPLICATIONS[family].modes(describe(engine)):
+    for engine in ENGINES:
+        for mode in replication_of(describe(engine)).modes(describe(engine)):
             for failure in ("cut", "lost-disk", "both-powers", "lost-link"):
                 refuse_replication(cell(engine, mode.name, failure), describe(engine), Path("x.toml"))
     refuse_replication(cell("sqlite", "none", "lost-disk"), describe("sqlite"), Path("x.toml"))
@@ -121,13 +121,35 @@ def test_a_mode_is_in_force_when_the_server_says_so(pair: Pair, rows: list[list[
 def test_semi_synchronous_that_gave_up_is_not_in_force(
     tmp_path: Path, status: tuple[str, ...], replica: tuple[str, str], in_force: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = MariadbPair(Mock(), Mock(), next(one for one in MODES if one.name == "semi-synchronous"), ENDS)
+    made = MariadbPair(Mock(), Mock(), next(one for one in OF_MARIADB if one.name == "semi-synchronous"), ENDS)
     names = ("Rpl_semi_sync_master_status", "Rpl_semi_sync_master_clients", "Rpl_semi_sync_master_no_tx")
     row: list[str | None] = [None] * 40
     row[10], row[11] = replica
     seen = made.seen(lambda _: [list(one) for one in zip(names, status, strict=True)], lambda _: [row], loaded=True)
     assert seen.in_force is in_force
     assert f"Slave_IO_Running {replica[0]}" in seen.said
+
+
+@pytest.mark.parametrize(
+    ("status", "replica", "in_force"),
+    [
+        (("ON", "1", "0"), ("ON", "ON"), True),
+        (("OFF", "1", "0"), ("ON", "ON"), False),
+        (("ON", "1", "3"), ("ON", "ON"), False),
+        (("ON", "1", "0"), ("CONNECTING", "ON"), False),
+        (("ON", "1", "0"), ("ON", "OFF"), False),
+    ],
+)
+def test_a_mysql_tells_the_same_in_words_of_its_own(
+    status: tuple[str, ...], replica: tuple[str, str], in_force: bool
+) -> None:
+    made = MysqlPair(Mock(), Mock(), next(one for one in OF_MYSQL if one.name == "semi-synchronous"), ENDS)
+    names = ("Rpl_semi_sync_source_status", "Rpl_semi_sync_source_clients", "Rpl_semi_sync_source_no_tx")
+    answers = [list(one) for one in zip(names, status, strict=True)]
+    seen = made.seen(lambda _: answers, lambda _: [[*replica, ""]], loaded=True)
+    assert seen.in_force is in_force
+    assert f"replication_connection_status {replica[0]}" in seen.said
+    assert made.seen(lambda _: answers, lambda _: [], loaded=True).said == "the replica has no primary"
 
 
 @pytest.mark.parametrize(
@@ -145,8 +167,35 @@ def test_a_firebird_that_went_on_without_its_replica_is_not_in_force(
     published: str, replica: tuple[str, str], errors: str, loaded: bool, in_force: bool
 ) -> None:
     primary = Mock(replication_errors=Mock(return_value=errors))
-    made = FirebirdPair(primary, Mock(), SYNCHRONOUS, ENDS)
+    made = SynchronousPair(primary, Mock(), SYNCHRONOUS, ENDS)
     assert made.seen(lambda _: [[published]], lambda _: [list(replica)], loaded=loaded).in_force is in_force
+
+
+@pytest.mark.parametrize(
+    ("published", "replica", "errors", "log", "segments", "loaded", "in_force"),
+    [
+        ("1", "1", "", "Started replication for database x", 1, True, True),
+        ("1", "1", "", "Started replication for database x", 0, False, True),  # without load there is nothing to keep
+        ("1", "1", "", "Started replication for database x", 0, True, False),
+        ("1", "1", "", "", 1, True, False),
+        ("0", "1", "", "Started replication for database x", 1, True, False),
+        ("1", "0", "", "Started replication for database x", 1, True, False),
+        ("1", "1", "ERROR: no route", "Started replication for database x", 1, True, False),
+    ],
+)
+def test_a_firebird_without_a_journal_or_with_a_replica_that_does_not_apply_it_is_not_in_force(
+    published: str, replica: str, errors: str, log: str, segments: int, loaded: bool, in_force: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "journal").mkdir()
+    for number in range(segments):
+        (tmp_path / "journal" / f"database.fdb.journal-{number}").touch()
+    files = Mock(return_value=[tmp_path / "database.fdb"])
+    primary = Mock(replication_errors=Mock(return_value=errors), database_files=files)
+    of_replica = Mock(
+        replication_errors=Mock(return_value=""), replication_log=Mock(return_value=log), database_files=files
+    )
+    made = AsynchronousPair(primary, of_replica, ASYNCHRONOUS, ENDS)
+    assert made.seen(lambda _: [[published]], lambda _: [[replica, "0"]], loaded=loaded).in_force is in_force
 
 
 def log(*numbers: int) -> list[Acknowledgement]:

@@ -90,6 +90,11 @@ class Pair(ABC):
         """Make a server of its own of the replica by the engine's documented steps; one that does not run is started
         first. ``ask`` speaks to it. Raises CellFailed."""
 
+    @abstractmethod
+    def serve(self, launcher: Launcher) -> None:
+        """Start a replica that ``take_over`` has made a server of its own before, from the files as it left them.
+        Raises CellFailed."""
+
 
 # Of an engine, for the primary's directory and the replica's, with settings, level, mode and link.
 MakePair = Callable[[Engine, Path, Path, Mapping[str, Scalar], str, Mode, Ends], Pair]

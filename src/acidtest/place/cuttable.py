@@ -234,6 +234,10 @@ class CuttablePlace:
         self._drive.load(state)
         self._drive.save(file, whole=True)
 
+    def save_as_it_is(self, file: Path) -> None:
+        """As ``save``, of the disk as it was unmounted last. Raises CellFailed."""
+        self._drive.save(file, whole=True)
+
     def loses(self, keep: CutKeeps, seeds: Sequence[int]) -> bool:
         """Whether a cut loses any of what was written and not flushed; of a drive that is to ignore write-through also
         any of what was written through. Otherwise no verdict on this disk means anything.

@@ -177,9 +177,7 @@ class Cuts(Conductor):
         """All cuts of one combination, which is prepared when the first of them begins."""
         first = cuts[0]
         yield Begun(first)
-        # A state file has one disk: what two of them came to is made again by its seed.
-        alone = first.place.replication == "none"
-        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment) if alone else None
+        keep: KeepSurvivors | None = partial(keep_survivors, context.out, self._experiment)
         with self._trial(first, context) as (trial, _):
             for cell in cuts:
                 if cell is not first:

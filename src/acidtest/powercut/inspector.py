@@ -67,6 +67,10 @@ class Inspector(Inspecting):
         self._start_rig, self._fetch = start_rig, fetch
         self._standing: Standing | None = None
 
+    def begin_by(self, begin: Callable[[], None]) -> None:
+        """From now on the engine is brought to serve in this way."""
+        self._begin = begin
+
     def inspect(self, evidence: CutEvidence, acknowledged: Sequence[Acknowledgement]) -> None:
         """Start the engine, survey and check the database."""
         began = time.monotonic()

@@ -19,6 +19,7 @@ from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.drives import Drives, simulated
 from acidtest.powercut.exploration import inspect_state
 from acidtest.powercut.recorded_load import RecordedLoad
+from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.trial import Trial
 
 
@@ -51,13 +52,27 @@ def replay(file: Path, drives: Drives = simulated) -> Replayed:
         size_mb = max(kept.size_bytes >> 20, image_mb(cell.place, template_bytes(cell.workload, engine)))
         drive = drives(cell, home, ledger, size_mb, None)
         held.callback(drive.release)
-        trial = Trial(cell, engine, template, home, drive, ledger, blank=True)
+        if cell.place.replication == "none":
+            trial = Trial(cell, engine, template, home, drive, ledger, blank=True)
+        else:
+            replica_home = DirectoryPlace(place.path, ledger, needed_bytes=0)
+            held.callback(replica_home.release)
+            replica_drive = drives(cell, replica_home, ledger, size_mb, None)
+            held.callback(replica_drive.release)
+            trial = ReplicatedTrial(
+                cell, engine, template, home, drive, ledger,
+                replica_home=replica_home, replica_drive=replica_drive, blank=True,
+            )  # fmt: skip
         held.callback(trial.release)
-        sector_bytes, records = disk_log.read(kept.log)
-        load = RecordedLoad(kept.log, records, 0, len(records), sector_bytes, 0, kept.acknowledged)
         evidence = trial.evidence()
+        evidence.replication = kept.replication
         try:
-            inspect_state(trial, load, kept.state, evidence)
+            if isinstance(trial, ReplicatedTrial):
+                trial.look_again(kept.state, kept.log, kept.acknowledged, evidence)
+            else:
+                sector_bytes, records = disk_log.read(kept.log)
+                load = RecordedLoad(kept.log, records, 0, len(records), sector_bytes, 0, kept.acknowledged)
+                inspect_state(trial, load, kept.state, evidence)
         except CellFailed as error:
             evidence.inspection_error = error.message
         judgement, by = trial.judged(evidence), announcement_of(cell, engine, evidence)

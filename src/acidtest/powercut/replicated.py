@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from acidtest.analysis import disk_log
 from acidtest.conductor.rig import Process
 from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
@@ -24,6 +25,7 @@ from acidtest.engine.replication import Ends, Mode, Pair, Seen
 from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem
 from acidtest.journal.models import Replicated, SettingInForce
+from acidtest.journal.protocol import DiskCut
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place import link as cables
 from acidtest.place.cuttable import CuttablePlace, Drive
@@ -31,7 +33,9 @@ from acidtest.place.disk import faults
 from acidtest.place.link import Link
 from acidtest.place.trees import copy_tree
 from acidtest.plan import Cell
+from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Inspector
 from acidtest.powercut.load import Load, loaded
@@ -57,7 +61,9 @@ class ReplicatedTrial(Trial):
         *,
         replica_home: DirectoryPlace,
         replica_drive: Drive,
+        blank: bool = False,
     ) -> None:
+        """With ``blank`` nothing is started: a state of the disk that was looked at is to be looked at again."""
         self._replication = replication_of(engine)
         self._mode: Mode = self._replication.mode(engine, cell.place.replication)
         self._replica_home, self._replica_drive = replica_home, replica_drive
@@ -65,7 +71,8 @@ class ReplicatedTrial(Trial):
         self._link: Link | None = None
         self._pair: Pair | None = None
         self._looks: dict[str, Inspector] = {}
-        super().__init__(cell, engine, template, home, drive, ledger)
+        self._replicated: Replicated | None = None
+        super().__init__(cell, engine, template, home, drive, ledger, blank=blank)
 
     @property
     def link(self) -> Link:
@@ -83,7 +90,9 @@ class ReplicatedTrial(Trial):
 
     def _prepare(self, template: Template, *, blank: bool) -> None:
         cell, names = self._cell, [path.name for path in template.paths]
-        if cell.place.disk_cache_is_volatile:
+        if blank:
+            (self._replica_drive if self._failure.on_replica else self.drive).snapshot()
+        if cell.place.disk_cache_is_volatile and not blank:
             cut = self._replica_place if self._failure.cuts_replica else self.place
             self._disk_loses = cut.loses(self._keep, seeds=(1, 2, 3))
         self._link = Link(self._ledger)
@@ -113,11 +122,15 @@ class ReplicatedTrial(Trial):
             )
         self._inspector = self._looks[self._looked_on]
         pair.prepare()
-        pair.primary.start(self.link.primary)
-        pair.primary.seal()
+        if not blank:
+            pair.primary.start(self.link.primary)
+            pair.primary.seal()
         for name in names:
             copy_tree(self.place.path / name, self._replica_place.path / name)
         pair.replicate()
+        if blank:
+            self._end_both()
+            return
         self._start_both()
         for instance in self._both():
             instance.lose_power()
@@ -219,11 +232,53 @@ class ReplicatedTrial(Trial):
                 looked_at.abandon()
                 return self.judged(evidence)
             evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        self._replicated = evidence.replication
         self.inspector.inspect(evidence, acknowledged)
         for instance in self._both():
             instance.lose_power()
         evidence.filesystem_check, evidence.filesystem_message = looked_at.end()
         return self.judged(evidence)
+
+    def replicated(self) -> Replicated | None:
+        return self._replicated
+
+    def save_survivors(self, file: Path) -> State:
+        """As of one server, of the disk that was looked at. Where its own power had not failed it is as the look has
+        left it, with the replica promoted."""
+        place = self._replica_place if self._failure.on_replica else self.place
+        if self._promoted:
+            place.save_as_it_is(file)
+        else:
+            _, found = disk_log.read(place.survivors)
+            place.save(State(0, len(found)).on(place.survivors), file)
+        _, records = disk_log.read(file)
+        return State(0, len(records), of="what a failure left")
+
+    @property
+    def _promoted(self) -> bool:
+        """Whether what can be saved of the replica is no replica any more."""
+        return self._failure.on_replica and not self._failure.cuts_replica
+
+    def look_again(
+        self, state: State, log: Path, acknowledged: Sequence[Acknowledgement], evidence: CutEvidence
+    ) -> None:
+        """At what ``save_survivors`` has written. Raises CellFailed."""
+        place = self._replica_place if self._failure.on_replica else self.place
+        instance = self.pair.replica if self._failure.on_replica else self.pair.primary
+        evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)
+        if self._promoted:
+            self._looks["replica"].begin_by(partial(self.pair.serve, self.link.replica))
+        place.begin(state.on(log))
+        try:
+            recovery = place.mount_survivor()
+            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        except CellFailed as error:
+            evidence.mount_error = error.message
+        else:
+            self.inspector.inspect(evidence, acknowledged)
+        finally:
+            instance.lose_power()
+            place.abandon()
 
     def _without_link(self, load: Load, replicated: Replicated) -> Replicated:
         """The link carries nothing, long enough for commits that give up waiting to do so."""

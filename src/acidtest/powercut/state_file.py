@@ -19,6 +19,7 @@ from acidtest.analysis import disk_log
 from acidtest.conductor.engines import plan_of
 from acidtest.errors import BadInput
 from acidtest.experiment import Experiment, ProgramSpec
+from acidtest.journal.models import Replicated
 from acidtest.plan import Cell
 from acidtest.powercut import crash_states
 from acidtest.powercut.acknowledgement_log import Acknowledgement
@@ -43,6 +44,7 @@ class KeptState:
     state: State
     acknowledged: list[Acknowledgement]
     reasons: list[str]  # of the verdict when it was kept
+    replication: Replicated | None = None  # of a server with a replica; the disk is that of the one looked at
 
 
 def keep_state(
@@ -57,10 +59,10 @@ def keep_state(
 def keep_survivors(
     out: Path, experiment: Experiment, trial: Trial, cell: Cell, acknowledged: list[Acknowledgement], reasons: list[str]
 ) -> str:
-    """The same of what a cut has left."""
+    """The same of what a failure has left, on the disk of the server that was looked at."""
     description = _unused(out, cell)
     alone = trial.save_survivors(description.with_suffix(".log"))
-    return _describe(description, experiment, cell, alone, acknowledged, reasons)
+    return _describe(description, experiment, cell, alone, acknowledged, reasons, trial.replicated())
 
 
 def _unused(out: Path, cell: Cell) -> Path:
@@ -97,6 +99,7 @@ def _describe(
     alone: State,
     acknowledged: list[Acknowledgement],
     reasons: list[str],
+    replication: Replicated | None = None,
 ) -> str:
     log = description.with_suffix(".log")
     fields: dict[str, Any] = {
@@ -110,6 +113,7 @@ def _describe(
         "state": dataclasses.asdict(alone),
         "acknowledged": [line.as_list() for line in acknowledged],
         "reasons": reasons,
+        **({"replication": replication.model_dump(mode="json")} if replication else {}),
     }
     description.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
     return str(description)
@@ -140,6 +144,7 @@ def read(file: Path) -> KeptState:
             state=State(state["start"], state["to"], tuple(state["without"]), torn, state["of"]),
             acknowledged=[Acknowledgement(*line) for line in fields["acknowledged"]],
             reasons=list(fields["reasons"]),
+            replication=Replicated.model_validate(fields["replication"]) if "replication" in fields else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration, ValidationError):
         raise _no_state(file) from None

@@ -19,7 +19,7 @@ from acidtest.engine import Engine, Instance
 from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
 from acidtest.files import find_rig
-from acidtest.journal.models import Cut, Recording, RecoveryTimes, Warning
+from acidtest.journal.models import Cut, Recording, RecoveryTimes, Replicated, Warning
 from acidtest.journal.protocol import CutKeeps, DiskCut, DiskState, Survey
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place.cuttable import CuttablePlace, Drive
@@ -411,6 +411,10 @@ class Trial:
         self.place.save(self._survivors(), file)
         _, records = disk_log.read(file)
         return State(0, len(records), of="what a cut left")
+
+    def replicated(self) -> Replicated | None:
+        """Of a server with a replica, how it was kept up at the last failure."""
+        return None
 
     def release(self) -> None:
         """Let go of the engine and of the disk's device; disk and home are the caller's."""

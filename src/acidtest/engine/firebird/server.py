@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from acidtest.engine import debian, install, libraries
@@ -42,6 +43,7 @@ PORT = SettingSpec("port", "The server listens on this port of 127.0.0.1.", None
 ENGINES = {"3.0": "Engine12", "4.0": "Engine13"}  # the plugin that is the engine, by release
 I386 = "i386"  # Debian's name of 32 bits on x86
 USERS = "security.fdb"
+ERROR_MAX = 300  # characters of what replication.log says of one
 # What a session has proved of its user names this file twice, and 4.0 gives all of it 255 bytes where a service opens a
 # database (src/alice/exe.cpp).
 USERS_PATH_MAX = 60
@@ -195,6 +197,8 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         self._password = password()
         self._port = 0
         self._listens: tuple[str, int] | None = None  # there, and not at a free port of this machine's own address
+        self._beside = Server(f"{engine.id}: what stands beside it", self._server_root / "beside.log")
+        self._beside_by: tuple[list[str], int] = ([], 0)
 
     @property
     def password(self) -> str:
@@ -220,13 +224,27 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         conf.touch(mode=0o600)
         conf.write_text(text, encoding="utf-8")
 
+    def replication_log(self) -> str:
+        file = self._server_root / "replication.log"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
     def replication_errors(self) -> str:
-        """What replication.log says last, where there is an error in it; "" where there is none."""
-        lines = [line.strip() for line in log_tail(self._server_root / "replication.log").splitlines() if line.strip()]
-        return lines[-1] if any(line.startswith("ERROR") for line in lines) else ""
+        """What replication.log says last of an error; "" where there is none."""
+        lines = [line.strip() for line in self.replication_log().splitlines() if line.strip()]
+        at = max((at for at, line in enumerate(lines) if line.startswith("ERROR")), default=None)
+        return "" if at is None else " ".join(lines[at:])[:ERROR_MAX]
+
+    def stands_beside(self, command: list[str], port: int) -> None:
+        """From the next start on this runs beside the server, and listens on ``port``; nothing does without one."""
+        self._beside_by = command, port
+
+    @property
+    def runs(self) -> bool:
+        return self._server.pid is not None
 
     def stop(self) -> None:
         """End it in order, as ``seal`` does, where it runs. Raises CellFailed."""
+        self._beside.kill()
         self._server.stop(files=self.database_files(), orderly=(0, 2))
 
     @property
@@ -285,7 +303,14 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         del environment["LD_LIBRARY_PATH"]
         if (libraries := self._engine.libraries(self._root)) is not None:
             environment["LD_LIBRARY_PATH"] = str(libraries)
+        command, port = self._beside_by
+        if command:
+            ready = partial(self._beside_listens, port)
+            self._beside.start(launcher, command, environment=dict(os.environ), ready=ready)
         self._server.start(launcher, self._engine.command(), environment=environment, ready=self._answers)
+
+    def _beside_listens(self, port: int) -> bool:
+        return listens(self._beside.pid, port)
 
     def _answers(self) -> bool:
         """Whether it listens, in whatever network it is."""
@@ -332,6 +357,7 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         return log.findings(self._server_log)
 
     def lose_power(self) -> None:
+        self._beside.kill()
         ServedInstance.lose_power(self)
         FirebirdInstance.lose_power(self)
 
@@ -344,5 +370,6 @@ class ServerInstance(ServedInstance, FirebirdInstance):
         return super().statistics(ask, forget)
 
     def release(self) -> None:
+        self._beside.kill()
         FirebirdInstance.release(self)
         ServedInstance.release(self)

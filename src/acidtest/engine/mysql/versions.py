@@ -45,6 +45,7 @@ class Version:
         False  # takes a proof of a password over TCP only after the password itself (caching_sha2_password)
     )
     has_binary_log: bool = False  # unless it is told not to; otherwise only if it is asked for one
+    says_source: bool = False  # and replica in its statements and variables; otherwise master and slave
     makes_missing_log: bool = False  # then a sealed database needs none; otherwise the log can only be resized
     lacks: frozenset[str] = frozenset()  # settings and variables below that it does not have, or (TLS) not new enough
     options: tuple[str, ...] = ()  # lines of my.cnf that the others do not know or need
@@ -164,6 +165,7 @@ VERSIONS = (
         initializes=True,
         remembers=True,
         has_binary_log=True,
+        says_source=True,
         flush_methods=BY_DIRECT,
         doublewrite=(True, False, "DETECT_AND_RECOVER", "DETECT_ONLY"),
         load_log_file_mb=256,

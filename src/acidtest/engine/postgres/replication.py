@@ -86,6 +86,9 @@ class PostgresPair(Pair):
             self.replica.start(launcher)
         self.replica.promote()
 
+    def serve(self, launcher: Launcher) -> None:
+        self.replica.start(launcher)
+
 
 def _modes(engine: Engine) -> Sequence[Mode]:
     return MODES
