@@ -495,6 +495,7 @@ class States(Record):
     # By what the blocks are (powercut/blocks.py): moments at which a state lacked one of them that was pending, and all
     # moments at which one was. Moments lie before each flush, and at the end.
     exercised: dict[str, tuple[int, int]] | None = None
+    at_once: int | None = None  # looked at side by side, each on a disk of its own; None also of a fleet's
 
 
 class RecoveryTimes(Record):

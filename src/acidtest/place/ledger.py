@@ -22,6 +22,7 @@ import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,6 +70,7 @@ class Ledger:
         fcntl.flock(self._file, fcntl.LOCK_EX)
         fsync_path(directory)
         self._open: dict[str, Mapping[str, Any]] = {}
+        self._writing = threading.Lock()  # disks that inspect side by side share a ledger
 
     @classmethod
     def taken_up(cls, path: Path) -> Ledger:
@@ -78,7 +80,7 @@ class Ledger:
         ledger = cls.__new__(cls)
         with path.open("rb") as file:
             ledger._open = {left.id: left.entry for left in reversed(_leftovers_of(path, file))}
-        ledger.path, ledger._file = path, path.open("ab")
+        ledger.path, ledger._file, ledger._writing = path, path.open("ab"), threading.Lock()
         return ledger
 
     def belong_to(self, pid: int) -> None:
@@ -94,9 +96,10 @@ class Ledger:
         self._file.close()
 
     def _write(self, entry: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(entry).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with self._writing:
+            self._file.write(json.dumps(entry).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def _made(self, kind: str, **fields: Any) -> str:
         entry = {"made": uuid.uuid4().hex, "kind": kind, "boot": _boot_id(), **fields}

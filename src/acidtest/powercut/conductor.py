@@ -33,6 +33,7 @@ from acidtest.place import DirectoryPlace
 from acidtest.place.making import image_mb
 from acidtest.place.trees import is_full
 from acidtest.plan import Cell, Plan, time_left
+from acidtest.powercut.at_once import at_once
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.coverage import Budget, Exploration, as_state, batch_size
 from acidtest.powercut.drives import Drives, simulated
@@ -202,7 +203,7 @@ class Cuts(Conductor):
         file = load_file(context.out, cell)
         recording = None if file.exists() and cell.id in self._earlier else self.record(cell, context, file)
         if recording is None or recording.status == "done":
-            with self.exploring(cell, context, file) as made:
+            with self.exploring(cell, context, file, at_once=_at_once(cell, context)) as made:
                 if isinstance(made, str):
                     recording = self._failed(cell, context, made)
                 else:
@@ -220,7 +221,7 @@ class Cuts(Conductor):
         exploration = Exploration(of.load, of.sha256, cell.seed, Budget.of(cell))
         for line in self._earlier.get(cell.id, []):
             exploration.take(line)
-        began, before_s, size = time.monotonic(), exploration.elapsed_s, 1
+        began, before_s, size = time.monotonic(), exploration.elapsed_s, explorer.at_once
         try:
             while asked := exploration.batch(size, before_s + time.monotonic() - began):
                 line = explorer.look(asked)
@@ -229,12 +230,16 @@ class Cuts(Conductor):
                 exploration.came_back(asked)
                 exploration.take(line)
                 context.watcher.exploring(cell, exploration.far(line.elapsed_s))
-                size = batch_size(len(asked), line.took_s)
+                size = max(explorer.at_once, batch_size(len(asked), line.took_s))
             elapsed_s = exploration.elapsed_s
             reduced = explorer.reduce(as_state(exploration.worst[0])) if exploration.worst else None
         except (CellFailed, OSError) as error:
             return self._failed(cell, context, why_failed(error, context.engine(cell)))
-        return ended(context.out, self._experiment, cell, of, exploration, elapsed_s, reduced)
+        recording = ended(context.out, self._experiment, cell, of, exploration, elapsed_s, reduced)
+        if recording.cut and recording.cut.states:
+            states = recording.cut.states.model_copy(update={"at_once": explorer.at_once})
+            recording = recording.model_copy(update={"cut": recording.cut.model_copy(update={"states": states})})
+        return recording
 
     def record(self, cell: Cell, context: RunContext, file: Path) -> Recording:
         """The load of ``cell``, recorded into ``file``: a recording with no state looked at, or one that failed."""
@@ -258,16 +263,27 @@ class Cuts(Conductor):
             return recording
 
     @contextmanager
-    def exploring(self, cell: Cell, context: RunContext, file: Path) -> Iterator[tuple[Explorer, LoadFile] | str]:
-        """Who looks at the crash states of the load in ``file``, and that load; or why nobody can."""
-        with self._trial(cell, context, blank=True) as (trial, log), ExitStack() as held:
-            if isinstance(trial, str):
-                yield trial
+    def exploring(
+        self, cell: Cell, context: RunContext, file: Path, *, at_once: int = 1
+    ) -> Iterator[tuple[Explorer, LoadFile] | str]:
+        """Who looks at the crash states of the load in ``file``, and that load; or why nobody can. So many states are
+        looked at ``at_once``, or fewer where no more disks can be made."""
+        with ExitStack() as held:
+            first, log = held.enter_context(self._trial(cell, context, blank=True))
+            if isinstance(first, str):
+                yield first
                 return
             assert log is not None
+            assert isinstance(first, Trial)
+            trials = [first]
+            while len(trials) < at_once:
+                another, _ = held.enter_context(self._trial(cell, context, blank=True))
+                if not isinstance(another, Trial):
+                    break
+                trials.append(another)
             try:
                 of = read(file, log)
-                made = held.enter_context(explorer(trial, cell, of))
+                made = held.enter_context(explorer(trials, cell, of))
             except (CellFailed, OSError) as error:
                 refuse_to_go_on(context)
                 yield why_failed(error, context.engine(cell))
@@ -319,6 +335,11 @@ class Cuts(Conductor):
                 refuse_to_go_on(context)
                 made = why_failed(error, engine)
             yield made, log
+
+
+def _at_once(cell: Cell, context: RunContext) -> int:
+    engine = context.engine(cell)
+    return at_once(cell, engine, image_mb(cell.place, template_bytes(cell.workload, engine)), context.place.path)
 
 
 def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -88,23 +90,58 @@ class Reduced:
     integrity: Integrity | None
 
 
-class Explorer:
-    """Looks at states of ``of``'s load on ``trial``, which begins from the disk as it was before that load."""
+class OneDisk:
+    """Inspects states of ``of``'s load on the disk of ``trial``, one after another, in a thread of its own: inspecting
+    processes ask to be killed with the thread that has started them."""
 
-    def __init__(self, trial: Trial, cell: Cell, of: LoadFile, standing: Kept) -> None:
-        self._trial, self._cell, self._of, self._standing = trial, cell, of, standing
+    def __init__(self, trial: Trial, cell: Cell, of: LoadFile, standing: Kept, thread: Executor) -> None:
+        self.trial, self.thread = trial, thread
+        self._of, self._standing = of, standing
         asked = replace(trial.evidence(), settings=of.recording.settings, place=of.recording.place)
         self._announced = announcement_of(cell, trial.engine, asked)
 
+    def inspect(self, state: State) -> InspectedState:
+        """Only processes that have seen no other state are a witness against the engine."""
+        is_fresh = self._standing.is_fresh
+        first = self._inspect_once(state)
+        if first.verdict == "survived":
+            return first
+        self.trial.inspector.renew()
+        if is_fresh:
+            return first
+        second = self._inspect_once(state)
+        self.trial.inspector.renew()
+        if second.verdict != first.verdict:
+            return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
+        return second
+
+    def _inspect_once(self, state: State) -> InspectedState:
+        shown = self.trial.evidence()
+        inspect_state(self.trial, self._of.load, state, shown)
+        judgement = self.trial.judged(shown)
+        return InspectedState(state, shown, judgement, is_unannounced(judgement, self._announced))
+
+
+class Explorer:
+    """Looks at states of ``of``'s load on ``disks`` side by side, each of which begins from the disk as it was before
+    that load: one state is mostly waiting, for a file system and an engine."""
+
+    def __init__(self, disks: Sequence[OneDisk], cell: Cell, of: LoadFile) -> None:
+        self._disks, self._cell, self._of = disks, cell, of
+
+    @property
+    def at_once(self) -> int:
+        """How many states are looked at side by side."""
+        return len(self._disks)
+
     def look(self, asked: Sequence[Asked], host: str | None = None) -> Explored:
-        """Inspect at least one state. Raises CellFailed and OSError where the disk or the engine is gone."""
+        """Inspect at least one state. Raises CellFailed and OSError where a disk or the engine is gone."""
         began = time.monotonic()
         indexes: dict[tuple[Verdict, bool, bool, str], int] = {}
         outcomes: list[RecoveryOutcome] = []
         states: list[tuple[str, int, int, bool]] = []
         worst: FailingState | None = None
-        for one in asked:
-            seen = self._inspect(one.state)
+        for one, seen in zip(asked, self._inspected([one.state for one in asked]), strict=True):
             outcome = seen.outcome
             key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
             if key not in indexes:
@@ -115,7 +152,7 @@ class Explorer:
                 failing = _failing(seen, indexes[key])
                 if worst is None or rank(failing, outcome) < rank(worst, outcomes[worst.outcome]):
                     worst = failing
-        self._trial.drive.stats()  # what was seen on a disk that has ended meanwhile is no witness
+        self._witnesses()
         return Explored(
             cell=self._cell.id,
             load=self._of.sha256,
@@ -132,40 +169,58 @@ class Explorer:
         seen = self._inspect(state)
         if seen.verdict == "lost":
             seen = shrunk(seen, self._inspect)
-        self._trial.drive.stats()
+        self._witnesses()
         evidence = seen.evidence
         return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity)
 
     def _inspect(self, state: State) -> InspectedState:
-        """Only processes that have seen no other state are a witness against the engine."""
-        is_fresh = self._standing.is_fresh
-        first = self._inspect_once(state)
-        if first.verdict == "survived":
-            return first
-        self._trial.inspector.renew()
-        if is_fresh:
-            return first
-        second = self._inspect_once(state)
-        self._trial.inspector.renew()
-        if second.verdict != first.verdict:
-            return replace(second, judgement=_contradicted(first.judgement, second.judgement), unannounced=False)
-        return second
+        (seen,) = self._inspected([state])
+        return seen
 
-    def _inspect_once(self, state: State) -> InspectedState:
-        shown = self._trial.evidence()
-        inspect_state(self._trial, self._of.load, state, shown)
-        judgement = self._trial.judged(shown)
-        return InspectedState(state, shown, judgement, is_unannounced(judgement, self._announced))
+    def _inspected(self, states: Sequence[State]) -> list[InspectedState]:
+        """In the order of ``states``: which disk takes which is left to chance, and changes nothing."""
+        left = deque(enumerate(states))
+        seen: dict[int, InspectedState] = {}
+
+        def work(disk: OneDisk) -> None:
+            while True:
+                try:
+                    number, state = left.popleft()
+                except IndexError:
+                    return
+                seen[number] = disk.inspect(state)
+
+        works = [disk.thread.submit(work, disk) for disk in self._disks[: len(states)]]
+        try:
+            for done in as_completed(works):
+                done.result()
+        finally:
+            left.clear()  # where one has failed, or somebody interrupts, no other state is begun
+            wait(works)
+        return [seen[number] for number in range(len(states))]
+
+    def _witnesses(self) -> None:
+        """What was seen on a disk that has ended meanwhile is no witness: raises CellFailed."""
+        for disk in self._disks:
+            disk.trial.drive.stats()
 
 
 @contextmanager
-def explorer(trial: Trial, cell: Cell, of: LoadFile) -> Iterator[Explorer]:
-    """An explorer, whose inspecting processes end in the end. Raises CellFailed where the disk cannot be made."""
+def explorer(trials: Sequence[Trial], cell: Cell, of: LoadFile) -> Iterator[Explorer]:
+    """An explorer on the disks of ``trials``, whose inspecting processes end in the end. Raises CellFailed where a disk
+    cannot be made."""
+    with ExitStack() as held:
+        yield Explorer([held.enter_context(_one_disk(trial, cell, of)) for trial in trials], cell, of)
+
+
+@contextmanager
+def _one_disk(trial: Trial, cell: Cell, of: LoadFile) -> Iterator[OneDisk]:
     load = of.load
     trial.keep_state(State(0, load.start), load.log, of.broken_without_cut, of.blind_to_loss)
     with trial.inspector.staying() as standing:
         try:
-            yield Explorer(trial, cell, of, standing)
+            with ThreadPoolExecutor(1, "state") as thread:
+                yield OneDisk(trial, cell, of, standing, thread)
         finally:
             trial.instance.lose_power()
             trial.place.abandon()
