@@ -26,7 +26,7 @@ const PAGE: usize = 4096;
 /// Below that a sleep would take longer than it should.
 const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
-/// How long a worker that is alone looks for the next request before it sleeps, and after a request of which size.
+/// Of a disk that is not patient; and after a request of which size it is awake.
 const AWAKE: Duration = Duration::from_micros(50);
 const SMALL: usize = 64 << 10;
 const STACK_BYTES: usize = 128 << 10;
@@ -42,12 +42,21 @@ pub struct Served<M> {
     size_bytes: u64,
     data_bytes: usize,
     began_ns: u64,
+    /// How long a worker that is alone looks for the next request before it sleeps, after a small one.
+    awake: Duration,
 }
 
 impl<M: Medium + Send + 'static> Served<M> {
     /// The disk's time began at `began_ns` of CLOCK_MONOTONIC, which the log's file says: acknowledgements are held
     /// against the log by that clock, to the nanosecond.
-    pub fn new(disk: Disk<M>, log: Option<Log>, size_bytes: u64, data_bytes: usize, began_ns: u64) -> Arc<Self> {
+    pub fn new(
+        disk: Disk<M>,
+        log: Option<Log>,
+        size_bytes: u64,
+        data_bytes: usize,
+        began_ns: u64,
+        patient: bool,
+    ) -> Arc<Self> {
         let changed = Condvar::new();
         Arc::new(Served {
             disk: Mutex::new(disk),
@@ -57,6 +66,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             size_bytes,
             data_bytes,
             began_ns,
+            awake: if patient { Duration::ZERO } else { AWAKE },
         })
     }
 
@@ -224,7 +234,7 @@ impl<M: Medium + Send + 'static> Worker<M> {
             match read(&self.device, self.buffer.request()) {
                 Ok(length) => {
                     self.answer(length);
-                    sleeps_at = Instant::now() + if length <= SMALL { AWAKE } else { Duration::ZERO };
+                    sleeps_at = Instant::now() + if length <= SMALL { self.served.awake } else { Duration::ZERO };
                 }
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EAGAIN) if Instant::now() < sleeps_at => std::thread::yield_now(),
@@ -413,7 +423,7 @@ mod tests {
         for fault in faults {
             disk.add_fault(fault.parse().unwrap()).unwrap();
         }
-        let served = Served::new(disk, log, SIZE, 1 << 16, monotonic_ns());
+        let served = Served::new(disk, log, SIZE, 1 << 16, monotonic_ns(), false);
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None).unwrap();

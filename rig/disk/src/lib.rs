@@ -196,7 +196,7 @@ fn make<M: Medium + Send + 'static>(
     for fault in faults {
         disk.add_fault(fault).map_err(|error| anyhow!(error))?;
     }
-    let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns);
+    let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns, spec.patient);
     let point = PathBuf::from(&spec.mount_point);
     served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
     let unlocked = lock_memory();

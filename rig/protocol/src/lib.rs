@@ -1023,6 +1023,9 @@ pub struct DiskSpec {
     pub faults: Vec<String>,
     /// File to be made, which gets every write and flush in the order in which the disk took them.
     pub log: Option<String>,
+    /// Where nothing comes it sleeps at once, which leaves the processors to others beside it; otherwise it looks for the
+    /// next request for a while, which makes it quicker.
+    pub patient: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -486,6 +486,7 @@ fn disk_specs() -> Vec<DiskSpec> {
         seed: 7,
         faults: vec!["lie-about-flush".into()],
         log: log.map(Into::into),
+        patient: log.is_none(),
     };
     vec![
         spec(DiskTimingName::None, None, Some("/data/log"), DiskBattery::None),

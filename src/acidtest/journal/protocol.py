@@ -967,6 +967,7 @@ class DiskSpec(Message):
     seed: int
     faults: list[str] = []
     log: str | None = None
+    patient: bool = False
 
 
 class StatsCommand(Message):

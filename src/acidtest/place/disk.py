@@ -119,10 +119,17 @@ class CommandedDisk(ABC):
 
 
 def asked(
-    spec: PlaceSpec, directory: Path, size_mb: int, *, seed: int = 1, log: Path | None = None, faulty: bool = True
+    spec: PlaceSpec,
+    directory: Path,
+    size_mb: int,
+    *,
+    seed: int = 1,
+    log: Path | None = None,
+    faulty: bool = True,
+    patient: bool = False,
 ) -> DiskSpec:
     """The disk that ``spec`` describes, its file to be mounted on ``directory / "disk"``; unless ``faulty`` it does
-    nothing wrong yet."""
+    nothing wrong yet. With ``patient`` it leaves the processors to others, as ``DiskSpec`` says."""
     return DiskSpec(
         mount_point=str(directory / "disk"),
         medium=str(directory / "medium") if spec.disk_medium == "file" else None,
@@ -134,6 +141,7 @@ def asked(
         seed=seed,
         faults=faults(spec) if faulty else [],
         log=str(log) if log else None,
+        patient=patient,
     )
 
 
@@ -158,7 +166,8 @@ def answered(line: bytes) -> DiskAnswer:
 class SimulatedDisk(CommandedDisk):
     """The disk that ``spec`` asks for, in ``home``, until ``release``. Raises CellFailed when it cannot be made.
 
-    With ``log`` it writes down every write and flush there, for crash states.
+    With ``log`` it writes down every write and flush there, for crash states. One that is ``patient`` leaves the
+    processors to others beside it, and is slower by that.
     """
 
     def __init__(
@@ -170,11 +179,12 @@ class SimulatedDisk(CommandedDisk):
         *,
         seed: int = 1,
         log: Path | None = None,
+        patient: bool = False,
     ) -> None:
         self._ledger, self._spec, self._size_mb, self._home = ledger, spec, size_mb, home.path
         point = home.path / "disk"
         point.mkdir()
-        wanted = asked(spec, home.path, size_mb, seed=seed, log=log)
+        wanted = asked(spec, home.path, size_mb, seed=seed, log=log, patient=patient)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by release
         self._mount = ledger.expect_fuse(point)
         try:

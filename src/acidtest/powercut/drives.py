@@ -12,6 +12,7 @@ from acidtest.place.cuttable import Drive
 from acidtest.place.disk import BATTERIES, SimulatedDisk, faults
 from acidtest.place.guest.stacks import STACKS
 from acidtest.plan import Cell
+from acidtest.powercut.failures import FAILURES
 
 # A disk of so many MiB in the directory, which writes its log there where one is asked for.
 Drives = Callable[[Cell, DirectoryPlace, Ledger, int, Path | None], Drive]
@@ -19,7 +20,9 @@ Drives = Callable[[Cell, DirectoryPlace, Ledger, int, Path | None], Drive]
 
 def simulated(cell: Cell, home: DirectoryPlace, ledger: Ledger, size_mb: int, log: Path | None) -> Drive:
     """The disk that the cell asks for; two of a stack that lies on two, whose power fails together."""
-    disk = SimulatedDisk(cell.place, home, size_mb, ledger, log=log)
+    # One that states are put on is never timed, and has others beside it.
+    patient = log is None and FAILURES[cell.place.disk_failure].builds_states
+    disk = SimulatedDisk(cell.place, home, size_mb, ledger, log=log, patient=patient)
     if STACKS[cell.place.stack].disks == 1:
         return disk
     try:
