@@ -115,7 +115,7 @@ def _messages(context: int) -> str:
 
 def mounted_at(point: Path, source: Path) -> list[Mount]:
     """The mounts of this device at this very directory."""
-    return [m for m in mounts_now() if m.point == str(point) and m.source == str(source)]
+    return [m for m in mounts_now(str(source)) if m.point == str(point) and m.source == str(source)]
 
 
 def mounted_below(path: Path) -> list[Mount]:
