@@ -304,6 +304,7 @@ def test_crash_states_and_the_failing_one_again(acidtest: Callable[..., Any], tm
     weak, strong = (one["cut"] for one in results["cuts"])
     assert (weak["verdict"], strong["verdict"]) == ("lost", "survived")
     assert strong["states"]["survived"] == strong["states"]["looked_at"] == 25
+    assert strong["states"]["at_once"] == weak["states"]["at_once"] == 2  # one for ten states
     assert strong["states"]["flushes"] >= 10
     assert {"database", "the file system's journal"} <= strong["states"]["exercised"].keys()
     assert all(0 <= done <= of for done, of in strong["states"]["exercised"].values())

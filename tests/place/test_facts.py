@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidtest.place import place_facts
-from acidtest.place.facts import mount_of, parse_mountinfo
+from acidtest.place.facts import mount_of, mounts_now, parse_mountinfo
 
 MOUNTINFO = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
@@ -24,6 +24,15 @@ def test_the_longest_mount_point_wins() -> None:
     assert [m.filesystem for m in found if m] == ["tmpfs", "xfs", "ext4", "ext4"]
     assert found[0] is not None
     assert found[0].options == "rw,noatime,size=10240k"
+
+
+def test_the_mounts_of_one_source_are_those_of_the_whole_table() -> None:
+    whole = mounts_now()
+    assert whole
+    for source in {mount.source for mount in whole}:
+        assert [one for one in mounts_now(source) if one.source == source] == [
+            one for one in whole if one.source == source
+        ]
 
 
 @given(st.text())

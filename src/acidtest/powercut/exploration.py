@@ -141,7 +141,7 @@ class Explorer:
         outcomes: list[RecoveryOutcome] = []
         states: list[tuple[str, int, int, bool]] = []
         worst: FailingState | None = None
-        for one, seen in zip(asked, self._inspected([one.state for one in asked]), strict=True):
+        for one, seen in zip(asked, self.inspected([one.state for one in asked]), strict=True):
             outcome = seen.outcome
             key = outcome.verdict, outcome.unannounced, outcome.damaged, outcome.found
             if key not in indexes:
@@ -174,10 +174,10 @@ class Explorer:
         return Reduced(seen.state, seen.judgement, evidence.fate, evidence.checked, evidence.integrity)
 
     def _inspect(self, state: State) -> InspectedState:
-        (seen,) = self._inspected([state])
+        (seen,) = self.inspected([state])
         return seen
 
-    def _inspected(self, states: Sequence[State]) -> list[InspectedState]:
+    def inspected(self, states: Sequence[State]) -> list[InspectedState]:
         """In the order of ``states``: which disk takes which is left to chance, and changes nothing."""
         left = deque(enumerate(states))
         seen: dict[int, InspectedState] = {}

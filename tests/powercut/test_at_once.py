@@ -1,0 +1,81 @@
+"""How many crash states are looked at side by side, and what that must not change."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from acidtest.engine.catalogue import describe
+from acidtest.errors import CellFailed
+from acidtest.experiment import PlaceSpec
+from acidtest.powercut.at_once import EACH, at_once
+from acidtest.powercut.coverage import Asked
+from acidtest.powercut.crash_states import State
+from acidtest.powercut.exploration import Explorer
+
+MANY = 1_000_000
+
+
+def disks(engine: str, size_mb: int = 1, **place: Any) -> int:
+    spec = PlaceSpec(kind="disk", filesystem="ext4", disk_failure="crash-states", disk_cache_mb=1, **place)
+    return at_once(Mock(place=spec), describe(engine), size_mb, Path("/"))
+
+
+def test_three_for_each_processor() -> None:
+    assert disks("sqlite", disk_states=MANY) == min(24, EACH * len(os.sched_getaffinity(0)))
+
+
+def test_no_more_than_one_for_ten_states() -> None:
+    assert [disks("sqlite", disk_states=states) for states in (1, 9, 19, 20)] == [1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("medium", ["memory", "file"])
+def test_one_where_there_is_no_room_for_more(medium: str) -> None:
+    assert disks("sqlite", size_mb=1 << 30, disk_states=MANY, disk_medium=medium) == 1
+
+
+def test_one_of_a_server() -> None:
+    assert disks("postgresql-18", disk_states=MANY) == 1
+
+
+def inspecting(name: str, seen: list[tuple[str, int]], *, fails: bool) -> Any:
+    def inspect(state: State) -> Any:
+        seen.append((name, state.to))
+        if fails:
+            raise CellFailed(f"{name} is gone")
+        return Mock(
+            verdict="lost",
+            state=state,
+            outcome=Mock(verdict="lost", unannounced=True, damaged=False, found=f"found {state.to}", checks={}),
+            judgement=Mock(reasons=[f"state {state.to}"]),
+        )
+
+    return Mock(thread=ThreadPoolExecutor(1), inspect=inspect)
+
+
+def asked(states: int) -> list[Asked]:
+    return [Asked(State(0, to), f"{to:032x}", to) for to in range(states)]
+
+
+def test_states_come_back_in_the_order_in_which_they_were_asked_whoever_has_looked() -> None:
+    seen: list[tuple[str, int]] = []
+    explorer = Explorer([inspecting(name, seen, fails=False) for name in "abc"], Mock(id="cell"), Mock(sha256="load"))
+    inspected = explorer.inspected([one.state for one in asked(50)])
+    assert [one.state.to for one in inspected] == list(range(50))
+    assert sorted(to for _, to in seen) == list(range(50))
+
+
+def test_where_one_disk_is_gone_nothing_is_told() -> None:
+    seen: list[tuple[str, int]] = []
+    both = [inspecting("a", seen, fails=False), inspecting("b", seen, fails=True)]
+    with pytest.raises(CellFailed, match="b is gone"):
+        Explorer(both, Mock(id="cell"), Mock(sha256="load")).look(asked(50))
+    count = len(seen)
+    for disk in both:
+        disk.thread.shutdown(wait=True)
+    assert len(seen) == count  # nobody goes on
