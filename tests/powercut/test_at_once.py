@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import Mock
 
@@ -43,9 +44,15 @@ def test_one_of_a_server() -> None:
     assert disks("postgresql-18", disk_states=MANY) == 1
 
 
-def inspecting(name: str, seen: list[tuple[str, int]], *, fails: bool) -> Any:
+def inspecting(name: str, seen: list[tuple[str, int]], fails: bool = False, after: Event | None = None) -> Any:
+    """A disk; one that is to begin ``after`` something, or that ``fails`` then."""
+
     def inspect(state: State) -> Any:
         seen.append((name, state.to))
+        if after is not None and fails:
+            after.set()
+        elif after is not None:
+            after.wait()
         if fails:
             raise CellFailed(f"{name} is gone")
         return Mock(
@@ -64,7 +71,7 @@ def asked(states: int) -> list[Asked]:
 
 def test_states_come_back_in_the_order_in_which_they_were_asked_whoever_has_looked() -> None:
     seen: list[tuple[str, int]] = []
-    explorer = Explorer([inspecting(name, seen, fails=False) for name in "abc"], Mock(id="cell"), Mock(sha256="load"))
+    explorer = Explorer([inspecting(name, seen) for name in "abc"], Mock(id="cell"), Mock(sha256="load"))
     inspected = explorer.inspected([one.state for one in asked(50)])
     assert [one.state.to for one in inspected] == list(range(50))
     assert sorted(to for _, to in seen) == list(range(50))
@@ -72,7 +79,8 @@ def test_states_come_back_in_the_order_in_which_they_were_asked_whoever_has_look
 
 def test_where_one_disk_is_gone_nothing_is_told() -> None:
     seen: list[tuple[str, int]] = []
-    both = [inspecting("a", seen, fails=False), inspecting("b", seen, fails=True)]
+    gone = Event()
+    both = [inspecting("a", seen, after=gone), inspecting("b", seen, fails=True, after=gone)]
     with pytest.raises(CellFailed, match="b is gone"):
         Explorer(both, Mock(id="cell"), Mock(sha256="load")).look(asked(50))
     count = len(seen)
