@@ -140,6 +140,10 @@ def _notices_empty_disk(evidence: CutEvidence) -> Answer | None:
     return None if evidence.blind_to_loss is None else _unknown_for(evidence.blind_to_loss or None)
 
 
+def _fault_strikes(evidence: CutEvidence) -> Answer | None:
+    return None if evidence.unstruck is None else _unknown_for(evidence.unstruck or None)
+
+
 def _log_is_complete(evidence: CutEvidence) -> Answer:
     lacks = f"the acknowledgement log lacks {counted(evidence.missing_lines, 'line')}"
     return _unknown_for(lacks if evidence.missing_lines else None)
@@ -240,6 +244,7 @@ SOUND = (
     Checker("holds-without-a-cut", _holds_without_cut),
     Checker("check-notices-an-empty-disk", _notices_empty_disk),
     Checker("check-notices-a-planted-loss", _notices_planted),
+    Checker("fault-strikes", _fault_strikes),
     Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))

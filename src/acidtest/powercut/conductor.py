@@ -42,6 +42,7 @@ from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file
+from acidtest.powercut.storage_trial import StorageTrial
 from acidtest.powercut.trial import KeepSurvivors, Trial
 
 
@@ -301,7 +302,8 @@ class Cuts(Conductor):
                 drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
                 held.callback(drive.release)
                 if cell.place.replication == "none":
-                    made = Trial(cell, engine, template, home, drive, ledger, blank=blank)
+                    of = StorageTrial if FAILURES[cell.place.disk_failure].wrong else Trial
+                    made = of(cell, engine, template, home, drive, ledger, blank=blank)
                 else:
                     replica_home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
                     held.callback(replica_home.release)
