@@ -552,11 +552,12 @@ DiskFailure = Literal[
 
 
 class Notice(Record):
-    """That file system or engine have said that something is wrong."""
+    """What the engine or the file system has said of it."""
 
-    # session: an error in answer to a statement; stop, start: it did not do so; ended: the server ended by itself; log: a
-    # line of its log; check: its own check, when it was asked for it; file system: it did not mount, or its program says so
-    by: Literal["session", "stop", "start", "ended", "log", "check", "file system"]
+    # session: an error in answer to a statement; stop, start: it did not do so; ended: the server ended by itself;
+    # log: a line of its log; file system: it could not be mounted; check, fsck: the engine's own check and the file
+    # system's, when they were asked for
+    by: Literal["session", "stop", "start", "ended", "log", "file system", "check", "fsck"]
     said: str
 
 
@@ -576,7 +577,7 @@ class StorageFailure(Record):
     served: Literal[
         "right", "wrong", "refused", "unknown"
     ]  # what sessions got afterwards, beside what was acknowledged
-    # noticed: without being asked; by check: only by its own check; silent: served wrong, and nobody noticed;
+    # noticed: without being asked; by check: only by such a check; silent: served wrong, and nobody noticed;
     # unnoticed: served right, and nobody noticed
     outcome: Literal["noticed", "by check", "silent", "unnoticed", "unknown"]
     why: str  # of unknown

@@ -9,11 +9,11 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Wrong:
-    """What storage does wrong while its power stays on. No power fails: the engine is stopped, the file system
-    unmounted and mounted again, so that what is read then is what the medium holds, and the engine is started on it."""
+    """What storage does wrong while its power stays on. The engine is stopped, the file system unmounted and mounted
+    again, so that what is read then is what the medium holds, and the engine is started on it."""
 
-    # In the language of docs/DISK.md; {block} is one block of a file that the load has written, drawn by lot, {files} all
-    # of such files, {seed} the trial's. "": the file system is filled.
+    # In the language of docs/DISK.md; {block} is one block of a file that the load has written, drawn by lot, {files}
+    # all of such files, {seed} the trial's. "": the file system is filled.
     fault: str
     # load: under load, for ``seconds``; write: from then on until it has struck, or the engine has stopped; block: done to
     # the medium when the engine has stopped; reading: while what is left is read.

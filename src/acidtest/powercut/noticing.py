@@ -1,7 +1,7 @@
 """Whether file system or engine noticed what storage did wrong, and what the engine served of it; pure.
 
-Somebody notices who says so in words: an error to a session, a start that is refused, a line of the log, the answer of a
-check. That data is right or wrong is told by what was acknowledged, never by the engine.
+Somebody notices who says so in words: an error to a session, a start that is refused, a line of the log, the answer of
+a check. That data is right or wrong is told by what was acknowledged, never by the engine.
 """
 
 from __future__ import annotations
@@ -30,10 +30,17 @@ Served = Literal["right", "wrong", "refused", "unknown"]
 Outcome = Literal["noticed", "by check", "silent", "unnoticed", "unknown"]
 
 
-def worth_noticing(log: str) -> list[Notice]:
-    """What of a log's new text tells that storage did wrong: each message once, the first few."""
-    lines = dict.fromkeys(line.strip()[:SAID_MAX] for line in log.splitlines() if WORDS.search(line))
-    return [Notice(by="log", said=line) for line in list(lines)[:LINES_MAX]]
+def worth_noticing(log: str, usual: str = "") -> list[Notice]:
+    """What of a log's new text tells that storage did wrong: each message once, the first few. What ``usual``, the log of
+    a server whose storage did nothing wrong, has too but for its figures, tells nothing."""
+    known = {_shape(line) for line in usual.splitlines()}
+    told = {_shape(line): line.strip()[:SAID_MAX] for line in reversed(log.splitlines()) if WORDS.search(line)}
+    lines = [line for shape, line in reversed(told.items()) if shape not in known]
+    return [Notice(by="log", said=line) for line in lines[:LINES_MAX]]
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d+", "0", line.strip())
 
 
 def of_evidence(evidence: CutEvidence) -> list[Notice]:
@@ -43,11 +50,11 @@ def of_evidence(evidence: CutEvidence) -> list[Notice]:
         ("start", evidence.start_error),
         ("session", evidence.read_error),
     ]
-    notices = [Notice(by=by, said=said[:SAID_MAX]) for by, said in told if said is not None]  # type: ignore[arg-type]
+    notices = [Notice(by=by, said=said[:SAID_MAX]) for by, said in told if said is not None]
     if evidence.integrity is not None and evidence.integrity.holds == "broken":
         notices.append(Notice(by="check", said=f"{evidence.integrity.check}: {evidence.integrity.said}"[:SAID_MAX]))
     if evidence.filesystem_check == "errors":
-        notices.append(Notice(by="file system", said=evidence.filesystem_message[:SAID_MAX]))
+        notices.append(Notice(by="fsck", said=evidence.filesystem_message[:SAID_MAX]))
     return notices
 
 
@@ -85,7 +92,7 @@ def outcome(found: StorageFailure, evidence: CutEvidence, judgement: Judgement) 
     if judgement.verdict == "unknown" or found.served == "unknown":
         return "unknown", "; ".join(judgement.reasons) or "what the engine serves could not be compared"
     by = {one.by for one in found.notices}
-    if by - {"check"}:
+    if by - {"check", "fsck"}:
         return "noticed", ""
     if by:
         return "by check", ""

@@ -1,8 +1,8 @@
 """One combination whose storage does something wrong while its power stays on: who notices, and what is served.
 
-In order: load, the fault, the engine stopped in order (not of a device that is gone), the file system unmounted and
-mounted again, the engine started, every acknowledged commit looked for, the engine's own check. So what is read in the end
-comes from the medium: neither the engine nor the kernel holds it in a cache.
+In order: load, the fault, the engine stopped in order (killed where the device is gone or full), the file system
+unmounted and mounted again, the engine started, every acknowledged commit looked for, the engine's own check. So what
+is read in the end comes from the medium: neither the engine nor the kernel holds it in a cache.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from acidtest.conductor.template import Template
 from acidtest.errors import CellFailed, told
 from acidtest.families import role_of_file
 from acidtest.files import sync_filesystem
@@ -28,6 +29,7 @@ from acidtest.powercut.acknowledgement_log import missing_lines
 from acidtest.powercut.checkers import Judgement
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import Wrong
+from acidtest.powercut.inspector import Inspector
 from acidtest.powercut.load import Load
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.noticing import SAID_MAX, meets_full, of_evidence, outcome, served, why_unstruck, worth_noticing
@@ -56,6 +58,22 @@ class Block:
 class StorageTrial(Trial):
     """A trial whose cycle cuts nothing."""
 
+    _usual = ""  # what the engine had logged before storage did anything wrong
+
+    def _prepare(self, template: Template, *, blank: bool) -> None:
+        super()._prepare(template, blank=blank)
+        self._usual, _ = self._logged(0)
+
+    def _logged(self, since: int) -> tuple[str, int]:
+        """What the engine has written to its log from byte ``since`` on, and where that ends."""
+        log = self.instance.log_file()
+        if log is None or not log.exists():
+            return "", 0
+        with log.open("rb") as file:
+            file.seek(since)
+            text = file.read()
+        return text.decode(errors="replace"), since + len(text)
+
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
         wrong = self._failure.wrong
         assert wrong is not None
@@ -63,31 +81,26 @@ class StorageTrial(Trial):
             fault=wrong.fault, aimed_at="", struck=0, read_back=None, after=None, acknowledged_after=None, notices=[],
             served="unknown", outcome="unknown", why="",
         )  # fmt: skip
-        log, logged = self.instance.log_file(), 0
         self.begin(evidence)
         before = self._stamps()
-        if log is not None and log.exists():
-            logged = log.stat().st_size
+        _, logged = self._logged(0)
         self._run(cell, evidence, wrong, found, before)
         block = self._target(cell, before) if wrong.at in ("block", "reading") else None
         self.place.rest()
         if wrong.at == "write":
-            found.struck = self._struck(found.fault)
+            found.struck = self._struck()
         self.place.mend()
         if block is not None:
             found.aimed_at, found.fault = block.file, wrong.fault.format(block=block.words)
             if wrong.at == "block":
                 self.place.fault(found.fault)
                 self.place.read_block(block.at)
-                found.struck = self._struck(found.fault)
+                found.struck = self._struck()
                 self.place.mend()
         elif wrong.at in ("block", "reading"):
             found.aimed_at = "no file of the database was written to"
         self._read_again(evidence, wrong, found, block)
-        if log is not None and log.exists():
-            with log.open("rb") as file:
-                file.seek(logged)
-                found.notices += worth_noticing(file.read().decode(errors="replace"))
+        found.notices += worth_noticing(self._logged(logged)[0], self._usual)
         found.notices += of_evidence(evidence)
         if not wrong.fault:
             found.struck = int(meets_full(found.notices))
@@ -140,11 +153,11 @@ class StorageTrial(Trial):
             self.place.fault(found.fault)
         if wrong.at == "write":
             end = time.monotonic() + wrong.seconds
-            while not self._struck(found.fault) and (left := end - time.monotonic()) > 0:
+            while not self._struck() and (left := end - time.monotonic()) > 0:
                 load.after(min(left, LOOK_S))
         else:
             found.after = load.after(wrong.seconds)
-            found.struck = self._struck(found.fault) if wrong.fault else 0
+            found.struck = self._struck() if wrong.fault else 0
         load.acknowledged.drain()
         found.acknowledged_after = len(load.acknowledged) - so_far
         if error := load.error():
@@ -181,7 +194,7 @@ class StorageTrial(Trial):
         if evidence.read_error is not None and evidence.integrity is None:
             self._check_apart(evidence)
         if watch:
-            struck = self._struck(watch)
+            struck = self._struck()
             if wrong.at == "reading":
                 found.struck = struck
             else:
@@ -192,12 +205,15 @@ class StorageTrial(Trial):
 
     def _check_apart(self, evidence: CutEvidence) -> None:
         """The engine's own check, where the survey has met an error before it."""
+        inspector = self.inspector
+        assert isinstance(inspector, Inspector)
         self.instance.lose_power()
         with contextlib.suppress(CellFailed):
             self.instance.start(self._ledger)
-            evidence.integrity = self.instance.integrity(self.inspector.ask)
+            evidence.integrity = self.instance.integrity(inspector.ask)
 
-    def _struck(self, fault: str) -> int:
+    def _struck(self) -> int:
+        """How often the faults that the disk has now have struck."""
         return sum(one.struck for one in self.place.stats().faults)
 
     def _stamps(self) -> dict[Path, int]:
@@ -228,7 +244,8 @@ class StorageTrial(Trial):
             with path.open("rb") as file:
                 file.seek(extent.logical + within)
                 if any(file.read(BLOCK)):
-                    return Block(f"a block of {path.name}", extent.start + within)
+                    name = path.relative_to(self.place.path)
+                    return Block(f"a block of {name}", extent.start + within)
         return None
 
 
