@@ -12,11 +12,11 @@ class Wrong:
     """What storage does wrong while its power stays on. The engine is stopped, the file system unmounted and mounted
     again, so that what is read then is what the medium holds, and the engine is started on it."""
 
-    # In the language of docs/DISK.md; {block} is one block of a file that the load has written, drawn by lot, {files}
-    # all of such files, {seed} the trial's. "": the file system is filled.
+    # In the language of docs/DISK.md. {block}: one block, drawn by lot, of a file that the load has written; {files}:
+    # all such files; {seed}: the trial's. "": the file system is filled.
     fault: str
-    # load: under load, for ``seconds``; write: from then on until it has struck, or the engine has stopped; block: done to
-    # the medium when the engine has stopped; reading: while what is left is read.
+    # load: under load, for ``seconds``; write: from then on until it has struck, or the engine has stopped; block: done
+    # to the medium when the engine has stopped; reading: while what is left is read.
     at: Literal["load", "write", "block", "reading"]
     seconds: float = 0.0
     gone: bool = False  # the device, so that no engine can be stopped in order

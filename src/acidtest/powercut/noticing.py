@@ -31,8 +31,10 @@ Outcome = Literal["noticed", "by check", "silent", "unnoticed", "unknown"]
 
 
 def worth_noticing(log: str, usual: str = "") -> list[Notice]:
-    """What of a log's new text tells that storage did wrong: each message once, the first few. What ``usual``, the log of
-    a server whose storage did nothing wrong, has too but for its figures, tells nothing."""
+    """What of a log's new text tells that storage did wrong: each message once, the first few.
+
+    What ``usual``, the log of a server whose storage did nothing wrong, has too but for its figures, tells nothing.
+    """
     known = {_shape(line) for line in usual.splitlines()}
     told = {_shape(line): line.strip()[:SAID_MAX] for line in reversed(log.splitlines()) if WORDS.search(line)}
     lines = [line for shape, line in reversed(told.items()) if shape not in known]
