@@ -25,11 +25,11 @@ COLUMNS = ("trials", "struck", *OUTCOMES, "told by", "served")
 DROPPED = (0, 3, 0, 0, 0, 0, 0, 2, 1)  # as of ``fitted.Column``
 WHYS_MAX = 4
 EXPLAINED = (
-    "Noticed: an error to a session, a refused start, a line of the log, an unmountable file system. "
-    "Only a check: the engine's own check, or the file system's, when it was asked. WRONG, silently: sessions get what "
-    "is not what was acknowledged, and nobody says so. Served: what sessions get in the end, from a medium that is read "
-    "anew: what is right, what is wrong, or a refusal. A fault that struck nothing is unknown, neither noticed nor "
-    "survived."
+    "Noticed: an error to a session, a refused start, a line of the log, a file system that cannot be mounted. "
+    "Only a check: the engine's own check, or the file system's, when it was asked. WRONG, silently: sessions get "
+    "what is not what was acknowledged, and nobody says so. Served: what sessions get in the end, from a medium that "
+    "is read anew: what is right, what is wrong, or a refusal. A fault that struck nothing is unknown, neither noticed "
+    "nor survived."
 )
 
 
