@@ -221,10 +221,16 @@ class StorageTrial(Trial):
         return {path: path.stat().st_mtime_ns for path in _files(self.place.path)}
 
     def _written(self, cell: Cell, before: dict[Path, int]) -> list[Path]:
-        """Files of the database that the load has written, by name."""
+        """Files of tables and indexes that the load has written, by name; none that the engine has for itself."""
+        ours = [path.resolve() for path in self.instance.data_files()]
         role = partial(role_of_file, cell.engine)
-        stamps = self._stamps()
-        return sorted(p for p, stamp in stamps.items() if before.get(p) != stamp and role(str(p)) == "database")
+        return sorted(
+            path
+            for path, stamp in self._stamps().items()
+            if before.get(path) != stamp
+            and role(str(path)) == "database"
+            and any(path.resolve().is_relative_to(one) for one in ours)
+        )
 
     def _extents(self, cell: Cell, before: dict[Path, int]) -> Sequence[blocks.Extent]:
         """Where on the disk they lie: the largest extents."""

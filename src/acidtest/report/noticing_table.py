@@ -16,9 +16,9 @@ from acidtest.report.pivot import short
 TITLE = "Who notices"
 OUTCOMES = {  # heading -> as in StorageFailure
     "noticed": "noticed",
-    "only a check": "by check",
-    "WRONG, silently": "silent",
-    "right, unnoticed": "unnoticed",
+    "by check": "by check",
+    "WRONG": "silent",
+    "right": "unnoticed",
     "unknown": "unknown",
 }
 COLUMNS = ("trials", "struck", *OUTCOMES, "told by", "served")
@@ -26,9 +26,9 @@ DROPPED = (0, 3, 0, 0, 0, 0, 0, 2, 1)  # as of ``fitted.Column``
 WHYS_MAX = 4
 EXPLAINED = (
     "Noticed: an error to a session, a refused start, a line of the log, a file system that cannot be mounted. "
-    "Only a check: the engine's own check, or the file system's, when it was asked. WRONG, silently: sessions get "
-    "what is not what was acknowledged, and nobody says so. Served: what sessions get in the end, from a medium that "
-    "is read anew: what is right, what is wrong, or a refusal. A fault that struck nothing is unknown, neither noticed "
+    "By check: only the engine's own check says so, or the file system's, when it was asked. WRONG: sessions get what "
+    "is not what was acknowledged, and nobody says so. Right: nobody notices, and what is served is right. Served: "
+    "what sessions get in the end, from a medium that is read anew. A fault that struck nothing is unknown, neither noticed "
     "nor survived."
 )
 
