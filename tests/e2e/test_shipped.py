@@ -78,7 +78,11 @@ def smallest(written: dict[str, Any], duration_s: float = MOST["duration_s"]) ->
 def _of_levels_there(exclude: list[dict[str, Any]], factors: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for one in exclude:
         there = {
-            name: [level for level in (of if isinstance(of, list) else [of]) if name not in factors or level in factors[name]]
+            name: [
+                level
+                for level in (of if isinstance(of, list) else [of])
+                if name not in factors or level in factors[name]
+            ]
             for name, of in one.items()
         }
         if all(there.values()):

@@ -28,8 +28,8 @@ EXPLAINED = (
     "Noticed: an error to a session, a refused start, a line of the log, a file system that cannot be mounted. "
     "By check: only the engine's own check says so, or the file system's, when it was asked. WRONG: sessions get what "
     "is not what was acknowledged, and nobody says so. Right: nobody notices, and what is served is right. Served: "
-    "what sessions get in the end, from a medium that is read anew. A fault that struck nothing is unknown, neither noticed "
-    "nor survived."
+    "what sessions get in the end, from a medium that is read anew. A fault that struck nothing is unknown, neither "
+    "noticed nor survived."
 )
 
 
