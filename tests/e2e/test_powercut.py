@@ -417,3 +417,55 @@ def test_what_cannot_be_cut_is_refused(acidtest: Callable[..., Any], tmp_path: P
     stranger = acidtest("powercut", "--replay", file)
     assert stranger.returncode == 2
     assert "cannot be read" in stranger.stderr
+
+
+SPOILING = """
+[factors]
+engine = ["sqlite", "postgresql-15"]
+durability = ["drive"]
+"place.disk_failure" = ["rot", "lost-write", "full-disk"]
+"""
+
+
+def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    text = CUTS.format(
+        factors=SPOILING,
+        place='queue = "max_sectors_kb=16"\n[postgresql]\ndata_checksums = true',
+        count=60,
+        filesystem="ext4",
+        size_mb=256,
+    )
+    file = tmp_path / "storage.toml"
+    file.write_text(text)
+    code, results = cut(acidtest, file, tmp_path / "out")
+    assert code == 0  # what was lost is announced by the drive, and a full disk loses nothing
+    told = {(one["levels"]["engine"], one["levels"]["place.disk_failure"]): one for one in results["storage_failures"]}
+    for (engine, failure), one in told.items():
+        assert one["trials"] == 3 and one["struck"] == 3, (engine, failure, one)
+    for one in results["cuts"]:
+        storage = one["cut"]["storage"]
+        assert one["cut"]["fate"] is None or one["cut"]["fate"]["acknowledged"] >= 60
+        if storage["outcome"] == "unknown":
+            assert "never read again" in storage["why"]
+    # Of a page with a checksum no turned bit is served: PostgreSQL refuses it, in answer to the session and in its log.
+    rot = told["postgresql-15", "rot"]
+    assert rot["outcomes"]["silent"] == 0 and "wrong" not in rot["served"]
+    assert rot["outcomes"]["noticed"] + rot["outcomes"]["by check"] + rot["outcomes"]["unknown"] == 3
+    for engine in ("sqlite", "postgresql-15"):
+        full = told[engine, "full-disk"]
+        assert full["outcomes"]["noticed"] == 3 and full["served"] == {"right": 3}
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ('disk_failure = "slow-disk"', "a disk without a timing cannot become slower"),
+        ('disk_failure = "rot"\ndisk_faults = "(lose writes)"', "the disk does that alone"),
+        ('disk_failure = "rot"\ndisk_keeps = "torn"', "disk_keeps is without effect"),
+    ],
+)
+def test_what_would_not_tell_who_notices_is_refused(
+    acidtest: Callable[..., Any], tmp_path: Path, place: str, said: str
+) -> None:
+    done = acidtest("powercut", written(tmp_path / "cuts.toml", place=place), "--out", tmp_path / "out")
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

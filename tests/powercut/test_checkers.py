@@ -216,7 +216,8 @@ def test_of_a_cut_that_survived_every_checker_answers_so() -> None:
         "machine-was-off",
         "witness-saw-all",
         "comparison-notices-a-planted-loss",
-    }  # lost disks, programs, real plugs
+        "fault-strikes",
+    }  # lost disks, programs, real plugs, storage that does wrong
     assert {checker.name for checker in CHECKERS} - judge(WHOLE).checks.keys() == elsewhere
     # A workload that numbers nothing is judged by its conditions, and no checker looks for commits.
     judgement = judge(replace(WHOLE, fate=None, is_numbered=False))

@@ -30,6 +30,15 @@ DAMAGES = {
 }
 KILL, KERNEL_CRASH = "kill", "kernel-crash"  # Cut.failure where the drive keeps its power
 PLUG = "plug"  # Cut.failure where the power is a real machine's
+# Cut.failure where the drive damages what it has acknowledged, though its power is on.
+SPOILS = {
+    "read-error": "the drive, which cannot read a block that it has acknowledged",
+    "rot": "the drive, whose bits rot",
+    "lost-write": "the drive, which loses a write that it has acknowledged",
+    "misdirected-write": "the drive, which writes to another place than it is told",
+}
+# Cut.failure where neither power fails nor the kernel: the engine is stopped, or its process ends.
+POWER_STAYS = frozenset({*SPOILS, "full-disk", "slow-disk", "stopped-disk"})
 CACHE_OFF = "write cache off"  # as a place's facts say it of a simulated disk
 BACKED = "battery-backed controller"  # so is this
 # Checkers whose loss is more than that of commits. Of conditions and commits it depends: see ``shows_damage``.
@@ -61,10 +70,12 @@ def gives_up(drive: str, *, write_cache: str, mount_options: str, has_cache: boo
 
     ``drive`` and ``failure`` are as in Cut, ``write_cache`` and ``mount_options`` as in PlaceFacts.
     """
+    if failure in SPOILS:
+        return SPOILS[failure]
     for does, said in DAMAGES.items():
         if does in drive:
             return said
-    if not has_cache or failure in (KILL, KERNEL_CRASH):
+    if not has_cache or failure in POWER_STAYS or failure in (KILL, KERNEL_CRASH):
         return ""
     for does, said in GIVES_UP.items():
         if does in drive:
@@ -83,7 +94,7 @@ def announced_by(risk: Risk | None, level: str, given_up: str, failure: str) -> 
     if risk is None:
         return Announcement()
     said = f"level {level}: {risk.sentence}"
-    if failure == KILL:
+    if failure == KILL or failure in POWER_STAYS:
         return Announcement(said if risk.lost_when_killed else "", said if risk.breaks_when_killed else "")
     return Announcement(said if risk.lost else "", said if risk.breaks else "")
 

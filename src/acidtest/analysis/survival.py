@@ -48,6 +48,9 @@ class Survival:
     legal_log10: float | None  # of how many images cuts could have left, the decimal logarithm: at most
     after_failed_flush: dict[str, int]  # "stopped", "went on", "hung" -> cuts; empty where no flush was made to fail
     speeds: tuple[tuple[Verdict, float], ...]  # of each cut that has one: its verdict, commits a second before it
+    storage_failure: (
+        str | None
+    )  # what storage did wrong with its power on, as ``place.disk_failure`` has it; None: power failed
     # The worst cut that is not survived: one whose loss was not announced first, then one that was kept.
     witness: Recording | None
 
@@ -67,7 +70,9 @@ class Survival:
     def rarest_loss(self) -> float | None:
         """The share of cuts that must lose something for this many to have shown it (power 0.8); None of crash states,
         which are drawn from few loads, and where no cut has survived."""
-        return power.rarest_loss(self.survived) if self.survived and not self.states else None
+        return (
+            power.rarest_loss(self.survived) if self.survived and not self.states and not self.storage_failure else None
+        )
 
     @property
     def exercised_share(self) -> float | None:
@@ -124,6 +129,7 @@ def _survival(group: list[Recording]) -> Survival:
         exercised=_exercised(states),
         legal_log10=_legal_log10(states),
         after_failed_flush=dict(Counter(cut.after_failed_flush for cut in cuts if cut.after_failed_flush)),
+        storage_failure=next((cut.failure for cut in cuts if cut.storage is not None), None),
         speeds=tuple((one.cut.verdict, per_s) for one in group if one.cut and (per_s := speed(one)) is not None),
         witness=max((r for r in group if _badness(r) > (False, False, 0)), key=_badness, default=None),
     )
@@ -134,6 +140,8 @@ def is_silent(cut: Cut) -> bool:
     right.
 
     Where the engine's own check could not run, nobody knows; then it is not called silent."""
+    if cut.storage is not None:
+        return cut.storage.outcome == "silent"
     objects = any(cut.checks.get(name) == "lost" for name in OBJECTIONS)
     return cut.verdict == "lost" and not objects and cut.checks.get("engine-check-holds") == "survived"
 

@@ -390,6 +390,10 @@ class Instance(ABC):
         """End the server at once, as a power cut does: nothing is written any more, and nothing that it kept outside
         ``database_files()`` stays. ``start`` starts it again."""
 
+    def stop(self) -> None:  # noqa: B027 - an embedded engine that holds nothing back has nothing to stop
+        """End the server in order, where it runs, so that what the engine has held back is in its files. Raises
+        CellFailed where it does not end so; it is gone in any case."""
+
     def integrity(self, ask: Ask) -> Integrity:
         """The engine's own check of its files, after ``start`` and with no session open. May end the server.
 

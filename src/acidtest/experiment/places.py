@@ -56,7 +56,8 @@ class PlaceSpec(Model):
     disk_failure: DiskFailure = Field(
         default="cut",
         description="acidtest powercut does this to the simulated disk, to the kernel or to the engine's process; a "
-        "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk.",
+        "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk. From "
+        "read-error on no power fails: storage does wrong, and it is told who notices.",
     )
     replication: Literal[
         "none",

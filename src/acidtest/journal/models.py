@@ -547,8 +547,41 @@ class Replicated(Record):
 # What was made to fail under load (``place.disk_failure``).
 DiskFailure = Literal[
     "cut", "cut-in-recovery", "failed-flush", "dropped-flush", "kernel-crash", "kill", "crash-states", "lost-disk",
-    "both-powers", "lost-link",
+    "both-powers", "lost-link", "read-error", "rot", "lost-write", "misdirected-write", "full-disk", "slow-disk",
+    "stopped-disk", "vanished-disk",
 ]  # fmt: skip
+
+
+class Notice(Record):
+    """What the engine or the file system has said of it."""
+
+    # session: an error in answer to a statement; stop, start: it did not do so; ended: the server ended by itself;
+    # log: a line of its log; file system: it could not be mounted; check, fsck: the engine's own check and the file
+    # system's, when they were asked for
+    by: Literal["session", "stop", "start", "ended", "log", "file system", "check", "fsck"]
+    said: str
+
+
+class StorageFailure(Record):
+    """What storage did wrong with its power on, and whether anybody noticed."""
+
+    fault: str  # as the disk was given it; of a file system that was filled, how far
+    aimed_at: str  # file, or how many, whose blocks it was to strike; "" the whole disk
+    struck: int  # requests; of a file system that was filled whether the engine or the load met that
+    read_back: (
+        int | None
+    )  # of a spoiled block, requests that read it afterwards; None where it is not known which it is
+    # What the load did under the fault, and how many commits were acknowledged then; None where none was driven on.
+    after: Literal["stopped", "went on", "hung"] | None
+    acknowledged_after: int | None
+    notices: list[Notice]
+    served: Literal[
+        "right", "wrong", "refused", "unknown"
+    ]  # what sessions got afterwards, beside what was acknowledged
+    # noticed: without being asked; by check: only by such a check; silent: served wrong, and nobody noticed;
+    # unnoticed: served right, and nobody noticed
+    outcome: Literal["noticed", "by check", "silent", "unnoticed", "unknown"]
+    why: str  # of unknown
 
 
 class Cut(Record):
@@ -580,6 +613,7 @@ class Cut(Record):
     states: States | None = None  # of crash-states; fate and checks are then those of the shortest failing state
     recovery: RecoveryTimes | None = None  # None where it was not asked for, and in older journals
     replication: Replicated | None = None  # None where there was no replica
+    storage: StorageFailure | None = None  # None where power failed, the kernel or the engine, and in older journals
     # Median of the acknowledged transactions, from their begin to the acknowledgement; None in older journals.
     commit_ms: float | None = None
     lost_ms: float | None = None  # from the first acknowledged commit that is missing to the failure; None: none is

@@ -46,6 +46,7 @@ class Drive(Protocol):
     def revive(self) -> None: ...
     def save(self, file: Path, *, whole: bool) -> None: ...
     def fault(self, fault: str) -> None: ...
+    def mend(self) -> None: ...
     def lies_under(self, device: Path) -> None: ...
     def stats(self) -> DiskStats: ...
     def release(self) -> None: ...
@@ -164,6 +165,35 @@ class CuttablePlace:
     def fault(self, fault: str) -> None:
         """The drive does this wrong from now on, as docs/SIMULATED-DISK.md words it, until a cut or a load mends it."""
         self._drive.fault(fault)
+
+    def mend(self) -> None:
+        """The drive does nothing wrong from now on."""
+        self._drive.mend()
+
+    def rest(self) -> None:
+        """Unmount and detach, after load: what is read of it later comes from the medium."""
+        self._detach()
+
+    def read_block(self, at: int) -> None:
+        """Read the ``BLOCK`` bytes from byte ``at`` of the device, past every cache, of a disk at rest. Raises
+        CellFailed."""
+        self._attach()
+        try:
+            with mmap.mmap(-1, BLOCK) as aligned:
+                handle = os.open(self.device, os.O_RDONLY | os.O_DIRECT)
+                try:
+                    os.preadv(handle, [aligned], at)
+                finally:
+                    os.close(handle)
+        except OSError as error:
+            raise CellFailed(f"{self.device}: block at {at:,}: {error.strerror}") from None
+        finally:
+            self._detach()
+
+    def wake(self) -> Recovery:
+        """After ``rest``, mount it again. Raises CellFailed when it cannot be mounted."""
+        self._attach()
+        return self.mount_survivor()
 
     def recover(self) -> Recovery:
         """Drop the old mount, whose users are gone, and mount what survived. Raises CellFailed when it cannot be."""

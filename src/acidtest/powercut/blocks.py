@@ -36,6 +36,7 @@ class Extent:
     start: int
     end: int
     kind: str
+    logical: int = 0  # the byte of its file at which it begins
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def look(root: Path, filesystem: str, records: int, role: Callable[[str], str]) 
                 continue
             try:
                 kind = OTHER if (told := role(str(path))) == "other" else told
-                found += [Extent(at, at + length, kind) for at, length in _places(handle)]
+                found += [Extent(at, at + length, kind, logical) for at, length, logical in _places(handle)]
             except OSError:  # what has no extents
                 continue
             finally:
@@ -76,8 +77,20 @@ def look(root: Path, filesystem: str, records: int, role: Callable[[str], str]) 
     return Seen(records, sorted(found, key=lambda one: one.start))
 
 
-def _places(handle: int) -> Iterator[tuple[int, int]]:
-    """Byte of the disk and length of each extent of a file."""
+def extents(path: Path) -> list[Extent]:
+    """Where this file lies on the disk, as far as it has a place; nothing of one that is gone."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return []
+    try:
+        return [Extent(at, at + length, path.name, logical) for at, length, logical in _places(handle)]
+    finally:
+        os.close(handle)
+
+
+def _places(handle: int) -> Iterator[tuple[int, int, int]]:
+    """Byte of the disk and length of each extent of a file, and the byte of the file at which it begins."""
     logical = 0
     while True:
         asked = bytearray(HEAD.size + ASKED_AT_ONCE * EXTENT.size)
@@ -89,7 +102,7 @@ def _places(handle: int) -> Iterator[tuple[int, int]]:
             at, physical, length, _, _, flags, *_ = EXTENT.unpack_from(asked, HEAD.size + number * EXTENT.size)
             logical = at + length
             if not flags & UNPLACED:
-                yield physical, length
+                yield physical, length, at
         if not told or flags & LAST:
             return
 

@@ -27,6 +27,7 @@ from acidtest.engine import Engine
 from acidtest.engine.catalogue import replication_of
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, not_among, told
 from acidtest.experiment import Experiment
+from acidtest.filesystems import FILESYSTEMS
 from acidtest.journal.models import Explored, Recording
 from acidtest.journal.reader import CUTS, explored
 from acidtest.place import DirectoryPlace
@@ -43,6 +44,7 @@ from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad, read, record, write
 from acidtest.powercut.replicated import ReplicatedTrial
 from acidtest.powercut.state_file import keep_state, keep_survivors, load_file
+from acidtest.powercut.storage_trial import StorageTrial
 from acidtest.powercut.trial import KeepSurvivors, Trial
 
 
@@ -147,6 +149,9 @@ class Cuts(Conductor):
         for cell in {cell.combination: cell for cell in cells}.values():
             with problems.gather():
                 refuse_replication(cell, engines[cell.engine], where)
+        for cell in {cell.combination: cell for cell in cells}.values():
+            with problems.gather():
+                refuse_storage(cell, self._experiment.program is not None, where)
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
         if timed and self._experiment.program is not None:
             why = f"{where}: place.disk_recovery_s: how long a program takes to recover is not timed piece by piece"
@@ -315,7 +320,8 @@ class Cuts(Conductor):
                 drive = self._drives(cell, home, ledger, size_mb, None if blank else log)
                 held.callback(drive.release)
                 if cell.place.replication == "none":
-                    made = Trial(cell, engine, template, home, drive, ledger, blank=blank)
+                    of = StorageTrial if FAILURES[cell.place.disk_failure].wrong else Trial
+                    made = of(cell, engine, template, home, drive, ledger, blank=blank)
                 else:
                     replica_home = DirectoryPlace(context.place.path, ledger, needed_bytes=0)
                     held.callback(replica_home.release)
@@ -340,6 +346,29 @@ class Cuts(Conductor):
 def _at_once(cell: Cell, context: RunContext) -> int:
     engine = context.engine(cell)
     return at_once(cell, engine, image_mb(cell.place, template_bytes(cell.workload, engine)), context.place.path)
+
+
+def refuse_storage(cell: Cell, is_program: bool, where: Path) -> None:
+    """Raise BadInput where nobody could say who notices what the storage does wrong."""
+    place, failure = cell.place, FAILURES[cell.place.disk_failure]
+    if failure.wrong is None:
+        return
+    what = f"{where}: place.disk_failure {failure.name}"
+    others = "write another disk_failure, or leave the combination out: [[exclude]]"
+    if is_program:
+        raise BadInput(f"{what}: a program of yours does not tell whether it notices", others)
+    if place.kind == "machine":
+        raise BadInput(f"{what}: is not for a whole machine, whose files are not seen from here", 'write kind = "disk"')
+    if place.disk_faults:
+        raise BadInput(f"{what}: the disk does that alone, so that it is known what did it", "leave disk_faults out")
+    if place.disk_keeps != "none":
+        raise BadInput(f"{what}: no power fails, and disk_keeps is without effect", "leave disk_keeps out")
+    if failure.wrong.fault.startswith("(slow") and place.disk == "none":
+        raise BadInput(f"{what}: a disk without a timing cannot become slower", 'write disk = "sata-ssd", or another')
+    aimed = "{block}" in failure.wrong.fault or "{files}" in failure.wrong.fault
+    if aimed and not (place.filesystem in FILESYSTEMS and FILESYSTEMS[place.filesystem].tells_places):
+        tells = ", ".join(name for name, one in FILESYSTEMS.items() if one.tells_places)
+        raise BadInput(f"{what}: {place.filesystem} does not tell where files lie on the disk", f"write one of {tells}")
 
 
 def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:

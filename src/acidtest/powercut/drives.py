@@ -78,6 +78,10 @@ class Together:
         for disk in self._disks:
             disk.fault(fault)
 
+    def mend(self) -> None:
+        for disk in self._disks:
+            disk.mend()
+
     def lies_under(self, device: Path) -> None:
         raise CellFailed("two disks do not lie under one device")
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acidtest.journal.models import Fate, Integrity, PlaceFacts, RecoveryTimes, Replicated, SettingInForce
+from acidtest.journal.models import (
+    Fate,
+    Integrity,
+    PlaceFacts,
+    RecoveryTimes,
+    Replicated,
+    SettingInForce,
+    StorageFailure,
+)
 from acidtest.journal.protocol import Checked, DiskCut
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 
@@ -21,6 +29,7 @@ class CutEvidence:
     nothing_left: bool = False  # the disk is lost for good, and there is no replica
     # Of a program's check; None of an engine, and where it was not tried.
     blind_to_loss: str | None = None  # why its answers prove nothing, on a disk that had lost all items; "" they do
+    unstruck: str | None = None  # of storage that does wrong: why nothing is known of the engine by it; "" something is
     planted: str | None = None  # what it answered for an item that was never written; "" that it is missing
     # Of a real plug; None of a simulated disk, and where no power was cut.
     restarted: str | None = None  # why it is not known that the machine was off; "" it was
@@ -62,5 +71,6 @@ class CutEvidence:
     failed_flush_error: str = ""
     acknowledged_after_failed_flush: int | None = None
     replication: Replicated | None = None
+    storage: StorageFailure | None = None
     first_missing_ns: int | None = None  # when that was acknowledged which is missing, of CLOCK_MONOTONIC
     unkept: str = ""  # why the file of a state that lost could not be written

@@ -8,8 +8,23 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
+class Wrong:
+    """What storage does wrong while its power stays on. The engine is stopped, the file system unmounted and mounted
+    again, so that what is read then is what the medium holds, and the engine is started on it."""
+
+    # In the language of docs/DISK.md. {block}: one block, drawn by lot, of a file that the load has written; {files}:
+    # all such files; {seed}: the trial's. "": the file system is filled.
+    fault: str
+    # load: under load, for ``seconds``; write: from then on until it has struck, or the engine has stopped; block: done
+    # to the medium when the engine has stopped; reading: while what is left is read.
+    at: Literal["load", "write", "block", "reading"]
+    seconds: float = 0.0
+    gone: bool = False  # the device, so that no engine can be stopped in order
+
+
+@dataclass(frozen=True)
 class Failure:
-    """One way to fail. Unless ``builds_states``, what ``ends`` does so under load, and at least once."""
+    """One way to fail. Unless ``builds_states`` or ``wrong``, what ``ends`` does so under load, and at least once."""
 
     name: str
     fault: str = ""  # one that the disk gets under load, in the words of docs/SIMULATED-DISK.md, a while before the cut
@@ -21,11 +36,17 @@ class Failure:
     cuts_replica: bool = False  # the replica's power fails with the primary's
     cuts_link: bool = False  # a while before, the link between the two carries nothing any more
     replicated: bool = False  # there may be a replica
+    wrong: Wrong | None = None  # no power fails: the storage does this
 
     @property
     def on_replica(self) -> bool:
         """Whether it is the replica, where there is one, that has to give back what was acknowledged."""
         return self.loses_disk or self.cuts_replica
+
+    @property
+    def tries_power(self) -> bool:
+        """Whether power fails, so that it is to be seen first that the disk loses something then."""
+        return self.ends == "power" and not self.builds_states and self.wrong is None
 
     @property
     def needs_replica(self) -> bool:
@@ -46,5 +67,16 @@ FAILURES: Mapping[str, Failure] = {
         Failure("lost-disk", loses_disk=True, replicated=True),
         Failure("both-powers", cuts_replica=True, replicated=True),
         Failure("lost-link", cuts_link=True, loses_disk=True, replicated=True),
+        Failure("read-error", wrong=Wrong("(fail ENODATA (and reads {block}))", "reading")),
+        Failure("rot", wrong=Wrong("(rot 8 (and reads {block} once))", "block")),
+        Failure("lost-write", wrong=Wrong("(lose (and writes {files} (randomly 0.5 {seed}) once))", "write", 2.0)),
+        Failure(
+            "misdirected-write",
+            wrong=Wrong("(misdirect 64K (and writes {files} (randomly 0.5 {seed}) once))", "write", 2.0),
+        ),
+        Failure("full-disk", wrong=Wrong("", "load", 10.0)),
+        Failure("slow-disk", wrong=Wrong("(slow 10)", "load", 4.0)),
+        Failure("stopped-disk", wrong=Wrong("(stop 5s once)", "load", 10.0)),
+        Failure("vanished-disk", wrong=Wrong("(vanish once)", "load", 4.0, gone=True)),
     )
 }

@@ -94,8 +94,7 @@ class Trial:
         cell = self._cell
         if blank:
             self.drive.snapshot()
-        tries_power = self._failure.ends == "power" and not self._failure.builds_states
-        if cell.place.disk_cache_is_volatile and not blank and tries_power:
+        if cell.place.disk_cache_is_volatile and not blank and self._failure.tries_power:
             self._disk_loses = self.place.loses(self._keep, seeds=(1, 2, 3))
         self.place.prepare(template.paths)
         directory = self._home.subdirectory(BESIDE)
@@ -257,7 +256,7 @@ class Trial:
 
     def _kept(self, cell: Cell, evidence: CutEvidence, judgement: Judgement, keep: KeepSurvivors | None) -> str | None:
         """The file of what a cut has left that lost what was not announced; None without one."""
-        if keep is None or evidence.acknowledged is None:
+        if keep is None or evidence.acknowledged is None or evidence.storage is not None:
             return None
         # What was announced needs no second look, and every state takes as much room as its database.
         if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
@@ -481,6 +480,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         state=state,
         recovery=evidence.recovery,
         replication=evidence.replication,
+        storage=evidence.storage,
         commit_ms=_commit_ms(evidence.acknowledged or []),
         lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
     )

@@ -19,6 +19,7 @@ from acidtest.analysis.survival import Survival, is_silent, survivals
 from acidtest.audit.unchecked.cuts import unchecked
 from acidtest.journal.models import Header, Journal, Recording
 from acidtest.report.headings import headings
+from acidtest.report.noticing_table import noticing_json, page_noticing, print_noticing
 from acidtest.report.numbers import number
 from acidtest.report.recovery_table import page_recovery, print_recovery, recovery_json
 from acidtest.report.replication_table import page_replication, print_replication, replication_json
@@ -120,6 +121,7 @@ def print_survival(journal: Journal, console: Console) -> None:
         console.print(said, style="dim", soft_wrap=True)
     if note := uncounted(journal.recordings):
         console.print(note, style="dim", markup=False, soft_wrap=True)
+    print_noticing(journal, varied, console)
     print_replication(journal, console)
     print_recovery(journal, varied, console)
     console.print()
@@ -222,6 +224,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "commits_text": commits_text,
         "again": partial(again, journal=journal),
         "unchecked_cuts": unchecked(journal.recordings),
+        **page_noticing(journal),
         **page_replication(journal),
         **page_recovery(journal),
     }
@@ -361,6 +364,7 @@ def as_json(journal: Journal) -> dict[str, Any]:
         ],
         "recoveries": recovery_json(journal),
         "replication": replication_json(journal),
+        "storage_failures": noticing_json(journal),
         "not_checked": [one.as_json() for one in unchecked(journal.recordings)],
         "cuts": [
             {

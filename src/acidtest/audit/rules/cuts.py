@@ -9,7 +9,25 @@ from acidtest.audit.finding import Found, rule
 from acidtest.words import counted
 
 STUDY = "M. Zheng et al.: Torturing databases for fun and profit (OSDI 2014)"
-CALLED = {"kill": "kill of the engine", "kernel-crash": "crash of the kernel"}  # by Cut.failure; others are power cuts
+# By Cut.failure; others are power cuts.
+CALLED = {
+    "kill": "kill of the engine",
+    "kernel-crash": "crash of the kernel",
+    "full-disk": "trial with a full disk",
+    "slow-disk": "trial with a slow disk",
+    "stopped-disk": "trial with a disk that stops for seconds",
+    "vanished-disk": "trial with a disk that vanishes",
+}
+SPOILED = {  # what storage did, by Cut.failure
+    "read-error": "a block could not be read",
+    "rot": "bits of a block of the database had turned",
+    "lost-write": "a write was acknowledged and lost",
+    "misdirected-write": "a write went to another place",
+    "full-disk": "the file system was full",
+    "slow-disk": "the drive was slow",
+    "stopped-disk": "the drive had stopped for seconds",
+    "vanished-disk": "the drive had vanished",
+}
 
 
 @rule(
@@ -37,6 +55,24 @@ def commits_lost(row: Survival) -> Iterator[Found]:
 
 
 @rule(
+    "served-wrong-silently",
+    severity="doubtful",
+    over=Survival,
+    says="Storage did something wrong, sessions got data that are not what was acknowledged, and neither the engine "
+    "nor the file system said so: not even the engine's own check.",
+    remedy="Switch on checksums where the engine has them (they do not show a write that was lost), compare with a "
+    "backup or a replica by content, or use a file system or drive that checks what it gives back.",
+    source="L. N. Bairavasundaram et al.: An analysis of data corruption in the storage stack (FAST 2008)",
+    about="place",
+)
+def served_wrong_silently(row: Survival) -> Iterator[Found]:
+    if row.storage_failure and row.lost_silently:
+        did = SPOILED.get(row.storage_failure, row.storage_failure)
+        trials = counted(row.cuts, "trial")
+        yield Found(f"Wrong data were served, and nobody noticed, in {row.lost_silently:,} of {trials} in which {did}.")
+
+
+@rule(
     "cuts-unknown",
     severity="doubtful",
     over=Survival,
@@ -47,7 +83,8 @@ def commits_lost(row: Survival) -> Iterator[Found]:
 )
 def cuts_unknown(row: Survival) -> Iterator[Found]:
     if row.unknown:
-        yield Found(f"It is not known of {row.unknown:,} of {counted(row.cuts, 'power cut')} what survived.")
+        what = CALLED.get(row.storage_failure or "", "trial" if row.storage_failure else "power cut")
+        yield Found(f"It is not known of {row.unknown:,} of {counted(row.cuts, what)} what survived.")
 
 
 @rule(

@@ -56,7 +56,10 @@ def may_still_lose(cuts: int) -> float:
 
 def _moments(rows: Sequence[Survival]) -> Iterator[Unchecked]:
     """Of the combinations that survived, that with the fewest looks. Crash states are not drawn by lot alone."""
-    survived = [row for row in rows if row.verdict == "survived"]
+    if tried := [row for row in rows if row.storage_failure]:
+        most = counted(min(row.cuts for row in tried), "trial")
+        yield Unchecked("other blocks, writes and moments of what storage does wrong", f"{most} of each combination")
+    survived = [row for row in rows if row.verdict == "survived" and not row.storage_failure]
     if explored := [row for row in survived if row.states]:
         yield Unchecked("other states of the disk", _states(min(explored, key=lambda row: row.states)))
         yield from _exercised(explored)

@@ -390,6 +390,9 @@ class MysqlInstance(ServedInstance):
             self._bootstrap("", "--bootstrap", f"--innodb-log-file-size={self._version.log_file_mb[0]}M")
         sync_filesystem(self._data)
 
+    def stop(self) -> None:
+        self._server.stop()
+
     def log_file(self) -> Path | None:
         return self._server.log
 

