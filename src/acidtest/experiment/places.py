@@ -56,8 +56,8 @@ class PlaceSpec(Model):
     disk_failure: DiskFailure = Field(
         default="cut",
         description="acidtest powercut does this to the simulated disk, to the kernel or to the engine's process; a "
-        "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk. From "
-        "read-error on no power fails: storage does wrong, and it is told who notices.",
+        "flush that fails is followed by a cut, and a link that is lost by the loss of the primary's disk; from "
+        "read-error on storage does wrong while its power stays on.",
     )
     replication: Literal[
         "none",
