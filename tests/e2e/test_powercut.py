@@ -430,7 +430,7 @@ durability = ["drive"]
 def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_path: Path) -> None:
     text = CUTS.format(
         factors=SPOILING,
-        place='queue = "max_sectors_kb=16"\n[postgresql]\ndata_checksums = true',
+        place='queue = "max_sectors_kb=16"\n[settings]\npostgresql.data_checksums = true',
         count=60,
         filesystem="ext4",
         size_mb=256,
@@ -441,12 +441,16 @@ def test_who_notices_what_storage_does_wrong(acidtest: Callable[..., Any], tmp_p
     assert code == 0  # what was lost is announced by the drive, and a full disk loses nothing
     told = {(one["levels"]["engine"], one["levels"]["place.disk_failure"]): one for one in results["storage_failures"]}
     for (engine, failure), one in told.items():
-        assert one["trials"] == 3 and one["struck"] == 3, (engine, failure, one)
+        assert one["trials"] == 3, (engine, failure, one)
+        if failure != "lost-write":  # which of the engine's writes are tried is drawn by lot, and may be none
+            assert one["struck"] == 3, (engine, failure, one)
     for one in results["cuts"]:
         storage = one["cut"]["storage"]
         assert one["cut"]["fate"] is None or one["cut"]["fate"]["acknowledged"] >= 60
         if storage["outcome"] == "unknown":
-            assert "never read again" in storage["why"]
+            assert "never read again" in storage["why"] or (
+                not storage["struck"] and "did not strike" in storage["why"]
+            )
     # Of a page with a checksum no turned bit is served: PostgreSQL refuses it, in answer to the session and in its log.
     rot = told["postgresql-15", "rot"]
     assert rot["outcomes"]["silent"] == 0 and "wrong" not in rot["served"]
