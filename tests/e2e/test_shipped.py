@@ -135,6 +135,12 @@ def run(acidtest: Callable[..., Any], command: str, file: Path, journal: Path) -
     return [line for line in lines if line["kind"] == "recording"]
 
 
+def struck_nothing(cut: dict[str, Any]) -> bool:
+    """A fault that is drawn by lot need not meet one of so few requests: then nothing is known, and it is said why."""
+    why = cut["storage"]["why"] if cut["storage"] else ""
+    return "did not strike" in why or "never read again" in why
+
+
 @pytest.mark.parametrize("file", SHIPPED, ids=[file.stem for file in SHIPPED])
 def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
     written, out = tomllib.loads(file.read_text()), tmp_path / "out"
@@ -160,7 +166,7 @@ def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path:
         assert ran.returncode in (0, 1), ran.stderr
         cuts = json.loads(ran.stdout)["cuts"]
         assert {one["status"] for one in cuts} == {"done"}, cuts
-        assert {one["cut"]["verdict"] for one in cuts} <= {"survived", "lost"}
+        assert {one["cut"]["verdict"] for one in cuts if not struck_nothing(one["cut"])} <= {"survived", "lost"}
     assert (out / "report.html").stat().st_size > 100_000
     audited = acidtest("audit", out, "--json")
     assert audited.returncode in (0, 1), audited.stderr
