@@ -24,6 +24,7 @@ settings.register_profile("acidtest", deadline=None, suppress_health_check=[Heal
 settings.load_profile("acidtest")
 
 STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run of the tests, without workers and with
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
 
@@ -73,13 +74,16 @@ def _lives(run: Path) -> bool:
 
 @pytest.fixture(scope="session")
 def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The engines that tests run, where they are missing; one that cannot be brought fails the tests.
+    """The engines that tests and shipped experiments run, where they are missing; one that cannot be brought fails the
+    tests.
 
     The one engine of ``make test-fast`` is in the rig.
     """
     if os.environ.get("ACIDTEST_TESTS") == "fast":
         return
-    brought = [engine for family in FAMILIES.values() for engine in family.private]
+    experiments = "".join(file.read_text() for file in EXPERIMENTS.glob("*.toml"))
+    shipped = [engine for engine in catalogue.all_engines() if f'"{engine}"' in experiments]
+    brought = dict.fromkeys([*(engine for family in FAMILIES.values() for engine in family.private), *shipped])
     with one_worker_at_a_time(tmp_path_factory, "engines"):
         subprocess.run(
             [ACIDTEST, "engines", "install", *brought],

@@ -8,6 +8,7 @@ rig in $REAL_RIG.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -45,13 +46,14 @@ def main() -> int:
 
 def pass_on(written: BinaryIO, passed_on: FileIO) -> None:
     seen: set[int] = set()
+    fcntl.fcntl(passed_on, fcntl.F_SETPIPE_SZ, 1 << 20)
     for number, line in enumerate(written):
         terminal, count, kind, transaction, *times = map(int, line.split())
         if PLANTED == "early" and terminal not in seen:
             seen.add(terminal)
             rest = " ".join(map(str, times))
-            for n in range(AHEAD + 1):
-                passed_on.write(f"{terminal} {count + n} {kind} {transaction + n} {rest}\n".encode())
+            lines = [f"{terminal} {count + n} {kind} {transaction + n} {rest}\n" for n in range(AHEAD + 1)]
+            passed_on.write("".join(lines).encode())  # at once: whoever reads the first one finds the others there
         elif PLANTED == "dropped" and number % 3 != 1:
             passed_on.write(line)
 
