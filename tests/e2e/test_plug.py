@@ -22,6 +22,10 @@ from acidtest.place.link import PRIMARY, Link, entering
 from stand_in import StandIn
 from support import ACIDTEST
 
+# A machine's namespaces begin with a copy of all that is mounted here, and hold it for a moment: whoever lets go of a
+# device then would find it in use.
+pytestmark = pytest.mark.alone
+
 PORT = 7583
 DISK_SIZE = "512M"
 SCRIPT = Path(stand_in.__file__)
