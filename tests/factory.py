@@ -29,9 +29,11 @@ from acidtest.journal.models import (
     Machine,
     Memory,
     MemorySample,
+    Notice,
     PlaceFacts,
     Recording,
     SettingInForce,
+    StorageFailure,
     TableStatistics,
     Transactions,
     Verdict,
@@ -299,6 +301,15 @@ def cut(verdict: Verdict = "survived", *, acknowledged: int = 50, lost: int = 0,
         "filesystem_recovery_s": 0.015, "engine_recovery_s": 0.02, "cycle_s": 0.5,
     }  # fmt: skip
     return Cut(**(fields | changes))
+
+
+def storage(outcome: str, served: str, *by: str, why: str = "") -> StorageFailure:
+    """What eight bits that rotted came to."""
+    notices = [Notice(by=one, said=f"{one} says so") for one in by]  # type: ignore[arg-type]
+    return StorageFailure(
+        fault="(rot 8)", aimed_at="a block of a.db", struck=int(not why), read_back=None, after=None,
+        acknowledged_after=None, notices=notices, served=served, outcome=outcome, why=why,
+    )  # fmt: skip
 
 
 def observed(

@@ -377,6 +377,8 @@ CUTS = [
     ("commits-lost", survival(factory.cut("lost", lost=3, damage=["the database is broken"]), durability="os"),
      survival(factory.cut("lost", lost=3, damage=["the database is broken"]), durability="none")),
     ("cuts-unknown", survival(factory.cut(), factory.cut("unknown")), survival(factory.cut(), factory.cut("lost"))),
+    ("served-wrong-silently", survival(factory.cut("lost", lost=3, failure="rot", storage=factory.storage("silent", "wrong"))),
+     survival(factory.cut("lost", lost=3, failure="rot", storage=factory.storage("noticed", "refused", "session")))),
     ("cuts-without-commits", survival(factory.cut(acknowledged=0)), survival(factory.cut(acknowledged=1))),
 ]  # fmt: skip
 

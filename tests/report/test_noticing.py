@@ -10,24 +10,16 @@ from rich.console import Console
 import factory
 from acidtest.analysis.survival import survivals
 from acidtest.audit import judge
-from acidtest.journal.models import Journal, Notice, StorageFailure
+from acidtest.journal.models import Journal, StorageFailure
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival
 
 DID_NOT_STRIKE = "the fault did not strike: no request came after it"
 
 
-def storage(outcome: str, served: str, *by: str, why: str = "") -> StorageFailure:
-    notices = [Notice(by=one, said=f"{one} says so") for one in by]  # type: ignore[arg-type]
-    return StorageFailure(
-        fault="(rot 8)", aimed_at="a block of a.db", struck=int(not why), read_back=None, after=None,
-        acknowledged_after=None, notices=notices, served=served, outcome=outcome, why=why,
-    )  # fmt: skip
-
-
 SPOILED = {
-    "on": [storage("noticed", "refused", "session", "log"), storage("by check", "right", "check")],
-    "off": [storage("silent", "wrong"), storage("unknown", "right", why=DID_NOT_STRIKE)],
+    "on": [factory.storage("noticed", "refused", "session", "log"), factory.storage("by check", "right", "check")],
+    "off": [factory.storage("silent", "wrong"), factory.storage("unknown", "right", why=DID_NOT_STRIKE)],
 }
 
 
