@@ -144,10 +144,6 @@ def _unless_empty(found: str | None) -> Answer | None:
     return None if found is None else _unknown_for(found or None)
 
 
-def _fault_strikes(evidence: CutEvidence) -> Answer | None:
-    return None if evidence.unstruck is None else _unknown_for(evidence.unstruck or None)
-
-
 def _log_is_complete(evidence: CutEvidence) -> Answer:
     lacks = f"the acknowledgement log lacks {counted(evidence.missing_lines, 'line')}"
     return _unknown_for(lacks if evidence.missing_lines else None)
@@ -251,7 +247,7 @@ SOUND = (
     Checker("machine-was-off", lambda evidence: _unless_empty(evidence.restarted)),
     Checker("witness-saw-all", lambda evidence: _unless_empty(evidence.witnessed)),
     Checker("comparison-notices-a-planted-loss", lambda evidence: _unless_empty(evidence.unnoticed_loss)),
-    Checker("fault-strikes", _fault_strikes),
+    Checker("fault-strikes", lambda evidence: _unless_empty(evidence.unstruck)),
     Checker("inspection-completes", lambda evidence: _unknown_for(evidence.inspection_error)),
 )
 GUARDS = (*SOUND, *given(SOUND, (Checker("acknowledgement-log-is-complete", _log_is_complete),)))

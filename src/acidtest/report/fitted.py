@@ -11,6 +11,8 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
+from acidtest.report.pivot import short
+
 GAP = 2  # between columns
 FOLDED = 8  # characters to which a column of words may be narrowed
 
@@ -50,6 +52,27 @@ def print_fitted(columns: list[Column], rows: Sequence[Any], console: Console, w
     console.print(shown, crop=False)
     if left_out:
         console.print(f"A wider terminal also shows {', '.join(sorted(left_out))}; {whole}.", style="dim")
+
+
+def print_combinations(
+    title: str,
+    varied: Sequence[str],
+    columns: Sequence[Column],
+    rows: Sequence[Any],
+    explained: str,
+    notes: Sequence[str],
+    console: Console,
+) -> None:
+    """A table of combinations under its title: their levels of ``varied``, then ``columns``, and what it means."""
+    console.print()
+    console.print(Text(title, style="bold"))
+    levels = [
+        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False)  # type: ignore[misc]
+        for factor in varied
+    ]
+    print_fitted([*levels, *columns], rows, console)
+    for said in (f"\n{explained}", *notes):
+        console.print(said, style="dim", markup=False)
 
 
 def _width(rows: Sequence[Any], columns: list[Column], console: Console) -> int:

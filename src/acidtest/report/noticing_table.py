@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from acidtest.analysis.noticed import Noticed, noticed
 from acidtest.journal.models import Journal
-from acidtest.report.fitted import Column, print_fitted
-from acidtest.report.pivot import short
+from acidtest.report.fitted import Column, print_combinations
 
 TITLE = "Who notices"
 OUTCOMES = {  # heading -> as in StorageFailure
@@ -49,18 +47,11 @@ def print_noticing(journal: Journal, varied: Sequence[str], console: Console) ->
     rows = noticed(journal.recordings)
     if not rows:
         return
-    console.print()
-    console.print(Text(TITLE, style="bold"))
     columns = [
-        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False)  # type: ignore[misc]
-        for factor in varied
+        Column(head, lambda row, at=at: cells(row)[at], drop=drop)  # type: ignore[misc]
+        for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True))
     ]
-    for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True)):
-        columns.append(Column(head, lambda row, at=at: cells(row)[at], drop=drop))  # type: ignore[misc]
-    print_fitted(columns, rows, console)
-    console.print(f"\n{EXPLAINED}", style="dim", markup=False)
-    for note in notes(rows):
-        console.print(note, style="dim", markup=False)
+    print_combinations(TITLE, varied, columns, rows, EXPLAINED, notes(rows), console)
 
 
 def notes(rows: Sequence[Noticed]) -> list[str]:

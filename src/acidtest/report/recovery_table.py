@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from acidtest.analysis.recovered import Recovered, recovered
 from acidtest.analysis.summary import Summary
 from acidtest.journal.models import Journal
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.fitted import Column, print_combinations
 from acidtest.report.numbers import interval, number, summary_json
-from acidtest.report.pivot import short
 from acidtest.words import counted
 
 TITLE = "Recovery, piece by piece"
@@ -57,18 +55,11 @@ def print_recovery(journal: Journal, varied: Sequence[str], console: Console) ->
     rows = recovered(journal.recordings)
     if not rows:
         return
-    console.print()
-    console.print(Text(TITLE, style="bold"))
     columns = [
-        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False)  # type: ignore[misc]
-        for factor in varied
+        Column(head, lambda row, at=at: cells(row)[at], drop=drop)  # type: ignore[misc]
+        for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True))
     ]
-    for at, (head, drop) in enumerate(zip(COLUMNS, DROPPED, strict=True)):
-        columns.append(Column(head, lambda row, at=at: cells(row)[at], drop=drop))  # type: ignore[misc]
-    print_fitted(columns, rows, console)
-    console.print(f"\n{EXPLAINED}", style="dim", markup=False)
-    for note in notes(rows):
-        console.print(note, style="dim", markup=False)
+    print_combinations(TITLE, varied, columns, rows, EXPLAINED, notes(rows), console)
 
 
 def notes(rows: Sequence[Recovered]) -> list[str]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from acidtest.analysis.replicas import ALONE, Outcome, Worth, worths
 from acidtest.journal.models import Journal
-from acidtest.report.fitted import Column, print_fitted
+from acidtest.report.fitted import Column, print_combinations
 from acidtest.report.numbers import number
 from acidtest.report.pivot import short
 from acidtest.words import counted
@@ -66,20 +65,11 @@ def print_replication(journal: Journal, console: Console) -> None:
     rows = worths(journal.recordings)
     if not rows:
         return
-    console.print()
-    console.print(Text(TITLE, style="bold"))
-    columns = [
-        Column(short(factor), lambda row, factor=factor: row.levels.get(factor, ""), right=False)  # type: ignore[misc]
-        for factor in varied_of(rows)
-    ]
-    columns += [Column(MODE, lambda row: row.mode, right=False), Column(PRICE, lambda row: number(row.commit_ms))]
+    columns = [Column(MODE, lambda row: row.mode, right=False), Column(PRICE, lambda row: number(row.commit_ms))]
     for drop, failure in enumerate(failures_of(rows)):
         text = lambda row, failure=failure: outcome_text(row.outcomes.get(failure))  # noqa: E731
         columns.append(Column(FAILURES[failure], text, drop=drop))
-    print_fitted(columns, rows, console)
-    console.print(f"\n{EXPLAINED}", style="dim", markup=False)
-    for note in notes(rows):
-        console.print(note, style="dim", markup=False)
+    print_combinations(TITLE, varied_of(rows), columns, rows, EXPLAINED, notes(rows), console)
 
 
 def notes(rows: Sequence[Worth]) -> list[str]:
