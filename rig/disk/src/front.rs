@@ -1,28 +1,22 @@
-//! The FUSE file: one thread for each request that may be under way, each with a buffer of its own.
+//! What the kernel asks of the FUSE file, and what is answered: by one thread for each request that may be under way.
 //!
 //! The loop driver above us is part of the kernel, and what it writes may be what the kernel writes back because memory is
 //! short: nothing between a request and its answer may ask for memory, or both wait for ever. So the kernel's protocol is
-//! spoken here, into buffers that are there from the start.
+//! spoken here, into buffers that are there from the start: [`super::device`] and [`super::ring`].
 
+use super::device::{Device, Requests};
 use super::log::Log;
-use super::medium::{Medium, Region};
+use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
+use super::ring::Ring;
 use super::through::Watch;
 use super::wire::{self, Answer, Head};
 use measure::monotonic_ns;
-use rustix::event::{poll, PollFd, PollFlags};
-use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
-use std::ffi::CString;
 use std::io::{self, Error};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{mpsc, Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Shown as the source of the mount.
-pub const SOURCE: &str = "acidtest-disk";
-const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
-const PAGE: usize = 4096;
 /// Below that a sleep would take longer than it should.
 const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
@@ -102,25 +96,40 @@ impl<M: Medium + Send + 'static> Served<M> {
         watch.as_mut().is_some_and(|watch| !watch.flush_was_asked())
     }
 
-    /// Mounts the file system and serves it with so many threads.
-    pub fn mount(self: &Arc<Self>, point: &Path, threads: usize) -> io::Result<()> {
-        let first = open_device()?;
-        mount(&first, point, self.data_bytes)?;
-        let mut workers = Vec::new();
-        for _ in 0..threads {
-            workers.push(Worker::new(self, clone(&first)?)?);
-        }
+    /// Mounts the file system and serves it: so many requests at a time. Whether they come over io_uring, as they do where
+    /// there is one at a time, and the kernel offers it.
+    pub fn mount(self: &Arc<Self>, point: &Path, threads: usize) -> io::Result<bool> {
+        let device = Device::open()?;
+        device.mount(point, self.data_bytes)?;
+        let mut ring = if threads == 1 { Ring::new(&device, self.data_bytes).ok() } else { None };
         // The first request, which settles sizes and flags, is answered before any other comes.
-        let mut greeter = Worker::new(self, first)?;
-        greeter.greet(threads)?;
-        if let [alone] = &workers[..] {
-            let flags = fcntl_getfl(&alone.device)?;
-            fcntl_setfl(&alone.device, flags | OFlags::NONBLOCK)?;
+        let offered = device.greet(self.data_bytes, threads, ring.is_some())?;
+        ring = ring.filter(|_| offered);
+        let over_ring = ring.is_some();
+        for _ in 0..threads {
+            // Beside a ring: what wants no answer still comes through the device.
+            let mut requests = Requests::new(device.clone()?, self.data_bytes, threads == 1 && !over_ring)?;
+            self.spawn(move |served| serve(served, &mut requests))?;
         }
-        for mut worker in workers {
-            std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || worker.serve())?;
+        if let Some(mut ring) = ring {
+            let (told, registered) = mpsc::sync_channel(1);
+            self.spawn(move |served| {
+                let begun = ring.register();
+                let serves = begun.is_ok();
+                let _ = told.send(begun);
+                if serves {
+                    serve(served, &mut ring);
+                }
+            })?;
+            registered.recv().map_err(Error::other)??;
         }
-        std::mem::forget(greeter); // a connection lives as long as one of its descriptors
+        std::mem::forget(device); // a connection lives as long as one of its descriptors
+        Ok(over_ring)
+    }
+
+    fn spawn(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) -> io::Result<()> {
+        let served = Arc::clone(self);
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || work(&served))?;
         Ok(())
     }
 
@@ -175,205 +184,102 @@ impl<M: Medium + Send + 'static> Served<M> {
     }
 }
 
-/// A request as it comes from the kernel, placed so that the bytes of a write begin on a page; and an answer with data,
-/// its bytes in the same place.
-struct Buffer(Region);
+/// Where requests come from and their answers go, one request at a time.
+pub trait Channel {
+    /// Waits for a request. Until `sleeps_at` it is looked for again and again: a flush follows its write within
+    /// microseconds, and to be woken takes longer. Whoever else wants the processor has it meanwhile. False: the
+    /// connection has ended.
+    fn next(&mut self, sleeps_at: Option<Instant>) -> bool;
+    fn head(&self) -> Head;
+    /// What the operation says of itself: a struct of the kernel's that is named after it.
+    fn argument(&self) -> &[u8];
+    /// What is looked up, and a byte 0.
+    fn name(&self) -> &[u8];
+    /// Bytes of a write, or room for those of a read.
+    fn data(&mut self, length: usize) -> &mut [u8];
+    fn answer(&mut self, answer: &mut Answer);
+    /// What `data` holds is the answer to a read.
+    fn answer_data(&mut self, unique: u64, length: usize);
+}
 
-impl Buffer {
-    fn new(data_bytes: usize) -> io::Result<Self> {
-        Ok(Buffer(Region::new(PAGE + data_bytes + PAGE)?))
-    }
-
-    fn request(&mut self) -> &mut [u8] {
-        &mut self.0[PAGE - wire::WRITE_HEAD..]
-    }
-
-    fn data(&mut self, length: usize) -> &mut [u8] {
-        &mut self.0[PAGE..PAGE + length]
-    }
-
-    fn answer(&mut self, head: &[u8], length: usize) -> &[u8] {
-        let start = PAGE - head.len();
-        self.0[start..PAGE].copy_from_slice(head);
-        self.0[start..start + 4].copy_from_slice(&((head.len() + length) as u32).to_ne_bytes());
-        &self.0[start..PAGE + length]
+/// Serves until the connection ends.
+fn serve<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
+    let mut sleeps_at = None;
+    while channel.next(sleeps_at) {
+        let small = answer(served, channel) <= SMALL;
+        sleeps_at = (small && !served.awake.is_zero()).then(|| Instant::now() + served.awake);
     }
 }
 
-struct Worker<M> {
-    served: Arc<Served<M>>,
-    device: OwnedFd,
-    buffer: Buffer,
-}
-
-impl<M: Medium + Send + 'static> Worker<M> {
-    fn new(served: &Arc<Served<M>>, device: OwnedFd) -> io::Result<Self> {
-        let buffer = Buffer::new(served.data_bytes)?;
-        Ok(Worker { served: Arc::clone(served), device, buffer })
-    }
-
-    fn greet(&mut self, threads: usize) -> io::Result<()> {
-        let length = read(&self.device, self.buffer.request())?;
-        let request = &self.buffer.request()[..length];
-        let head = wire::head(request);
-        if head.opcode != wire::INIT {
-            return Err(Error::other(format!("the kernel began with {} instead of a greeting", head.opcode)));
-        }
-        let mut answer =
-            Answer::new(head.unique, 0).initialised(request, self.served.data_bytes, threads.max(12) as u16);
-        write(&self.device, answer.finished())
-    }
-
-    /// Serves until the connection ends.
-    ///
-    /// A worker that is alone does not block at once after a small request: a flush follows its write within microseconds,
-    /// and to be woken takes longer. Whoever else wants the processor has it meanwhile.
-    fn serve(&mut self) {
-        let mut sleeps_at = Instant::now();
-        loop {
-            match read(&self.device, self.buffer.request()) {
-                Ok(length) => {
-                    self.answer(length);
-                    sleeps_at = Instant::now() + if length <= SMALL { self.served.awake } else { Duration::ZERO };
+/// Does what is asked, and answers it. How many bytes it was about.
+fn answer<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) -> usize {
+    let Head { opcode, unique, node } = channel.head();
+    let size = served.size_bytes;
+    let mut moved = 0;
+    let mut answer = match opcode {
+        wire::READ => {
+            let (at, length) = within(wire::range(channel.argument()), size);
+            let data = channel.data(length);
+            moved = length;
+            match served.take(|disk, now| disk.begin_read(at, data, now)) {
+                Finished::Failed(errno) => Answer::new(unique, errno),
+                _ => {
+                    channel.answer_data(unique, length);
+                    return moved;
                 }
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EAGAIN) if Instant::now() < sleeps_at => std::thread::yield_now(),
-                    Some(libc::EAGAIN) => wait_for(&self.device),
-                    Some(libc::EINTR | libc::ENOENT) => {}
-                    _ => return,
-                },
             }
         }
-    }
-
-    fn answer(&mut self, length: usize) {
-        let served = Arc::clone(&self.served);
-        let request = &self.buffer.request()[..length];
-        let head = wire::head(request);
-        let Head { unique, node, .. } = head;
-        let size = served.size_bytes;
-        let mut answer = match head.opcode {
-            wire::READ => {
-                let (at, length) = within(wire::range(request), size);
-                let data = self.buffer.data(length);
-                let finished = served.take(|disk, now| disk.begin_read(at, data, now));
+        wire::WRITE => {
+            let range = wire::range(channel.argument());
+            let (at, length) = within(range, size);
+            moved = length;
+            if length < range.1 as usize {
+                Answer::new(unique, libc::ENOSPC)
+            } else {
+                let data: &[u8] = channel.data(length);
+                let finished = served.take_logged(
+                    |disk, now| disk.begin_write(at, data, now),
+                    |log, ticket, now| {
+                        if ticket.taken() {
+                            log.write(at, data, now);
+                        }
+                    },
+                    |_, _, _| {},
+                );
                 match finished {
                     Finished::Failed(errno) => Answer::new(unique, errno),
-                    _ => {
-                        let mut head = Answer::new(unique, 0);
-                        let answer = self.buffer.answer(head.finished(), length);
-                        send(&self.device, answer);
-                        return;
-                    }
+                    _ => Answer::new(unique, 0).u32(length as u32).u32(0),
                 }
             }
-            wire::WRITE => {
-                let range = wire::range(request);
-                let (at, length) = within(range, size);
-                if length < range.1 as usize {
-                    Answer::new(unique, libc::ENOSPC)
-                } else {
-                    let data: &[u8] = self.buffer.data(length);
-                    let finished = served.take_logged(
-                        |disk, now| disk.begin_write(at, data, now),
-                        |log, ticket, now| {
-                            if ticket.taken() {
-                                log.write(at, data, now);
-                            }
-                        },
-                        |_, _, _| {},
-                    );
-                    match finished {
-                        Finished::Failed(errno) => Answer::new(unique, errno),
-                        _ => Answer::new(unique, 0).u32(length as u32).u32(0),
-                    }
-                }
+        }
+        wire::FSYNC => {
+            let write_through = served.only_writes_through();
+            let settled = |log: &Log, covers, now| log.flush(covers, now);
+            match served.take_logged(|disk, now| disk.begin_flush(write_through, now), |_, _, _| {}, settled) {
+                Finished::Failed(errno) => Answer::new(unique, errno),
+                _ => Answer::new(unique, 0),
             }
-            wire::FSYNC => {
-                let write_through = served.only_writes_through();
-                let settled = |log: &Log, covers, now| log.flush(covers, now);
-                match served.take_logged(|disk, now| disk.begin_flush(write_through, now), |_, _, _| {}, settled) {
-                    Finished::Failed(errno) => Answer::new(unique, errno),
-                    _ => Answer::new(unique, 0),
-                }
-            }
-            wire::LOOKUP if wire::name(request) == wire::IMAGE_NAME.as_bytes() => {
-                Answer::new(unique, 0).entry(wire::IMAGE, size)
-            }
-            wire::LOOKUP => Answer::new(unique, libc::ENOENT),
-            wire::GETATTR | wire::SETATTR => Answer::new(unique, 0).attr(node, size),
-            wire::OPEN | wire::OPENDIR => Answer::new(unique, 0).opened(node),
-            wire::READDIR if wire::range(request).0 == 0 => Answer::new(unique, 0).directory(),
-            wire::READDIR | wire::RELEASE | wire::RELEASEDIR | wire::ACCESS | wire::DESTROY => Answer::new(unique, 0),
-            wire::FORGET | wire::BATCH_FORGET | wire::INTERRUPT => return, // want no answer
-            // The kernel does without. Above all without STATFS: where that fails, the loop driver offers no discard, which
-            // it would else take back at the first attempt, and with it reset the queue.
-            _ => Answer::new(unique, libc::ENOSYS),
-        };
-        send(&self.device, answer.finished());
-    }
-}
-
-/// What can go wrong is that nobody waits for it any more.
-fn send(to: &OwnedFd, answer: &[u8]) {
-    let _ = write(to, answer);
+        }
+        wire::LOOKUP if wire::name(channel.name()) == wire::IMAGE_NAME.as_bytes() => {
+            Answer::new(unique, 0).entry(wire::IMAGE, size)
+        }
+        wire::LOOKUP => Answer::new(unique, libc::ENOENT),
+        wire::GETATTR | wire::SETATTR => Answer::new(unique, 0).attr(node, size),
+        wire::OPEN | wire::OPENDIR => Answer::new(unique, 0).opened(node),
+        wire::READDIR if wire::range(channel.argument()).0 == 0 => Answer::new(unique, 0).directory(),
+        wire::READDIR | wire::RELEASE | wire::RELEASEDIR | wire::ACCESS | wire::DESTROY => Answer::new(unique, 0),
+        wire::FORGET | wire::BATCH_FORGET | wire::INTERRUPT => return moved, // want no answer
+        // The kernel does without. Above all without STATFS: where that fails, the loop driver offers no discard, which
+        // it would else take back at the first attempt, and with it reset the queue.
+        _ => Answer::new(unique, libc::ENOSYS),
+    };
+    channel.answer(&mut answer);
+    moved
 }
 
 /// The part of a range that lies on the disk.
 fn within((at, length): (u64, u32), size: u64) -> (u64, usize) {
     (at, u64::from(length).min(size.saturating_sub(at)) as usize)
-}
-
-fn open_device() -> io::Result<OwnedFd> {
-    // SAFETY: a constant path, and the descriptor is ours.
-    unsafe {
-        let descriptor = libc::open(c"/dev/fuse".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
-        if descriptor < 0 {
-            return Err(Error::last_os_error());
-        }
-        Ok(OwnedFd::from_raw_fd(descriptor))
-    }
-}
-
-/// A further descriptor of the same connection: an answer goes back through the one that the request came through.
-fn clone(first: &OwnedFd) -> io::Result<OwnedFd> {
-    let descriptor = open_device()?;
-    let of: u32 = first.as_raw_fd() as u32;
-    // SAFETY: the ioctl reads one number.
-    if unsafe { libc::ioctl(descriptor.as_raw_fd(), FUSE_DEV_IOC_CLONE, &raw const of) } < 0 {
-        return Err(Error::last_os_error());
-    }
-    Ok(descriptor)
-}
-
-fn mount(device: &OwnedFd, point: &Path, data_bytes: usize) -> io::Result<()> {
-    let source = CString::new(SOURCE)?;
-    let point = CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
-    let options = CString::new(format!(
-        "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,max_read={data_bytes}",
-        device.as_raw_fd()
-    ))?;
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME;
-    let kind = c"fuse.acidtest".as_ptr();
-    // SAFETY: every pointer is to a text that lives until the call is over.
-    if unsafe { libc::mount(source.as_ptr(), point.as_ptr(), kind, flags, options.as_ptr().cast()) } != 0 {
-        return Err(Error::last_os_error());
-    }
-    Ok(())
-}
-
-/// Waits until there is a request, or the connection ends.
-fn wait_for(device: &OwnedFd) {
-    let _ = poll(&mut [PollFd::new(device, PollFlags::IN)], None);
-}
-
-fn read(from: &OwnedFd, into: &mut [u8]) -> io::Result<usize> {
-    Ok(rustix::io::read(from, into)?)
-}
-
-fn write(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
-    rustix::io::write(to, bytes)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,11 +4,14 @@
 //! [`cache`], [`timing`], [`fault`] and [`model`] are the disk as pure functions; [`front`] is what the kernel talks to.
 
 mod cache;
+mod device;
 mod fault;
 mod front;
 mod log;
 mod medium;
 mod model;
+mod processors;
+mod ring;
 mod rule;
 mod socket;
 #[cfg(test)]

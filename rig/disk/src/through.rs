@@ -14,6 +14,7 @@
 //!
 //! A ring for each processor holds the events. Looking at them asks for no memory: see [`super::front`].
 
+use super::processors;
 use anyhow::{bail, Context, Result};
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -57,7 +58,7 @@ impl Watch {
         // The kernel's own form of a device number, see MKDEV in linux/kdev_t.h.
         let filter = format!("dev == {} && rwbs ~ \"F*\"\0", u64::from(device.0) << 20 | u64::from(device.1));
         let rings =
-            processors()?.into_iter().map(|processor| Ring::open(event, processor, &filter)).collect::<Result<_>>()?;
+            processors::listed_in("online")?.into_iter().map(|processor| Ring::open(event, processor, &filter)).collect::<Result<_>>()?;
         Ok(Watch { device, substitutes, rings })
     }
 
@@ -224,21 +225,6 @@ fn event_number() -> Result<u64> {
     }
 }
 
-/// Those at work: "0-3,8".
-fn processors() -> Result<Vec<i32>> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online").context("reading which processors are online")?;
-    listed(text.trim()).with_context(|| format!("\"{}\" is no list of processors", text.trim()))
-}
-
-fn listed(text: &str) -> Option<Vec<i32>> {
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        all.extend(from.parse::<i32>().ok()?..=to.parse().ok()?);
-    }
-    Some(all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,12 +236,5 @@ mod tests {
         assert_eq!(code_among(symbols, "iomap_dio_complete"), Some(0xffff_0100..0xffff_0180));
         assert_eq!(code_among("0000000000000000 T iomap_dio_complete\n0 t a\n", "iomap_dio_complete"), None);
         assert_eq!(code_among(symbols, "iomap_dio"), None);
-    }
-
-    #[test]
-    fn processors_are_listed_one_by_one() {
-        assert_eq!(listed("0-2,8"), Some(vec![0, 1, 2, 8]));
-        assert_eq!(listed("0"), Some(vec![0]));
-        assert_eq!(listed("0-"), None);
     }
 }

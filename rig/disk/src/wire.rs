@@ -31,10 +31,12 @@ pub const IMAGE_NAME: &str = "image";
 
 const MINOR: u32 = 31;
 // Reads and writes of one file at the same time and as large as the buffers; no security attributes to look up.
-const ASYNC_READ: u32 = 1;
-const BIG_WRITES: u32 = 1 << 5;
-const ASYNC_DIO: u32 = 1 << 15;
-const MAX_PAGES: u32 = 1 << 22;
+const ASYNC_READ: u64 = 1;
+const BIG_WRITES: u64 = 1 << 5;
+const ASYNC_DIO: u64 = 1 << 15;
+const MAX_PAGES: u64 = 1 << 22;
+const INIT_EXT: u64 = 1 << 30;
+const OVER_IO_URING: u64 = 1 << 41;
 const FOPEN_DIRECT_IO: u32 = 1;
 const FOPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 const FOREVER_S: u64 = 1 << 30;
@@ -52,13 +54,31 @@ pub fn head(request: &[u8]) -> Head {
 }
 
 /// Offset and size of a read or a write: struct fuse_read_in and struct fuse_write_in begin alike.
-pub fn range(request: &[u8]) -> (u64, u32) {
-    (u64_at(request, IN_HEAD + 8), u32_at(request, IN_HEAD + 16))
+pub fn range(argument: &[u8]) -> (u64, u32) {
+    (u64_at(argument, 8), u32_at(argument, 16))
 }
 
-pub fn name(request: &[u8]) -> &[u8] {
-    let name = &request[IN_HEAD..];
-    &name[..name.iter().position(|byte| *byte == 0).unwrap_or(name.len())]
+/// A name up to its end, which is a byte 0.
+pub fn name(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())]
+}
+
+/// What the kernel offers at first: struct fuse_init_in.
+pub struct Greeting {
+    read_ahead: u32,
+    flags: u64,
+}
+
+impl Greeting {
+    pub fn of(argument: &[u8]) -> Greeting {
+        let low = u64::from(u32_at(argument, 12));
+        let high = if low & INIT_EXT == 0 { 0 } else { u64::from(u32_at(argument, 16)) };
+        Greeting { read_ahead: u32_at(argument, 8), flags: low | high << 32 }
+    }
+
+    pub fn offers_ring(&self) -> bool {
+        self.flags & OVER_IO_URING != 0
+    }
 }
 
 /// An answer under construction, in a buffer on the stack.
@@ -120,12 +140,12 @@ impl Answer {
     }
 
     /// struct fuse_init_out, for requests of up to `data_bytes` of which so many may be under way.
-    pub fn initialised(self, request: &[u8], data_bytes: usize, queue_depth: u16) -> Self {
-        let offered = u32_at(request, IN_HEAD + 12);
-        let flags = offered & (ASYNC_READ | BIG_WRITES | ASYNC_DIO | MAX_PAGES);
-        let begun = self.u32(7).u32(MINOR).u32(u32_at(request, IN_HEAD + 8)).u32(flags);
+    pub fn initialised(self, greeting: &Greeting, data_bytes: usize, queue_depth: u16, ring: bool) -> Self {
+        let taken = ASYNC_READ | BIG_WRITES | ASYNC_DIO | MAX_PAGES | if ring { INIT_EXT | OVER_IO_URING } else { 0 };
+        let flags = greeting.flags & taken;
+        let begun = self.u32(7).u32(MINOR).u32(greeting.read_ahead).u32(flags as u32);
         let limits = begun.u16(queue_depth).u16(queue_depth).u32(data_bytes as u32).u32(1);
-        limits.u16((data_bytes / 4096) as u16).u16(0).bytes(&[0; 32])
+        limits.u16((data_bytes / 4096) as u16).u16(0).u32((flags >> 32) as u32).bytes(&[0; 28])
     }
 
     /// struct fuse_dirent, of the one file.
@@ -137,7 +157,12 @@ impl Answer {
     }
 
     pub fn finished(&mut self) -> &[u8] {
-        let length = self.length as u32;
+        self.finished_with(0)
+    }
+
+    /// What so many bytes of data follow.
+    pub fn finished_with(&mut self, data_bytes: usize) -> &[u8] {
+        let length = (self.length + data_bytes) as u32;
         self.bytes[..4].copy_from_slice(&length.to_ne_bytes());
         &self.bytes[..self.length]
     }
@@ -152,6 +177,6 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }

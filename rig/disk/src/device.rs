@@ -1,0 +1,160 @@
+//! Requests through /dev/fuse: a read brings one, a write answers it.
+
+use super::front::Channel;
+use super::medium::Region;
+use super::wire::{self, Answer, Head};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
+use std::ffi::CString;
+use std::io::{self, Error};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Instant;
+
+/// Shown as the source of the mount.
+const SOURCE: &str = "acidtest-disk";
+const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
+const PAGE: usize = 4096;
+
+/// A connection to the kernel.
+pub struct Device(OwnedFd);
+
+impl Device {
+    pub fn open() -> io::Result<Device> {
+        // SAFETY: a constant path, and the descriptor is ours.
+        unsafe {
+            let descriptor = libc::open(c"/dev/fuse".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+            if descriptor < 0 {
+                return Err(Error::last_os_error());
+            }
+            Ok(Device(OwnedFd::from_raw_fd(descriptor)))
+        }
+    }
+
+    /// A further descriptor of the same connection: an answer goes back through the one that the request came through.
+    pub fn clone(&self) -> io::Result<Device> {
+        let further = Device::open()?;
+        let of: u32 = self.0.as_raw_fd() as u32;
+        // SAFETY: the ioctl reads one number.
+        if unsafe { libc::ioctl(further.0.as_raw_fd(), FUSE_DEV_IOC_CLONE, &raw const of) } < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(further)
+    }
+
+    pub fn mount(&self, point: &Path, data_bytes: usize) -> io::Result<()> {
+        let source = CString::new(SOURCE)?;
+        let point = CString::new(std::os::unix::ffi::OsStrExt::as_bytes(point.as_os_str()))?;
+        let options = CString::new(format!(
+            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,max_read={data_bytes}",
+            self.0.as_raw_fd()
+        ))?;
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOATIME;
+        let kind = c"fuse.acidtest".as_ptr();
+        // SAFETY: every pointer is to a text that lives until the call is over.
+        if unsafe { libc::mount(source.as_ptr(), point.as_ptr(), kind, flags, options.as_ptr().cast()) } != 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Answers the kernel's greeting. Whether what follows comes over io_uring, as is wanted with `ring` and kernels offer
+    /// from 6.14 on where the parameter enable_uring of the module fuse is set.
+    pub fn greet(&self, data_bytes: usize, queue_depth: usize, ring: bool) -> io::Result<bool> {
+        let mut buffer = [0; 2 * PAGE];
+        let length = rustix::io::read(&self.0, &mut buffer)?;
+        let request = &buffer[..length];
+        let head = wire::head(request);
+        if head.opcode != wire::INIT {
+            return Err(Error::other(format!("the kernel began with {} instead of a greeting", head.opcode)));
+        }
+        let greeting = wire::Greeting::of(&request[wire::IN_HEAD..]);
+        let ring = ring && greeting.offers_ring();
+        let mut answer =
+            Answer::new(head.unique, 0).initialised(&greeting, data_bytes, queue_depth.max(12) as u16, ring);
+        rustix::io::write(&self.0, answer.finished())?;
+        Ok(ring)
+    }
+
+    pub fn into_descriptor(self) -> OwnedFd {
+        self.0
+    }
+}
+
+/// Requests of one descriptor, and the buffer that they are read into: placed so that the bytes of a write begin on a
+/// page, and those of an answer in the same place.
+pub struct Requests {
+    device: OwnedFd,
+    buffer: Region,
+    length: usize,
+}
+
+impl Requests {
+    /// For requests of up to so many bytes. If `alone`, nobody else reads requests of the connection.
+    pub fn new(device: Device, data_bytes: usize, alone: bool) -> io::Result<Self> {
+        let device = device.0;
+        if alone {
+            let flags = fcntl_getfl(&device)?;
+            fcntl_setfl(&device, flags | OFlags::NONBLOCK)?;
+        }
+        Ok(Requests { device, buffer: Region::new(PAGE + data_bytes + PAGE)?, length: 0 })
+    }
+
+    fn request(&self) -> &[u8] {
+        &self.buffer[PAGE - wire::WRITE_HEAD..][..self.length]
+    }
+
+    /// What can go wrong is that nobody waits for it any more.
+    fn send(&self, answer: &[u8]) {
+        let _ = rustix::io::write(&self.device, answer);
+    }
+}
+
+impl Channel for Requests {
+    fn next(&mut self, sleeps_at: Option<Instant>) -> bool {
+        loop {
+            match rustix::io::read(&self.device, &mut self.buffer[PAGE - wire::WRITE_HEAD..]) {
+                Ok(length) => {
+                    self.length = length;
+                    return true;
+                }
+                Err(rustix::io::Errno::AGAIN) if sleeps_at.is_some_and(|at| Instant::now() < at) => {
+                    std::thread::yield_now();
+                }
+                Err(rustix::io::Errno::AGAIN) => {
+                    let _ = poll(&mut [PollFd::new(&self.device, PollFlags::IN)], None);
+                }
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::NOENT) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn head(&self) -> Head {
+        wire::head(self.request())
+    }
+
+    fn argument(&self) -> &[u8] {
+        &self.request()[wire::IN_HEAD..]
+    }
+
+    fn name(&self) -> &[u8] {
+        self.argument()
+    }
+
+    fn data(&mut self, length: usize) -> &mut [u8] {
+        &mut self.buffer[PAGE..PAGE + length]
+    }
+
+    fn answer(&mut self, answer: &mut Answer) {
+        self.send(answer.finished());
+    }
+
+    fn answer_data(&mut self, unique: u64, length: usize) {
+        let mut head = Answer::new(unique, 0);
+        let head = head.finished_with(length);
+        let start = PAGE - head.len();
+        self.buffer[start..PAGE].copy_from_slice(head);
+        self.send(&self.buffer[start..PAGE + length]);
+    }
+}
