@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import mmap
 import os
 import random
@@ -25,7 +26,7 @@ from acidtest.journal.protocol import CutKeeps, DiskState, TornWrite
 from acidtest.place import DirectoryPlace, Ledger, check, leftovers, loops, make, release_leftovers
 from acidtest.place.cgroup import Cgroup
 from acidtest.place.cuttable import CuttablePlace
-from acidtest.place.disk import SimulatedDisk, faults
+from acidtest.place.disk import OVER_IO_URING, SimulatedDisk, faults
 from acidtest.place.facts import place_facts
 from blocks import loops_over_files_in, mounts_below
 from support import times
@@ -45,15 +46,41 @@ def base(tmp_path: Path) -> Iterator[Path]:
     assert list(path.iterdir()) == []
 
 
+@contextlib.contextmanager
+def over_io_uring() -> Iterator[bool]:
+    """Disks made meanwhile are offered FUSE over io_uring; whether this kernel has it. It is the whole machine's setting."""
+    if not OVER_IO_URING.exists():
+        yield False
+        return
+    with Path("/dev/shm/acidtest-tests-enable-uring").open("w") as alone:  # noqa: S108 - other workers set it too
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        before = OVER_IO_URING.read_text()
+        OVER_IO_URING.write_text("Y")
+        try:
+            yield True
+        finally:
+            OVER_IO_URING.write_text(before)
+
+
+both_ways = pytest.mark.parametrize("disk", ["through the device", "over io_uring"], indirect=True)
+
+
 @pytest.fixture
-def disk(base: Path, ledger: Ledger) -> Iterator[Made]:
+def disk(base: Path, ledger: Ledger, request: pytest.FixtureRequest) -> Iterator[Made]:
     """Makes disks of 64 MiB and ends them."""
     with contextlib.ExitStack() as held:
 
         def one(*, size_mb: int = 64, log: Path | None = None, **keys: Any) -> SimulatedDisk:
             home = DirectoryPlace(base, ledger, needed_bytes=0)
             held.callback(home.release)
-            made = SimulatedDisk(PlaceSpec(kind="disk", **keys), home, size_mb, ledger, log=log)
+            spec = PlaceSpec(kind="disk", **keys)
+            if getattr(request, "param", None) == "over io_uring":
+                with over_io_uring() as offered:
+                    made = SimulatedDisk(spec, home, size_mb, ledger, log=log)
+                assert made.over_io_uring is offered
+                assert ("over io_uring" in made.facts()["disk"]) is offered
+            else:
+                made = SimulatedDisk(spec, home, size_mb, ledger, log=log)
             held.callback(made.release)
             return made
 
@@ -364,6 +391,7 @@ def test_a_battery_decides_what_a_controller_s_cache_keeps(
     assert ("battery" in simulated.facts()["disk"]) == (battery != "none")
 
 
+@both_ways
 def test_flushes_after_a_cut_may_fail(disk: Made, ledger: Ledger, tmp_path: Path) -> None:
     simulated = disk()
     filesystem = FileSystem(simulated, tmp_path / "mounted", ledger)
@@ -381,6 +409,7 @@ def test_flushes_after_a_cut_may_fail(disk: Made, ledger: Ledger, tmp_path: Path
     filesystem.detach()
 
 
+@both_ways
 def test_a_failed_flush_reaches_the_one_who_asked_for_it_and_only_him(disk: Made) -> None:
     simulated = disk()
     with Opened(simulated.file) as file:
@@ -416,6 +445,7 @@ def test_what_is_no_fault_is_refused_and_changes_nothing(disk: Made) -> None:
         disk(size_mb=1 << 23)
 
 
+@both_ways
 def test_a_disk_that_stops_answers_again_when_it_is_mended(disk: Made) -> None:
     simulated = disk(disk_faults="stop after 2 writes fail after 30 s")
     with Opened(simulated.file) as file:
@@ -434,6 +464,7 @@ def test_a_disk_that_stops_answers_again_when_it_is_mended(disk: Made) -> None:
         assert file.byte(2) == 1
 
 
+@both_ways
 def test_a_disk_that_stops_is_given_up_and_fails_whoever_waits(disk: Made) -> None:
     simulated = disk()
     with Opened(simulated.file) as file:
@@ -480,6 +511,7 @@ def test_a_file_system_on_a_disk_that_stops_fails_when_the_disk_is_given_up(base
         place.release()
 
 
+@both_ways
 def test_requests_are_counted_and_what_is_in_the_cache(disk: Made) -> None:
     simulated = disk()
     with Opened(simulated.file) as file:
@@ -495,6 +527,7 @@ def test_requests_are_counted_and_what_is_in_the_cache(disk: Made) -> None:
     assert (stats.dirty_bytes, stats.dirty_bytes_max) == (0, 10 * BLOCK)
 
 
+@both_ways
 def test_all_that_a_disk_needs_is_locked_in_memory(disk: Made) -> None:
     simulated = disk(size_mb=64, disk_cache_mb=32)
     assert simulated.unlocked is None
@@ -503,6 +536,39 @@ def test_all_that_a_disk_needs_is_locked_in_memory(disk: Made) -> None:
     assert locked_kb >= (64 + 32) << 10  # the medium, and what it held before
     assert resident_kb >= (64 + 32) << 10
     assert "VmSwap" not in status or int(status["VmSwap"].split()[0]) == 0
+
+
+def test_a_timed_disk_and_one_with_a_queue_are_served_through_the_device(disk: Made) -> None:
+    with over_io_uring():
+        assert [disk(**keys).over_io_uring for keys in ({"disk": "sata-ssd"}, {"disk_parameters": "queue_depth=4"})] == [
+            False,
+            False,
+        ]
+
+
+@both_ways
+@pytest.mark.parametrize("from_processor", sorted(os.sched_getaffinity(0))[:2])
+def test_what_is_written_on_one_processor_is_read_on_any(disk: Made, from_processor: int) -> None:
+    simulated = disk()
+    mine = os.sched_getaffinity(0)
+    chunk = 3 << 18  # larger than a page, and no power of two
+    content = random.Random(1).randbytes(8 * chunk)
+    with mmap.mmap(-1, len(content)) as room:
+        room[:] = content
+        file = os.open(simulated.file, os.O_RDWR | os.O_DIRECT)
+        try:
+            os.sched_setaffinity(0, {from_processor})
+            for at in range(0, len(content), chunk):
+                assert os.pwrite(file, memoryview(room)[at : at + chunk], at) == chunk
+            os.fsync(file)
+            for processor in sorted(mine):
+                os.sched_setaffinity(0, {processor})
+                room[:] = bytes(len(content))
+                assert os.preadv(file, [room], 0) == len(content)
+                assert room[:] == content
+        finally:
+            os.sched_setaffinity(0, mine)
+            os.close(file)
 
 
 def test_a_platter_with_its_write_cache_off_takes_120_durable_writes_a_second(disk: Made, ledger: Ledger) -> None:
@@ -536,6 +602,7 @@ def test_the_times_of_a_log_are_those_of_the_clock_that_acknowledgements_are_not
     assert [before < at < after for (before, after), at in zip(around, flushed_ns, strict=True)] == [True] * 50
 
 
+@both_ways
 def test_every_state_of_a_log_can_be_built(disk: Made, tmp_path: Path) -> None:
     log = tmp_path / "log"
     logged = disk(log=log, disk_sector=512)
@@ -595,6 +662,7 @@ def test_a_medium_in_a_file_keeps_what_survived(disk: Made, base: Path) -> None:
         assert raw.read(BLOCK) == bytes([1]) * BLOCK
 
 
+@both_ways
 def test_writing_back_under_a_memory_limit_does_not_hang(disk: Made, ledger: Ledger, tmp_path: Path) -> None:
     simulated = disk(size_mb=256)
     filesystem = FileSystem(simulated, tmp_path / "mounted", ledger)

@@ -5,16 +5,19 @@ use super::medium::Region;
 use super::wire::{self, Answer, Head};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
+use rustix::io::Errno;
 use std::ffi::CString;
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Shown as the source of the mount.
 const SOURCE: &str = "acidtest-disk";
 const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
 const PAGE: usize = 4096;
+/// After a longer request the reader sleeps: what comes next takes its time.
+const SMALL: usize = 64 << 10;
 
 /// A connection to the kernel.
 pub struct Device(OwnedFd);
@@ -75,9 +78,17 @@ impl Device {
         rustix::io::write(&self.0, answer.finished())?;
         Ok(ring)
     }
+}
 
-    pub fn into_descriptor(self) -> OwnedFd {
-        self.0
+impl From<OwnedFd> for Device {
+    fn from(descriptor: OwnedFd) -> Self {
+        Device(descriptor)
+    }
+}
+
+impl From<Device> for OwnedFd {
+    fn from(device: Device) -> Self {
+        device.0
     }
 }
 
@@ -87,17 +98,20 @@ pub struct Requests {
     device: OwnedFd,
     buffer: Region,
     length: usize,
+    awake: Duration,
 }
 
 impl Requests {
-    /// For requests of up to so many bytes. If `alone`, nobody else reads requests of the connection.
-    pub fn new(device: Device, data_bytes: usize, alone: bool) -> io::Result<Self> {
+    /// For requests of up to so many bytes. After a small one it does not sleep for the time `awake`, but looks for the next
+    /// again and again: a flush follows its write within microseconds, and to be woken takes longer. Whoever else wants
+    /// the processor has it meanwhile.
+    pub fn new(device: Device, data_bytes: usize, awake: Duration) -> io::Result<Self> {
         let device = device.0;
-        if alone {
+        if !awake.is_zero() {
             let flags = fcntl_getfl(&device)?;
             fcntl_setfl(&device, flags | OFlags::NONBLOCK)?;
         }
-        Ok(Requests { device, buffer: Region::new(PAGE + data_bytes + PAGE)?, length: 0 })
+        Ok(Requests { device, buffer: Region::new(PAGE + data_bytes + PAGE)?, length: 0, awake })
     }
 
     fn request(&self) -> &[u8] {
@@ -111,20 +125,20 @@ impl Requests {
 }
 
 impl Channel for Requests {
-    fn next(&mut self, sleeps_at: Option<Instant>) -> bool {
+    fn next(&mut self) -> bool {
+        let awake = if (1..=SMALL).contains(&self.length) { self.awake } else { Duration::ZERO };
+        let sleeps_at = Instant::now() + awake;
         loop {
             match rustix::io::read(&self.device, &mut self.buffer[PAGE - wire::WRITE_HEAD..]) {
                 Ok(length) => {
                     self.length = length;
                     return true;
                 }
-                Err(rustix::io::Errno::AGAIN) if sleeps_at.is_some_and(|at| Instant::now() < at) => {
-                    std::thread::yield_now();
-                }
-                Err(rustix::io::Errno::AGAIN) => {
+                Err(Errno::AGAIN) if Instant::now() < sleeps_at => std::thread::yield_now(),
+                Err(Errno::AGAIN) => {
                     let _ = poll(&mut [PollFd::new(&self.device, PollFlags::IN)], None);
                 }
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::NOENT) => {}
+                Err(Errno::INTR | Errno::NOENT) => {}
                 Err(_) => return false,
             }
         }

@@ -8,21 +8,20 @@ use super::device::{Device, Requests};
 use super::log::Log;
 use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
-use super::ring::Ring;
+use super::ring;
 use super::through::Watch;
 use super::wire::{self, Answer, Head};
 use measure::monotonic_ns;
 use std::io::{self, Error};
 use std::path::Path;
 use std::sync::{mpsc, Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Below that a sleep would take longer than it should.
 const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
-/// Of a disk that is not patient; and after a request of which size it is awake.
+/// Of a disk that is not patient.
 const AWAKE: Duration = Duration::from_micros(50);
-const SMALL: usize = 64 << 10;
 const STACK_BYTES: usize = 128 << 10;
 
 /// A disk and what waits for it.
@@ -30,13 +29,15 @@ pub struct Served<M> {
     disk: Mutex<Disk<M>>,
     /// Signalled when power or faults have changed.
     changed: Condvar,
+    /// Whose it is to answer, of those who serve the queues of one processor each.
+    turn: Mutex<()>,
     /// Tells the flushes that only end writes with FUA, where somebody wants to know.
     watch: Mutex<Option<Watch>>,
     log: Option<Log>,
     size_bytes: u64,
     data_bytes: usize,
     began_ns: u64,
-    /// How long a worker that is alone looks for the next request before it sleeps, after a small one.
+    /// How long a reader of the device that is alone looks for the next request before it sleeps, after a small one.
     awake: Duration,
 }
 
@@ -55,6 +56,7 @@ impl<M: Medium + Send + 'static> Served<M> {
         Arc::new(Served {
             disk: Mutex::new(disk),
             changed,
+            turn: Mutex::new(()),
             watch: Mutex::new(None),
             log,
             size_bytes,
@@ -96,35 +98,40 @@ impl<M: Medium + Send + 'static> Served<M> {
         watch.as_mut().is_some_and(|watch| !watch.flush_was_asked())
     }
 
-    /// Mounts the file system and serves it: so many requests at a time. Whether they come over io_uring, as they do where
-    /// there is one at a time, and the kernel offers it.
-    pub fn mount(self: &Arc<Self>, point: &Path, threads: usize) -> io::Result<bool> {
+    /// Mounts the file system and serves it: so many requests at a time. Whether they come over io_uring, as they do if
+    /// `may_ring`, it is one at a time, and the kernel offers it.
+    pub fn mount(self: &Arc<Self>, point: &Path, threads: usize, may_ring: bool) -> io::Result<bool> {
         let device = Device::open()?;
         device.mount(point, self.data_bytes)?;
-        let mut ring = if threads == 1 { Ring::new(&device, self.data_bytes).ok() } else { None };
+        let rings =
+            if may_ring && threads == 1 { ring::for_each_processor(&device, self.data_bytes) } else { Ok(Vec::new()) };
+        let mut rings = rings.unwrap_or_default();
         // The first request, which settles sizes and flags, is answered before any other comes.
-        let offered = device.greet(self.data_bytes, threads, ring.is_some())?;
-        ring = ring.filter(|_| offered);
-        let over_ring = ring.is_some();
+        if !device.greet(self.data_bytes, threads, !rings.is_empty())? {
+            rings.clear();
+        }
+        let over_rings = !rings.is_empty();
         for _ in 0..threads {
-            // Beside a ring: what wants no answer still comes through the device.
-            let mut requests = Requests::new(device.clone()?, self.data_bytes, threads == 1 && !over_ring)?;
+            // Beside rings: what wants no answer still comes through the device.
+            let awake = if threads == 1 && !over_rings { self.awake } else { Duration::ZERO };
+            let mut requests = Requests::new(device.clone()?, self.data_bytes, awake)?;
             self.spawn(move |served| serve(served, &mut requests))?;
         }
-        if let Some(mut ring) = ring {
+        // Until all are registered the kernel keeps requests back.
+        for mut ring in rings {
             let (told, registered) = mpsc::sync_channel(1);
             self.spawn(move |served| {
                 let begun = ring.register();
                 let serves = begun.is_ok();
                 let _ = told.send(begun);
                 if serves {
-                    serve(served, &mut ring);
+                    serve_in_turn(served, &mut ring);
                 }
             })?;
             registered.recv().map_err(Error::other)??;
         }
         std::mem::forget(device); // a connection lives as long as one of its descriptors
-        Ok(over_ring)
+        Ok(over_rings)
     }
 
     fn spawn(self: &Arc<Self>, work: impl FnOnce(&Self) + Send + 'static) -> io::Result<()> {
@@ -186,10 +193,8 @@ impl<M: Medium + Send + 'static> Served<M> {
 
 /// Where requests come from and their answers go, one request at a time.
 pub trait Channel {
-    /// Waits for a request. Until `sleeps_at` it is looked for again and again: a flush follows its write within
-    /// microseconds, and to be woken takes longer. Whoever else wants the processor has it meanwhile. False: the
-    /// connection has ended.
-    fn next(&mut self, sleeps_at: Option<Instant>) -> bool;
+    /// Waits for a request. False: the connection has ended.
+    fn next(&mut self) -> bool;
     fn head(&self) -> Head;
     /// What the operation says of itself: a struct of the kernel's that is named after it.
     fn argument(&self) -> &[u8];
@@ -204,35 +209,38 @@ pub trait Channel {
 
 /// Serves until the connection ends.
 fn serve<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
-    let mut sleeps_at = None;
-    while channel.next(sleeps_at) {
-        let small = answer(served, channel) <= SMALL;
-        sleeps_at = (small && !served.awake.is_zero()).then(|| Instant::now() + served.awake);
+    while channel.next() {
+        answer(served, channel);
     }
 }
 
-/// Does what is asked, and answers it. How many bytes it was about.
-fn answer<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) -> usize {
+/// The same, where others serve beside this one: a disk without a queue does one thing at a time.
+fn serve_in_turn<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
+    while channel.next() {
+        let _turn = served.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        answer(served, channel);
+    }
+}
+
+/// Does what is asked, and answers it.
+fn answer<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
     let Head { opcode, unique, node } = channel.head();
     let size = served.size_bytes;
-    let mut moved = 0;
     let mut answer = match opcode {
         wire::READ => {
             let (at, length) = within(wire::range(channel.argument()), size);
             let data = channel.data(length);
-            moved = length;
             match served.take(|disk, now| disk.begin_read(at, data, now)) {
                 Finished::Failed(errno) => Answer::new(unique, errno),
                 _ => {
                     channel.answer_data(unique, length);
-                    return moved;
+                    return;
                 }
             }
         }
         wire::WRITE => {
             let range = wire::range(channel.argument());
             let (at, length) = within(range, size);
-            moved = length;
             if length < range.1 as usize {
                 Answer::new(unique, libc::ENOSPC)
             } else {
@@ -268,13 +276,12 @@ fn answer<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Cha
         wire::OPEN | wire::OPENDIR => Answer::new(unique, 0).opened(node),
         wire::READDIR if wire::range(channel.argument()).0 == 0 => Answer::new(unique, 0).directory(),
         wire::READDIR | wire::RELEASE | wire::RELEASEDIR | wire::ACCESS | wire::DESTROY => Answer::new(unique, 0),
-        wire::FORGET | wire::BATCH_FORGET | wire::INTERRUPT => return moved, // want no answer
+        wire::FORGET | wire::BATCH_FORGET | wire::INTERRUPT => return, // want no answer
         // The kernel does without. Above all without STATFS: where that fails, the loop driver offers no discard, which
         // it would else take back at the first attempt, and with it reset the queue.
         _ => Answer::new(unique, libc::ENOSYS),
     };
     channel.answer(&mut answer);
-    moved
 }
 
 /// The part of a range that lies on the disk.
@@ -291,6 +298,7 @@ mod tests {
     use protocol::{DiskBattery, DiskTiming, DiskTimingName};
     use std::alloc::{GlobalAlloc, Layout, System};
     use std::cell::Cell;
+    use std::os::fd::OwnedFd;
 
     /// Counts what a thread asks of it.
     struct Counting;
@@ -321,8 +329,10 @@ mod tests {
 
     const SIZE: u64 = 1 << 22;
 
+    type Worker = (Arc<Served<Memory>>, Requests);
+
     /// A worker whose kernel is the other end of a socket that keeps messages apart, as the device does.
-    fn worker(timing: &DiskTiming, capacity: usize, faults: &[&str], log: Option<Log>) -> (Worker<Memory>, OwnedFd) {
+    fn worker(timing: &DiskTiming, capacity: usize, faults: &[&str], log: Option<Log>) -> (Worker, OwnedFd) {
         let cache = Cache::new(Memory::new(SIZE).unwrap(), SIZE, BLOCK, SIZE as usize / BLOCK).unwrap();
         let timing = Timing::new(timing).unwrap();
         let mut disk = Disk::new(cache, capacity, DiskBattery::None, timing, 1);
@@ -333,7 +343,8 @@ mod tests {
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None).unwrap();
-        (Worker::new(&served, ours).unwrap(), kernel)
+        let requests = Requests::new(ours.into(), 1 << 16, Duration::ZERO).unwrap();
+        ((served, requests), kernel)
     }
 
     /// struct fuse_in_header and what follows, as far as anybody looks at it.
@@ -346,8 +357,8 @@ mod tests {
         bytes
     }
 
-    fn asked_by(worker: &mut Worker<Memory>, kernel: &OwnedFd, rounds: u64, answer: &mut [u8]) -> u64 {
-        let requests: Vec<Vec<u8>> = (0..rounds)
+    fn asked_by((served, requests): &mut Worker, kernel: &OwnedFd, rounds: u64, answer: &mut [u8]) -> u64 {
+        let asked: Vec<Vec<u8>> = (0..rounds)
             .flat_map(|n| {
                 let at = n * 5 % 500 * BLOCK as u64;
                 [
@@ -360,11 +371,11 @@ mod tests {
             .collect();
         let before = ASKED.get();
         assert!(before > 0, "the requests have taken some");
-        for request in &requests {
-            write(kernel, request).unwrap();
-            let length = read(&worker.device, worker.buffer.request()).unwrap();
-            worker.answer(length);
-            assert!(read(kernel, answer).unwrap() >= wire::OUT_HEAD);
+        for request in &asked {
+            rustix::io::write(kernel, request).unwrap();
+            assert!(requests.next());
+            super::answer(served, requests);
+            assert!(rustix::io::read(kernel, &mut *answer).unwrap() >= wire::OUT_HEAD);
         }
         ASKED.get() - before
     }

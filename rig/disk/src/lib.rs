@@ -28,7 +28,7 @@ use log::{Log, Recorded, Writes};
 use measure::monotonic_ns;
 use medium::{FileMedium, Medium, Memory};
 use model::{Disk, FAULTS_MAX};
-use protocol::{DiskAnswer, DiskBattery, DiskCommand, DiskSpec, DiskState, PROTOCOL};
+use protocol::{DiskAnswer, DiskBattery, DiskCommand, DiskSpec, DiskState, DiskTimingName, PROTOCOL};
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,9 +101,12 @@ fn checked(program: &str, fault: &str) -> ExitCode {
 }
 
 fn served(socket: Option<&Path>) -> ExitCode {
-    // SAFETY: sets a flag of this process; its threads inherit it. Not killed with its parent: the end of standard input
-    // lets it go in order.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    // SAFETY: sets flags of this thread, which those inherit that it makes. Not killed with its parent: the end of standard
+    // input lets it go in order.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0); // helps where it is allowed, and nothing depends on it
+    }
     let (mut commands, mut answers) = (io::stdin().lock(), io::stdout().lock());
     match serve(socket, &mut commands, &mut answers) {
         Ok(true) => ExitCode::SUCCESS,
@@ -201,10 +204,14 @@ fn make<M: Medium + Send + 'static>(
     }
     let served = Served::new(disk, log, spec.size_bytes, data_bytes, began_ns, spec.patient);
     let point = PathBuf::from(&spec.mount_point);
-    served.mount(&point, threads).with_context(|| format!("mounting on {}", point.display()))?;
+    // Who waits for a timed drive anyway gains nothing, and must leave the processor to others while the time passes.
+    let may_ring = spec.timing.name == DiskTimingName::None;
+    let over_io_uring =
+        served.mount(&point, threads, may_ring).with_context(|| format!("mounting on {}", point.display()))?;
     let unlocked = lock_memory();
     let disk = Commanded {
         served,
+        over_io_uring,
         size_bytes: spec.size_bytes,
         sector_bytes: spec.sector_bytes,
         point,
@@ -229,6 +236,7 @@ fn can_be_logged(fault: &Fault, logs: bool) -> Result<()> {
 /// A disk that is there, as the lab commands it.
 struct Commanded<M> {
     served: Arc<Served<M>>,
+    over_io_uring: bool,
     size_bytes: u64,
     sector_bytes: u32,
     point: PathBuf,
@@ -272,6 +280,7 @@ impl<M: Medium + Send + 'static> Commanded<M> {
             pid: std::process::id(),
             file: self.point.join(wire::IMAGE_NAME).display().to_string(),
             connection: connection_of(&self.point)?,
+            over_io_uring: self.over_io_uring,
             unlocked,
         })
     }
@@ -394,9 +403,8 @@ const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Keeps all that the disk needs in memory, now and later. Why that could not be done.
 fn lock_memory() -> Option<String> {
-    // SAFETY: flags of this process.
+    // SAFETY: a flag of this process.
     unsafe {
-        libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0); // helps where it is allowed, and nothing depends on it
         if libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) == 0 {
             return None;
         }

@@ -2,8 +2,9 @@
 //! it was given once. See the kernel's Documentation/filesystems/fuse/fuse-io-uring.rst, and include/uapi/linux/fuse.h from
 //! 7.42 on for the structs.
 //!
-//! The kernel has a queue for each processor, and puts a request into that of the processor that it comes from. Each has
-//! one entry here, and one thread serves all.
+//! The kernel has a queue for each processor, and puts a request into that of the processor that it comes from. Each is
+//! served by a thread of its own, on that processor and before other work there: a request is not carried to another
+//! processor, and the answer does not wait until somebody's time slice is over.
 
 use super::device::Device;
 use super::front::Channel;
@@ -13,7 +14,6 @@ use super::wire::{self, Answer, Head};
 use io_uring::{cqueue, opcode, squeue, types, IoUring};
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::time::Instant;
 
 // enum fuse_uring_cmd.
 const REGISTER: u32 = 1;
@@ -29,124 +29,105 @@ const GETEVENTS: u32 = 1;
 /// All that the kernel copies into is locked in memory.
 const ROOM_MAX: usize = 64 << 20;
 
+/// The queue of one processor, and room for one request of it.
 pub struct Ring {
     uring: IoUring<squeue::Entry128, cqueue::Entry>,
     device: OwnedFd,
-    entries: Vec<Entry>,
-    /// Which entry has the request that is being served.
-    current: usize,
-    /// The first request, if it came with the end of the registration.
-    came: Option<cqueue::Entry>,
-    /// Commands that the kernel has not been given yet.
-    unsubmitted: u32,
-}
-
-/// Room for one request of a queue.
-struct Entry {
+    queue: u16,
     header: Region,
     payload: Region,
+    /// The first request, if it came with the end of the registration.
+    came: bool,
+    /// Whether there is an answer that the kernel has not been given yet.
+    answered: bool,
+}
+
+/// For requests of up to so many bytes. None where there are so many processors that it would take too much memory.
+pub fn for_each_processor(device: &Device, data_bytes: usize) -> io::Result<Vec<Ring>> {
+    let processors = processors::listed_in("possible").map_err(Error::other)?.len();
+    if processors * data_bytes > ROOM_MAX {
+        return Ok(Vec::new());
+    }
+    (0..processors).map(|queue| Ring::new(device, data_bytes, queue as u16)).collect()
 }
 
 impl Ring {
-    /// For requests of up to so many bytes. Served by the thread that registers it.
-    pub fn new(device: &Device, data_bytes: usize) -> io::Result<Ring> {
-        let mut entries = Vec::new();
-        let processors = processors::listed_in("possible").map_err(Error::other)?.len();
-        if processors * data_bytes > ROOM_MAX {
-            return Err(Error::other("too many processors"));
-        }
-        for _ in 0..processors {
-            entries.push(Entry { header: Region::new(HEADER_BYTES)?, payload: Region::new(data_bytes)? });
-        }
-        let uring = IoUring::builder()
-            .setup_r_disabled()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_taskrun_flag()
-            .build(entries.len() as u32)?;
-        Ok(Ring { uring, device: device.clone()?.into_descriptor(), entries, current: 0, came: None, unsubmitted: 0 })
+    fn new(device: &Device, data_bytes: usize, queue: u16) -> io::Result<Ring> {
+        let uring = IoUring::builder().setup_r_disabled().setup_single_issuer().setup_defer_taskrun().build(1)?;
+        let (header, payload) = (Region::new(HEADER_BYTES)?, Region::new(data_bytes)?);
+        let device = device.clone()?.into();
+        Ok(Ring { uring, device, queue, header, payload, came: false, answered: false })
     }
 
-    /// Gives the kernel the room for its requests. From then on they come.
+    /// Gives the kernel the room for a request, and settles on the queue's processor. The calling thread is the one that
+    /// serves the ring from then on.
     pub fn register(&mut self) -> io::Result<()> {
+        run_on(usize::from(self.queue));
         self.uring.submitter().register_enable_rings()?;
-        for queue in 0..self.entries.len() {
-            let entry = &self.entries[queue];
-            let room = [vector(&entry.header), vector(&entry.payload)];
-            self.command(REGISTER, queue, 0, &room)?;
-            // The kernel has read where the room is when the call returns. Only a failure is told.
-            self.enter(0)?;
-            if let Some(told) = self.uring.completion().next() {
-                match told.result() {
-                    failed @ ..0 => return Err(Error::from_raw_os_error(-failed)),
-                    _ => self.came = Some(told),
-                }
+        let room = [&self.header, &self.payload]
+            .map(|region| libc::iovec { iov_base: region.as_ptr().cast_mut().cast(), iov_len: region.len() });
+        self.command(REGISTER, 0, &room)?;
+        self.enter(1, 0)?;
+        // Only a failure is told at once; the other news is a request.
+        match self.uring.completion().next().map(|told| told.result()) {
+            Some(failed @ ..0) => Err(Error::from_raw_os_error(-failed)),
+            told => {
+                self.came = told.is_some();
+                Ok(())
             }
         }
-        Ok(())
     }
 
-    fn command(&mut self, command: u32, queue: usize, commit_id: u64, room: &[libc::iovec]) -> io::Result<()> {
+    /// What `room` points to is read by the kernel when the command is submitted.
+    fn command(&mut self, command: u32, commit_id: u64, room: &[libc::iovec]) -> io::Result<()> {
         let mut bytes = [0; 80]; // struct fuse_uring_cmd_req
         bytes[8..16].copy_from_slice(&commit_id.to_ne_bytes());
-        bytes[16..18].copy_from_slice(&(queue as u16).to_ne_bytes());
+        bytes[16..18].copy_from_slice(&self.queue.to_ne_bytes());
         let address = (!room.is_empty()).then_some(room.as_ptr() as u64);
         let command = opcode::UringCmd80::new(types::Fd(self.device.as_raw_fd()), command).cmd(bytes).addr(address);
-        let mut entry = command.build().user_data(queue as u64);
-        // SAFETY: a submission is the kernel's struct of 128 bytes, and this is its member len. What a registration points
-        // to lives until it is submitted; the memory that it names lives as long as the ring, which goes first.
+        let mut entry = command.build();
+        // SAFETY: a submission is the kernel's struct of 128 bytes, and this is its member len. The memory that a
+        // registration names lives as long as the ring, and both live until the connection has ended.
         unsafe {
             let length = (&raw mut entry).cast::<u8>().add(SQE_LENGTH_AT).cast::<u32>();
             length.write(room.len() as u32);
-            self.uring.submission().push(&entry).map_err(Error::other)?;
+            self.uring.submission().push(&entry).map_err(Error::other)
         }
-        self.unsubmitted += 1;
-        Ok(())
     }
 
-    /// Gives the kernel what it has not got, lets it bring what there is, and waits for so many requests.
-    fn enter(&mut self, wanted: u32) -> io::Result<()> {
+    /// Gives the kernel so many commands, and waits for so many requests.
+    fn enter(&self, commands: u32, requests: u32) -> io::Result<usize> {
         // SAFETY: no argument beside numbers.
-        let submitted =
-            unsafe { self.uring.submitter().enter::<()>(self.unsubmitted, wanted, GETEVENTS, None) }?;
-        self.unsubmitted -= submitted as u32;
-        Ok(())
+        unsafe { self.uring.submitter().enter::<()>(commands, requests, GETEVENTS, None) }
     }
 
-    fn entry(&self) -> &Entry {
-        &self.entries[self.current]
-    }
-
-    /// Answers the current request, with so many bytes of the payload, and asks for the next.
+    /// Answers the request, with so many bytes of the payload; the kernel hears of it with the next wait.
     fn commit(&mut self, head: &[u8], payload_bytes: usize) {
-        let entry = &mut self.entries[self.current];
-        entry.header[..head.len()].copy_from_slice(head);
-        entry.header[PAYLOAD_AT..PAYLOAD_AT + 4].copy_from_slice(&(payload_bytes as u32).to_ne_bytes());
-        let id = wire::u64_at(&entry.header, COMMIT_ID_AT);
-        let pushed = self.command(COMMIT_AND_FETCH, self.current, id, &[]);
-        debug_assert!(pushed.is_ok(), "as many fit as there are entries");
+        self.header[..head.len()].copy_from_slice(head);
+        self.header[PAYLOAD_AT..PAYLOAD_AT + 4].copy_from_slice(&(payload_bytes as u32).to_ne_bytes());
+        let id = wire::u64_at(&self.header, COMMIT_ID_AT);
+        self.answered = self.command(COMMIT_AND_FETCH, id, &[]).is_ok();
     }
 }
 
 impl Channel for Ring {
-    fn next(&mut self, sleeps_at: Option<Instant>) -> bool {
+    fn next(&mut self) -> bool {
+        if std::mem::take(&mut self.came) {
+            return true;
+        }
         loop {
-            let told = self.came.take().or_else(|| self.uring.completion().next());
-            if let Some(told) = told {
-                self.current = told.user_data() as usize;
-                // A failure is of one answer that nobody waits for, or of all: then the others tell it too.
-                if told.result() < 0 {
-                    return false;
+            match self.uring.completion().next().map(|told| -told.result()) {
+                None => {}
+                Some(libc::ENOTCONN | libc::ECONNABORTED) => return false,
+                // The room for requests was not taken back. Better that all fail, and are told, than that some hang.
+                Some(error @ 1..) => {
+                    eprintln!("the kernel refuses an answer over io_uring: {}", Error::from_raw_os_error(error));
+                    std::process::abort();
                 }
-                return true;
+                Some(_) => return true,
             }
-            let awake = sleeps_at.is_some_and(|at| Instant::now() < at);
-            if awake && self.unsubmitted == 0 && !self.uring.submission().taskrun() {
-                std::thread::yield_now();
-                continue;
-            }
-            match self.enter(u32::from(!awake)) {
-                Ok(()) => {}
+            match self.enter(u32::from(self.answered), 1) {
+                Ok(submitted) => self.answered &= submitted == 0,
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
                 Err(_) => return false,
             }
@@ -154,24 +135,24 @@ impl Channel for Ring {
     }
 
     fn head(&self) -> Head {
-        wire::head(&self.entry().header)
+        wire::head(&self.header)
     }
 
     fn argument(&self) -> &[u8] {
-        &self.entry().header[ARGUMENT_AT..]
+        &self.header[ARGUMENT_AT..]
     }
 
     fn name(&self) -> &[u8] {
-        &self.entry().payload
+        &self.payload
     }
 
     fn data(&mut self, length: usize) -> &mut [u8] {
-        &mut self.entries[self.current].payload[..length]
+        &mut self.payload[..length]
     }
 
     fn answer(&mut self, answer: &mut Answer) {
         let (head, body) = answer.finished().split_at(wire::OUT_HEAD);
-        self.data(body.len()).copy_from_slice(body);
+        self.payload[..body.len()].copy_from_slice(body);
         self.commit(head, body.len());
     }
 
@@ -180,6 +161,17 @@ impl Channel for Ring {
     }
 }
 
-fn vector(region: &Region) -> libc::iovec {
-    libc::iovec { iov_base: region.as_ptr().cast_mut().cast(), iov_len: region.len() }
+/// The calling thread runs on this processor alone, and before all that is not in a hurry: what a disk does takes no time of
+/// the machine's other work. Where the kernel does not let it, it runs as others do.
+fn run_on(processor: usize) {
+    // SAFETY: structs of this function, of the sizes that are told.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if processor < libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(processor, &mut set);
+            libc::sched_setaffinity(0, std::mem::size_of_val(&set), &raw const set);
+        }
+        let first = libc::sched_param { sched_priority: 1 };
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first);
+    }
 }

@@ -57,8 +57,10 @@ impl Watch {
         let event = event_number()?;
         // The kernel's own form of a device number, see MKDEV in linux/kdev_t.h.
         let filter = format!("dev == {} && rwbs ~ \"F*\"\0", u64::from(device.0) << 20 | u64::from(device.1));
-        let rings =
-            processors::listed_in("online")?.into_iter().map(|processor| Ring::open(event, processor, &filter)).collect::<Result<_>>()?;
+        let rings = processors::listed_in("online")?
+            .into_iter()
+            .map(|processor| Ring::open(event, processor, &filter))
+            .collect::<Result<_>>()?;
         Ok(Watch { device, substitutes, rings })
     }
 

@@ -1142,6 +1142,8 @@ pub enum DiskAnswer {
         file: String,
         /// In `/sys/fs/fuse/connections`.
         connection: u64,
+        /// Whether the kernel's requests come over io_uring, or else through `/dev/fuse`.
+        over_io_uring: bool,
         /// Why the disk's memory could not be locked: under memory pressure it may hang; `null` where it is.
         unlocked: Option<String>,
     },

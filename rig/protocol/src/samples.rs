@@ -539,6 +539,7 @@ fn disk_answers() -> Vec<DiskAnswer> {
         pid: 7,
         file: "/data/disk/image".into(),
         connection: 41,
+        over_io_uring: unlocked.is_none(),
         unlocked: unlocked.map(Into::into),
     };
     vec![

@@ -1059,6 +1059,7 @@ class DiskReady(Message):
     pid: int
     file: str
     connection: int
+    over_io_uring: bool
     unlocked: str | None
 
 

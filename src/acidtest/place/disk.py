@@ -52,6 +52,7 @@ from acidtest.place.ledger import Ledger
 from acidtest.place.storage import Storage
 
 DEVICE = Path("/dev/fuse")
+OVER_IO_URING = Path("/sys/module/fuse/parameters/enable_uring")  # where the kernel is 6.14 or newer; N by default
 SILENCE_S = 120.0  # a large medium in memory takes a while to make
 IGNORES_WRITE_THROUGH = "ignore-write-through"
 BATTERIES = {"good": "battery-backed controller", "dead": "controller with a dead battery"}
@@ -201,12 +202,14 @@ class SimulatedDisk(CommandedDisk):
             self._end()
             raise
         self.file, self.pid = Path(ready.file), ready.pid
-        self.unlocked = ready.unlocked
+        self.unlocked, self.over_io_uring = ready.unlocked, ready.over_io_uring
 
     def facts(self) -> dict[str, str]:
         """What of a place's facts is the disk's to tell."""
         spec = self._spec
         kept = [] if self.unlocked is None else [f"memory not locked ({self.unlocked})"]
+        if self.over_io_uring:
+            kept.append("over io_uring")
         return {
             "kind": "disk",
             "image": f"{spec.disk_medium}, {self._size_mb} MiB",
