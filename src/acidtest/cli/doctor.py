@@ -15,7 +15,7 @@ from rich.table import Table
 from acidtest import __version__
 from acidtest.cli import fleets
 from acidtest.errors import AcidtestError, MachineLacks
-from acidtest.files import find_rig, state_directory
+from acidtest.files import find_rig, kernel_text, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.words import counted
 
@@ -155,7 +155,7 @@ def simulated_disk() -> Finding:
         remedy = "sudo acidtest powercut" if CONTROL.exists() else "modprobe loop"
         return _finding("simulated disk", "absent", "FUSE is there, but it needs root and loop devices too", remedy)
     remedy = ""
-    if OVER_IO_URING.exists() and OVER_IO_URING.read_text().strip() != "Y":
+    if OVER_IO_URING.exists() and kernel_text(OVER_IO_URING).strip() != "Y":
         remedy = f"echo Y > {OVER_IO_URING} makes a disk without a timing faster"
     return _finding(
         "simulated disk",
