@@ -52,7 +52,7 @@ def over_io_uring() -> Iterator[bool]:
     if not OVER_IO_URING.exists():
         yield False
         return
-    with Path("/dev/shm/acidtest-tests-enable-uring").open("w") as alone:  # noqa: S108 - other workers set it too
+    with Path("/dev/shm/acidtest-tests-enable-uring").open("w") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         before = OVER_IO_URING.read_text()
         OVER_IO_URING.write_text("Y")
@@ -540,7 +540,9 @@ def test_all_that_a_disk_needs_is_locked_in_memory(disk: Made) -> None:
 
 def test_a_timed_disk_and_one_with_a_queue_are_served_through_the_device(disk: Made) -> None:
     with over_io_uring():
-        assert [disk(**keys).over_io_uring for keys in ({"disk": "sata-ssd"}, {"disk_parameters": "queue_depth=4"})] == [
+        assert [
+            disk(**keys).over_io_uring for keys in ({"disk": "sata-ssd"}, {"disk_parameters": "queue_depth=4"})
+        ] == [
             False,
             False,
         ]
