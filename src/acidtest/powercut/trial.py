@@ -6,7 +6,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -44,6 +44,7 @@ from acidtest.powercut.moment import Moment
 from acidtest.powercut.recovering import timed
 
 BESIDE = "engine"  # the directory of what lies beside the database
+SCRATCH = Path("acidtest-scratch")  # the source of mounts that have no device
 AFTER_FAILED_FLUSH_S = 1.0
 NS_OF_MS = 1e6
 
@@ -173,6 +174,16 @@ class Trial:
         a program's check whether it notices a loss."""
         self.place.keep_state(state.on(log))
         self._broken_without_cut, self._blind_to_loss = broken_without_cut, blind_to_loss
+
+    @contextlib.contextmanager
+    def scratch_in_memory(self) -> Iterator[None]:
+        """What the engine keeps beside its database for its processes is in memory meanwhile. None may run at either
+        end. Raises CellFailed."""
+        with contextlib.ExitStack() as held:
+            for directory in self.instance.scratch():
+                mounted = self._ledger.mount(SCRATCH, directory, "tmpfs", ["nosuid", "nodev"])
+                held.callback(self._ledger.undo, mounted)
+            yield
 
     @property
     def blind_to_loss(self) -> str | None:
