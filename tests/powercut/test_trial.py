@@ -47,7 +47,7 @@ def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path:
         (mounted,) = mounts.mounted_below(directory)
         assert mounted.filesystem == "tmpfs"
         (directory / "lock table").touch()
-        assert "acidtest-scratch" in ledger.path.read_text()
+        assert "acidtest-memory" in ledger.path.read_text()
     assert mounts.mounted_below(directory) == []
     assert [one.name for one in directory.iterdir()] == ["before"]
     ledger.close()

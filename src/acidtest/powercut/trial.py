@@ -44,7 +44,6 @@ from acidtest.powercut.moment import Moment
 from acidtest.powercut.recovering import timed
 
 BESIDE = "engine"  # the directory of what lies beside the database
-SCRATCH = Path("acidtest-scratch")  # the source of mounts that have no device
 AFTER_FAILED_FLUSH_S = 1.0
 NS_OF_MS = 1e6
 
@@ -181,7 +180,7 @@ class Trial:
         end. Raises CellFailed."""
         with contextlib.ExitStack() as held:
             for directory in self.instance.scratch():
-                mounted = self._ledger.mount(SCRATCH, directory, "tmpfs", ["nosuid", "nodev"])
+                mounted = self._ledger.mount_memory(directory)
                 held.callback(self._ledger.undo, mounted)
             yield
 
@@ -316,6 +315,7 @@ class Trial:
             return self.judged(evidence)
         if recovery is not None:
             evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+            evidence.filesystem_mending_said = recovery.said
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:
@@ -485,6 +485,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         filesystem_check=evidence.filesystem_check,
         filesystem_said=evidence.filesystem_message,
         filesystem_repaired=evidence.filesystem_repaired,
+        filesystem_mending_said=evidence.filesystem_mending_said,
         filesystem_recovery_s=evidence.filesystem_recovery_s,
         engine_recovery_s=evidence.engine_recovery_s,
         cycle_s=cycle_s,

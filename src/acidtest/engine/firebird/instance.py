@@ -54,8 +54,8 @@ DAMAGED = re.compile(
 
 VALIDATION_S = 300
 
-# Where attachments are short. The states of transactions are kept in shared memory, which each process that is the first
-# to attach fills with zeros: 4 MiB by default, which is most of the time that it takes.
+# Where attachments are short. The states of transactions are in shared memory, which whoever attaches first fills with
+# zeros: 4 MiB by default, which is most of the time that it takes.
 QUICK_TO_OPEN = {"TipCacheBlockSize": "64K"}
 
 # Firebird 3 has no other way to be asked for its mode.
