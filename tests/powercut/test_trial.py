@@ -13,6 +13,7 @@ import factory
 from acidtest.errors import CellFailed
 from acidtest.place import Ledger, mounts
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.report.survival_table import reasons_of
 
@@ -26,7 +27,7 @@ LOST = {
 
 def trial(gone: str | None) -> Trial:
     made = Trial.__new__(Trial)
-    made._engine = Mock(gone=Mock(return_value=gone))
+    made._engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
     return made
 
 
@@ -52,6 +53,19 @@ def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path:
     assert [one.name for one in directory.iterdir()] == ["before"]
     ledger.close()
     assert not ledger.path.exists()
+
+
+def test_what_the_end_of_a_process_left_is_no_state_of_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.announcement_of", Mock(return_value=None))
+    monkeypatch.setattr("acidtest.powercut.trial.is_unannounced", Mock(return_value=True))
+    judgement: Any = Mock(verdict="lost", reasons=["a commit is missing"])
+    cell: Any = None
+    kept = {}
+    for name in ("cut", "kill"):
+        made = trial(None)
+        made._failure = FAILURES[name]
+        kept[name] = made._kept(cell, CutEvidence(acknowledged=[]), judgement, Mock(return_value="a state file"))
+    assert kept == {"cut": "a state file", "kill": None}
 
 
 @pytest.mark.parametrize(

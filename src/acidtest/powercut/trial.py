@@ -268,6 +268,8 @@ class Trial:
         """The file of what a cut has left that lost what was not announced; None without one."""
         if keep is None or evidence.acknowledged is None or evidence.storage is not None:
             return None
+        if self._failure.ends == "engine":  # a part of what it left was in the kernel only, and is not on the disk
+            return None
         # What was announced needs no second look, and every state takes as much room as its database.
         if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
             return None
