@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -86,7 +86,7 @@ def converse(
     The process is gone when the generator is closed: who may leave it before its end has to close it.
     """
     command = {ProbeJob: "probe", PagesJob: "pages"}.get(type(job), "job")
-    rig = (start or partial(Process, launcher, [command]))(job.model_dump_json(by_alias=True).encode(), environment)
+    rig = (start or partial(Process, launcher, command))(job.model_dump_json(by_alias=True).encode(), environment)
     try:
         yield from _events(rig, silence_s)
         code, words = rig.ended(60.0)
@@ -109,13 +109,18 @@ class Process:
     """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``send``."""
 
     def __init__(
-        self, launcher: ProcessStarter, command: Sequence[str], job: bytes | None, environment: Mapping[str, str]
+        self,
+        launcher: ProcessStarter,
+        command: str,
+        job: bytes | None,
+        environment: Mapping[str, str],
+        options: Iterable[str] = (),
     ) -> None:
         self._launcher = launcher
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
             self._id, self._process = launcher.start_process(
-                [str(find_rig()), *command], environment={**os.environ, **environment}, stderr=self._stderr
+                [str(find_rig()), command, *options], environment={**os.environ, **environment}, stderr=self._stderr
             )
         except BaseException:
             self._stderr.close()
@@ -172,7 +177,7 @@ class Listening(Process):
     """One rig process over one job, which hears more while it is at work: its input stays open."""
 
     def __init__(self, launcher: ProcessStarter, job: bytes, environment: Mapping[str, str]) -> None:
-        super().__init__(launcher, ["jobs"], None, environment)
+        super().__init__(launcher, "jobs", None, environment)
         self.send(job + b"\n")
 
 
@@ -203,7 +208,7 @@ class Standing:
     def __init__(self, launcher: ProcessStarter, *, local_names: bool = False) -> None:
         """With ``local_names`` it knows the users and groups in this machine's files only, and asks no service."""
         self._launcher = launcher
-        self._command = ["jobs", *(["--local-names"] if local_names else [])]
+        self._options = ["--local-names"] if local_names else []
         self._rig: Process | None = None
 
     @property
@@ -213,7 +218,7 @@ class Standing:
 
     def __call__(self, job: bytes, environment: Mapping[str, str]) -> Working:
         if self._rig is None:
-            self._rig = Process(self._launcher, self._command, None, environment)
+            self._rig = Process(self._launcher, "jobs", None, environment, self._options)
         self._rig.send(job + b"\n")
         return _Turn(self, self._rig)
 
