@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from acidtest.conductor.rig import converse
+from acidtest.conductor.rig import Standing, converse
 from acidtest.engine import Engine, Instance
 from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Integrity
-from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, Phase
+from acidtest.journal.protocol import Answered, AskPhase, Job, LoadPhase, Phase, Surveyed, SurveyPhase
 from acidtest.place import Ledger
 from acidtest.workload.numbered import NumberedWorkload
 
@@ -25,6 +25,12 @@ def asked(instance: Instance, ledger: Ledger, phases: Sequence[Phase]) -> list[l
     return next((event.rows for event in events if isinstance(event, Answered)), [])
 
 
+def one_payload(instance: Instance, ledger: Ledger) -> bytes:
+    """A part of a row's, as it lies in a file: Firebird cuts longer texts up."""
+    question = "select payload from numbered_left where id = 7 * 1099511627776"
+    return str(asked(instance, ledger, [AskPhase(questions=[question])])[0][0]).encode()[10:40]
+
+
 def integrity(instance: Instance, ledger: Ledger) -> Integrity:
     return instance.integrity(lambda question: asked(instance, ledger, [AskPhase(questions=[question])]))
 
@@ -34,13 +40,10 @@ def test_it_holds_until_a_page_is_damaged(engine: Engine, tmp_path: Path, ledger
     try:
         instance.start(ledger)
         asked(instance, ledger, [LoadPhase()])
-        row = asked(
-            instance, ledger, [AskPhase(questions=["select payload from numbered_left where id = 7 * 1099511627776"])]
-        )
+        payload = one_payload(instance, ledger)
         found = integrity(instance, ledger)
         assert found.holds == "holds", found
         instance.seal()  # all of it in the files
-        payload = str(row[0][0]).encode()[10:40]  # Firebird cuts longer texts up
         damaged = [damage(file, payload) for path in instance.database_files() for file in files(path)]
         assert any(damaged)
         try:
@@ -48,6 +51,41 @@ def test_it_holds_until_a_page_is_damaged(engine: Engine, tmp_path: Path, ledger
         except CellFailed:
             return  # it noticed before it was asked
         assert integrity(instance, ledger).holds != "holds"
+    finally:
+        instance.release()
+
+
+@pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-4.0", "firebird-5.0"], indirect=True)
+def test_firebird_that_is_opened_again_and_again_notices_the_same(
+    engine: Engine, tmp_path: Path, ledger: Ledger
+) -> None:
+    instance = engine.create(tmp_path, {})
+    try:
+        instance.start(ledger)
+        asked(instance, ledger, [LoadPhase()])
+        payload = one_payload(instance, ledger)
+        (scratch,) = instance.scratch()
+        conf = tmp_path / "root" / "firebird.conf"
+        before = conf.read_text()
+        instance.expect_looks(many=True)
+        standing = Standing(ledger, local_names=True)
+        try:
+            for _ in range(3):
+                job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=[SurveyPhase()])
+                events = converse(job, ledger, instance.environment(), standing)
+                (survey,) = (event for event in events if isinstance(event, Surveyed))
+                assert survey.strays == 0
+                assert all(one.whole and not one.torn for one in survey.terminals)
+                assert integrity(instance, ledger).holds == "holds"
+            (database,) = instance.database_files()
+            assert damage(database, payload)
+            assert integrity(instance, ledger).holds != "holds"
+        finally:
+            standing.end()
+            instance.expect_looks(many=False)
+        assert conf.read_text() == before
+        instance.lose_power()
+        assert not list(scratch.iterdir())
     finally:
         instance.release()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from acidtest.place import fsck
 
 # Words in code that are no file system of a place, each with its reason.
 ALLOWED = {
+    "place/ledger.py": "files that live no longer than a process lie in memory",
     "place/guest/initramfs.py": "shared memory of the guest is a tmpfs, whatever its disk has",
     "analysis/diagnosis.py": "which file systems copy on write, and what an append costs on those that were counted",
     "audit/importers/about.py": "a drive that prose calls tmpfs",
@@ -72,5 +74,31 @@ def test_an_entry_is_whole(name: str) -> None:
 def test_one_that_no_program_checks_is_not_called_clean(tmp_path: Path) -> None:
     said, words = fsck.look("unheard-of", tmp_path)
     assert (said, words) == ("unknown", "there is no program here that checks unheard-of")
-    assert not fsck.mend("unheard-of", tmp_path)
+    assert fsck.mend("unheard-of", tmp_path) == (False, "")
     assert not fsck.checked_before_mount("unheard-of")
+
+
+def test_what_a_program_says_while_it_mends_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.place.fsck.shutil.which", lambda name: f"/sbin/{name}")
+    printed = """jfs_fsck version 1.1.15, 04-Mar-2011
+processing started: 11/27/2026 0:46:2
+The current device is:  /dev/vda
+Block size in bytes:  4096
+Filesystem size in blocks:  49152
+**Phase 0 - Replay Journal Log
+LOGREDO:  Invalid RedoPage record at 0x00d8f8.
+logredo failed (rc=-274).  fsck continuing.
+**Phase 1 - Check Blocks, Files/Directories, and  Directory Entries
+Filesystem is clean.
+"""
+    ran: list[list[str]] = []
+
+    def run(command: Sequence[str]) -> tuple[int, str]:
+        ran.append(list(command))
+        return 0, printed
+
+    assert fsck.mend("jfs", Path("/dev/vda"), run) == (
+        True,
+        "LOGREDO:  Invalid RedoPage record at 0x00d8f8. / logredo failed (rc=-274).  fsck continuing. / Filesystem is clean.",
+    )
+    assert ran == [["jfs_fsck", "-a", "/dev/vda"]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from acidtest import plan
 from acidtest.errors import BadInput
 from acidtest.experiment import parse
+from acidtest.plan.estimate import ASSUMED_BOOT_S, ASSUMED_MACHINE_S
 
 TEXT = """
 name = "t"
@@ -129,6 +130,29 @@ def test_time_left_learns_from_what_was_seen() -> None:
     assumed = plan.cell_seconds(counted[0])
     assert plan.time_left(counted, [(counted[0], assumed * 2)]) == pytest.approx(unseen * 2)
     assert plan.time_left([], [(cells[0], 1.0)]) == 0
+
+
+def test_a_whole_machine_boots_once_a_combination_and_takes_its_time_for_each_cut() -> None:
+    text = """
+    name = "machines"
+    engine = "sqlite"
+    durability = "drive"
+    repetitions = 3
+    [place]
+    kind = "{}"
+    filesystem = "ext4"
+    [factors]
+    "place.disk_cache_mb" = [0, 32]
+    [workload.numbered]
+    count = 60
+    """
+    machines, disks = (make(text=text.format(kind)).cells for kind in ("machine", "disk"))
+    more = plan.time_left(machines, []) - plan.time_left(disks, [])
+    assert more == pytest.approx(2 * ASSUMED_BOOT_S + 6 * ASSUMED_MACHINE_S)
+    first, *others = sorted(machines, key=lambda cell: cell.combination)
+    seen = [(first, ASSUMED_BOOT_S + 12.0)]
+    again = [cell for cell in others if cell.combination == first.combination]
+    assert plan.time_left(again, seen) == pytest.approx(2 * (ASSUMED_BOOT_S + 12.0))  # no boot on top of what was seen
 
 
 def test_what_comes_on_top_of_a_set_duration_is_learned_from_other_cells() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -10,7 +11,9 @@ import pytest
 
 import factory
 from acidtest.errors import CellFailed
+from acidtest.place import Ledger, mounts
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.report.survival_table import reasons_of
 
@@ -24,7 +27,7 @@ LOST = {
 
 def trial(gone: str | None) -> Trial:
     made = Trial.__new__(Trial)
-    made._engine = Mock(gone=Mock(return_value=gone))
+    made._engine, made._failure = Mock(gone=Mock(return_value=gone)), FAILURES["cut"]
     return made
 
 
@@ -33,6 +36,36 @@ def test_an_engine_that_is_gone_is_not_accused_of_a_loss(shown: str) -> None:
     with pytest.raises(CellFailed, match="removed or changed while the run went on"):
         trial(GONE).judged(CutEvidence(**LOST[shown]))
     assert trial(None).judged(CutEvidence(**LOST[shown])).verdict != "survived"
+
+
+def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path: Path) -> None:
+    ledger, directory = Ledger(), tmp_path / "lock"
+    directory.mkdir()
+    (directory / "before").touch()
+    made = trial(None)
+    made._ledger, made._instance = ledger, Mock(scratch=Mock(return_value=[directory]))
+    with made.scratch_in_memory():
+        (mounted,) = mounts.mounted_below(directory)
+        assert mounted.filesystem == "tmpfs"
+        (directory / "lock table").touch()
+        assert "acidtest-memory" in ledger.path.read_text()
+    assert mounts.mounted_below(directory) == []
+    assert [one.name for one in directory.iterdir()] == ["before"]
+    ledger.close()
+    assert not ledger.path.exists()
+
+
+def test_what_the_end_of_a_process_left_is_no_state_of_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.announcement_of", Mock(return_value=None))
+    monkeypatch.setattr("acidtest.powercut.trial.is_unannounced", Mock(return_value=True))
+    judgement: Any = Mock(verdict="lost", reasons=["a commit is missing"])
+    cell: Any = None
+    kept = {}
+    for name in ("cut", "kill"):
+        made = trial(None)
+        made._failure = FAILURES[name]
+        kept[name] = made._kept(cell, CutEvidence(acknowledged=[]), judgement, Mock(return_value="a state file"))
+    assert kept == {"cut": "a state file", "kill": None}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ use protocol::{
 };
 use session::Database;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -220,10 +221,16 @@ fn check(
 ) -> Step<()> {
     let began = Instant::now();
     let mut unheard = None;
+    let (waiting, has_ended) = (std::thread::current(), AtomicBool::new(false));
     let outcome = std::thread::scope(|scope| {
-        let checking = scope.spawn(|| workload.check(session, acknowledged));
+        let checking = scope.spawn(|| {
+            let outcome = workload.check(session, acknowledged);
+            has_ended.store(true, Ordering::Release);
+            waiting.unpark();
+            outcome
+        });
         let mut reported_s = 0.0;
-        while !checking.is_finished() {
+        while !has_ended.load(Ordering::Acquire) && !checking.is_finished() {
             give_up_if_overdue(workload, 0, CHECKING, events);
             let elapsed_s = began.elapsed().as_secs_f64();
             let at = workload.at_work().and_then(AtWork::place);
@@ -233,8 +240,7 @@ fn check(
                 unheard = unheard.take().or(events.write(&event).err());
                 reported_s = elapsed_s;
             }
-            // Most checks end at once.
-            std::thread::park_timeout(LOOK.min(began.elapsed() / 4).max(Duration::from_micros(50)));
+            std::thread::park_timeout(LOOK);
         }
         checking.join().expect("a check does not panic")
     });

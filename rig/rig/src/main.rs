@@ -16,7 +16,7 @@ acidtest-rig: the measured half of acidtest; the acidtest command starts it
 
   acidtest-rig job                   read a job (JSON) from standard input, write events (JSON Lines)
   acidtest-rig jobs                  the same for jobs, one a line, each when the one before has ended; what a job waits for
-                                     is a line too
+                                     is a line too; with --local-names users and groups are those of this machine's files
   acidtest-rig probe                 the same for a probe of a directory or a block device
   acidtest-rig pages                 the same for the pages of a Firebird database, which are read from its file
   acidtest-rig disk                  serve a simulated disk: a specification, then commands, one a line (JSON Lines);
@@ -36,6 +36,10 @@ fn main() -> ExitCode {
     let ended = match arguments.as_slice() {
         ["job"] => job(),
         ["jobs"] => jobs(),
+        ["jobs", "--local-names"] => {
+            local_names();
+            jobs()
+        }
         ["probe"] => probe(),
         ["pages"] => pages(),
         ["disk", ..] => Ok(disk::command("acidtest-rig disk", &std::env::args().skip(2).collect::<Vec<_>>())),
@@ -104,6 +108,23 @@ fn jobs() -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ended(performed))
+}
+
+/// From now on users and groups are looked for in this machine's files, and no service is asked. An engine may ask for
+/// somebody who is nowhere, each time that it opens a database.
+fn local_names() {
+    type Configure = unsafe extern "C" fn(*const libc::c_char, *const libc::c_char) -> libc::c_int;
+    // SAFETY: the C library's own function where it has one of this name (nss.h of the GNU C library), given two texts.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"__nss_configure_lookup".as_ptr());
+        if found.is_null() {
+            return; // another C library asks nobody else
+        }
+        let configure: Configure = std::mem::transmute(found);
+        for names in [c"passwd", c"group"] {
+            configure(names.as_ptr(), c"files".as_ptr());
+        }
+    }
 }
 
 fn probe() -> anyhow::Result<ExitCode> {

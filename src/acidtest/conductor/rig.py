@@ -109,13 +109,18 @@ class Process:
     """The rig as a process of this machine, which the ledger knows of. Without ``job`` it waits for ``send``."""
 
     def __init__(
-        self, launcher: ProcessStarter, command: str, job: bytes | None, environment: Mapping[str, str]
+        self,
+        launcher: ProcessStarter,
+        command: str,
+        job: bytes | None,
+        environment: Mapping[str, str],
+        options: Iterable[str] = (),
     ) -> None:
         self._launcher = launcher
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop
         try:
             self._id, self._process = launcher.start_process(
-                [str(find_rig()), command], environment={**os.environ, **environment}, stderr=self._stderr
+                [str(find_rig()), command, *options], environment={**os.environ, **environment}, stderr=self._stderr
             )
         except BaseException:
             self._stderr.close()
@@ -200,8 +205,10 @@ class Standing:
     A job that did not end well ends the process with it: the next one gets a new process.
     """
 
-    def __init__(self, launcher: ProcessStarter) -> None:
+    def __init__(self, launcher: ProcessStarter, *, local_names: bool = False) -> None:
+        """With ``local_names`` it knows the users and groups in this machine's files only, and asks no service."""
         self._launcher = launcher
+        self._options = ["--local-names"] if local_names else []
         self._rig: Process | None = None
 
     @property
@@ -211,7 +218,7 @@ class Standing:
 
     def __call__(self, job: bytes, environment: Mapping[str, str]) -> Working:
         if self._rig is None:
-            self._rig = Process(self._launcher, "jobs", None, environment)
+            self._rig = Process(self._launcher, "jobs", None, environment, self._options)
         self._rig.send(job + b"\n")
         return _Turn(self, self._rig)
 

@@ -413,7 +413,13 @@ class Instance(ABC):
         )
 
     def expect_looks(self, *, many: bool) -> None:  # noqa: B027 - most checks have no process to keep
-        """Whether processes of ``integrity`` stay for the next check. Those that stayed are ended either way."""
+        """Whether the database is opened and checked again and again, by processes that stay: then opening it is to
+        take no longer than it must. Processes of ``integrity`` that stayed are ended either way."""
+
+    def scratch(self) -> list[Path]:
+        """Directories beside the database whose files live no longer than the engine's processes, so that they may be
+        in memory; nothing is in them while none runs."""
+        return []
 
     @abstractmethod
     def release(self) -> None:

@@ -604,6 +604,7 @@ class Cut(Record):
     filesystem_check: Literal["clean", "errors", "unknown"]  # after all, unmounted
     filesystem_said: str
     filesystem_repaired: bool  # it could be mounted only after a repair
+    filesystem_mending_said: str = ""  # by its own program where that looked before the mount, or repaired it
     filesystem_recovery_s: (
         float | None
     )  # the mount, with the journal's replay; a check before it, where there is no journal

@@ -58,6 +58,7 @@ class Recovery:
 
     seconds: float  # of the check before the mount, where there is one, and of the mount
     repaired: bool  # it could be mounted only after a repair
+    said: str = ""  # by the file system's own program, where that looked before the mount
 
 
 @dataclass(frozen=True)
@@ -219,16 +220,16 @@ class CuttablePlace:
         began = time.monotonic()
         if self._filesystem == RAW:
             return Recovery(0.0, repaired=False)
-        if fsck.checked_before_mount(self._filesystem):
-            self._mend()
+        said = self._mend()[1] if fsck.checked_before_mount(self._filesystem) else ""
         try:
             self._mount()
-            return Recovery(time.monotonic() - began, repaired=False)
+            return Recovery(time.monotonic() - began, repaired=False, said=said)
         except CellFailed:
-            if not self._mend():
+            is_mended, said = self._mend()
+            if not is_mended:
                 raise
             self._mount()
-            return Recovery(time.monotonic() - began, repaired=True)
+            return Recovery(time.monotonic() - began, repaired=True, said=said)
 
     def end(self) -> tuple[fsck.Said, str]:
         """Unmount, let the file system's own program look at it, and let go of the device."""
@@ -335,7 +336,7 @@ class CuttablePlace:
     def _look(self) -> tuple[fsck.Said, str]:
         return fsck.look(self._filesystem, self.device)
 
-    def _mend(self) -> bool:
+    def _mend(self) -> tuple[bool, str]:
         return fsck.mend(self._filesystem, self.device)
 
     def _queue_in_force(self) -> list[SettingInForce]:

@@ -12,6 +12,7 @@ from acidtest.filesystems import FILESYSTEMS, Check
 
 Said = Literal["clean", "errors", "unknown"]
 LIMIT_S = 300.0
+MENDED_LINES = 12  # of what a program says while it mends
 
 
 # Runs a program, here or in a guest: its exit code, below zero where it could not be run, and what it printed.
@@ -39,12 +40,13 @@ def look(filesystem: str, device: Path, run: Run = run_here) -> tuple[Said, str]
     return ("errors" if code in program.errors else "unknown"), _telling(output, program.silent)
 
 
-def mend(filesystem: str, device: Path, run: Run = run_here) -> bool:
-    """Whether the program says that all is well now."""
+def mend(filesystem: str, device: Path, run: Run = run_here) -> tuple[bool, str]:
+    """Whether the program says that all is well now, and its words; "" where it was not run."""
     program = _check(filesystem)
     if program is None or not program.mend or not shutil.which(program.mend[0]):
-        return False
-    return run([*program.mend, str(device)])[0] in program.mended
+        return False, ""
+    code, output = run([*program.mend, str(device)])
+    return code in program.mended, _telling(output, program.silent, MENDED_LINES)
 
 
 def checked_before_mount(filesystem: str) -> bool:
@@ -57,7 +59,7 @@ def _check(filesystem: str) -> Check | None:
     return FILESYSTEMS[filesystem].check if filesystem in FILESYSTEMS else None
 
 
-def _telling(output: str, silent: tuple[str, ...]) -> str:
+def _telling(output: str, silent: tuple[str, ...], many: int = 3) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith(silent)]
-    return " / ".join((telling or lines)[:3])[:500]
+    return " / ".join((telling or lines)[:many])[:500]

@@ -36,6 +36,7 @@ from acidtest.place import device_safety, drive_cache, loops, mounts, queue, tra
 
 MARK = ".made-by-acidtest"
 DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
+MEMORY_SOURCE = Path("acidtest-memory")  # stands where other mounts name their device
 APPEAR_S = 5.0  # for the environment of a process that has just begun its command
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
@@ -233,6 +234,11 @@ class Ledger:
             self._released(id)
             raise
         return id
+
+    def mount_memory(self, point: Path) -> str:
+        """Have what is put into the directory ``point``, which is ours, lie in memory, until the id is undone: then it
+        is gone. Raises CellFailed."""
+        return self.mount(MEMORY_SOURCE, point, "tmpfs", ["nosuid", "nodev"])
 
     def unmount(self, id: str) -> None:  # noqa: A002
         """Unmount, and keep the entry for ``mount_again``. Raises OSError."""

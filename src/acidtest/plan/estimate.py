@@ -14,13 +14,20 @@ from acidtest.workload import GrowingWorkload
 ASSUMED_ITEMS_PER_S = 50  # of a program, at levels that are its own
 ASSUMED_COMMITS_PER_S = {"none": 5_000.0, "os": 4_000.0, "drive": 400.0}
 ASSUMED_OVERHEAD_S = 1.5  # copying the template, opening, checking before and after
+ASSUMED_MACHINE_S = 10.0  # a whole machine, whose processors are emulated, goes on after a cut and checks what is left
+ASSUMED_BOOT_S = 30.0  # it boots, and is tried, once for each combination
 
 
 def cell_seconds(cell: Cell) -> float:
     """Seconds that ``cell`` is assumed to take."""
     work = cell.workload
     run_s = work.run_s(ASSUMED_COMMITS_PER_S.get(cell.durability, ASSUMED_ITEMS_PER_S))
-    return run_s + work.warmup_s + ASSUMED_OVERHEAD_S + work.copy_s()
+    machine_s = ASSUMED_MACHINE_S if _is_machine(cell) else 0.0
+    return run_s + work.warmup_s + ASSUMED_OVERHEAD_S + work.copy_s() + machine_s
+
+
+def _is_machine(cell: Cell) -> bool:
+    return cell.place.kind == "machine"
 
 
 def load_seconds(cell: Cell) -> float:
@@ -44,7 +51,7 @@ def time_left(remaining: Sequence[Cell], finished: Sequence[tuple[Cell, float]])
         else:
             times.append(seconds / cell_seconds(cell))
     added, scale = median(more or [0.0]), median(times or [1.0])
-    total = 0.0
+    total = ASSUMED_BOOT_S * len({cell.combination for cell in remaining if _is_machine(cell)} - own.keys())
     for cell in remaining:
         if cell.combination in own:
             total += median(own[cell.combination])

@@ -155,7 +155,7 @@ class Cuts(Conductor):
         timed = [cell for cell in cells if cell.place.disk_recovery_s]
         if timed and self._experiment.program is not None:
             why = f"{where}: place.disk_recovery_s: how long a program takes to recover is not timed piece by piece"
-            problems.add(BadInput(why, "leave it out"))
+            problems.add(BadInput(why, "leave it out: each cut tells how long program.start takes until it is ready"))
             timed = []
         for name, spec in {cell.workload_name: cell.workload for cell in timed}.items():
             if (spec.duration_s or 0) <= NEEDED_S:

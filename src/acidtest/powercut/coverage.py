@@ -64,12 +64,11 @@ class Exploration:
         # What could be exercised, and what has been: writes of a kind that were pending at a moment, by the moment.
         self._pending: dict[str, set[int]] = {}
         self._exercised: dict[str, set[int]] = {}
-        moments = crash_states.moments_of(load.records, load.start, load.end)
-        for to in moments:
-            for kind in crash_states.by_kind(crash_states.pending(load.records, load.start, to), load.kind_of):
+        for to, writes in images.pending.items():
+            for kind in crash_states.by_kind(writes, load.kind_of):
                 self._pending.setdefault(kind, set()).add(to)
         self._demanded = demanded
-        self._legal_log10 = crash_states.added_log10([images.legal_log10(load.start, to) for to in moments])
+        self._legal_log10 = crash_states.added_log10([images.legal_log10(writes) for writes in images.pending.values()])
         logged = load.records[load.start : load.end]
         self._flushes = sum(one.is_flush for one in logged)
         self._writes = len(logged) - self._flushes

@@ -75,8 +75,7 @@ def states(
     many commits had been acknowledged. Moments are taken from all over the log: after a few hundred states each part
     has been looked at. ``kind_of`` says of a write what it has written: blocks of a kind are lost, and kept, together.
     """
-    moments = spread(moments_of(records, start, end))
-    volatile = {to: pending(records, start, to) for to in moments}
+    moments, volatile = spread(list(contents.pending)), contents.pending
     lot = random.Random(f"{seed}:states")
     most: dict[int, int] = {}  # content -> the most that was demanded of it
 
@@ -111,7 +110,7 @@ def states(
     few = {
         to: round(10**legal)
         for to in moments
-        if volatile[to] and (legal := contents.legal_log10(start, to)) <= math.log10(SMALL)
+        if volatile[to] and (legal := contents.legal_log10(volatile[to])) <= math.log10(SMALL)
     }
     came_up: dict[int, set[int]] = {to: set() for to in few}
     in_vain = dict.fromkeys(moments, 0)
@@ -158,6 +157,8 @@ class Contents:
         self, records: Sequence[Record], start: int, end: int, sector_bytes: int, mark: Mark = by_write
     ) -> None:
         self._records, self._sector_bytes, self._mark = records, sector_bytes, mark
+        # By moment, the writes that no flush before it covers.
+        self.pending = {to: pending(records, start, to) for to in moments_of(records, start, end)}
         self._writes: dict[int, list[int]] = {}  # sector -> those to it, ascending
         self._whole = {start: 0}  # the content where all writes before this record are there
         content = 0
@@ -189,13 +190,13 @@ class Contents:
             content ^= self._mark(sector, to_it[last]) ^ self._mark(sector, to_it[there] if there >= 0 else None)
         return content
 
-    def legal_log10(self, start: int, to: int) -> float:
-        """Of how many images a cut at the moment ``to`` could leave, the decimal logarithm.
+    def legal_log10(self, volatile: Sequence[int]) -> float:
+        """Of how many images a cut could leave when these writes are pending, the decimal logarithm.
 
         Each sector holds what it held before, or any of the writes to it that are pending.
         """
         held: dict[int, set[int]] = {}
-        for number in pending(self._records, start, to):
+        for number in volatile:
             for sector in self._sectors(number):
                 if sector not in held:
                     earlier = bisect_left(self._writes[sector], number)

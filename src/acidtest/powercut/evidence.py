@@ -60,6 +60,7 @@ class CutEvidence:
     cut: DiskCut | None = None
     acknowledged: list[Acknowledgement] | None = None  # before the cut
     filesystem_repaired: bool = False
+    filesystem_mending_said: str = ""  # by its own program, before the mount
     filesystem_recovery_s: float | None = None
     engine_recovery_s: float | None = None
     cut_ns: int = 0  # when power failed, of CLOCK_MONOTONIC

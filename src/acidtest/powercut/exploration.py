@@ -217,7 +217,7 @@ def explorer(trials: Sequence[Trial], cell: Cell, of: LoadFile) -> Iterator[Expl
 def _one_disk(trial: Trial, cell: Cell, of: LoadFile) -> Iterator[OneDisk]:
     load = of.load
     trial.keep_state(State(0, load.start), load.log, of.broken_without_cut, of.blind_to_loss)
-    with trial.inspector.staying() as standing:
+    with trial.scratch_in_memory(), trial.inspector.staying() as standing:
         try:
             with ThreadPoolExecutor(1, "state") as thread:
                 yield OneDisk(trial, cell, of, standing, thread)

@@ -131,7 +131,7 @@ class Inspector(Inspecting):
     @contextmanager
     def staying(self) -> Iterator[Standing]:
         """Loading an engine takes longer than opening a database with it."""
-        self._standing = standing = Standing(Unledgered())
+        self._standing = standing = Standing(Unledgered(), local_names=True)
         self._instance.expect_looks(many=True)
         try:
             yield standing

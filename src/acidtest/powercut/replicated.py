@@ -232,6 +232,7 @@ class ReplicatedTrial(Trial):
                 looked_at.abandon()
                 return self.judged(evidence)
             evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+            evidence.filesystem_mending_said = recovery.said
         self._replicated = evidence.replication
         self.inspector.inspect(evidence, acknowledged)
         for instance in self._both():
@@ -272,6 +273,7 @@ class ReplicatedTrial(Trial):
         try:
             recovery = place.mount_survivor()
             evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+            evidence.filesystem_mending_said = recovery.said
         except CellFailed as error:
             evidence.mount_error = error.message
         else:

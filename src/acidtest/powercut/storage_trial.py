@@ -187,6 +187,7 @@ class StorageTrial(Trial):
             self.place.abandon()
             return
         evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        evidence.filesystem_mending_said = recovery.said
         (self.place.path / FILLER).unlink(missing_ok=True)
         self.inspector.inspect(evidence, evidence.acknowledged or [])
         if ended := self.instance.died():

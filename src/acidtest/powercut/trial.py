@@ -6,7 +6,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -174,6 +174,16 @@ class Trial:
         self.place.keep_state(state.on(log))
         self._broken_without_cut, self._blind_to_loss = broken_without_cut, blind_to_loss
 
+    @contextlib.contextmanager
+    def scratch_in_memory(self) -> Iterator[None]:
+        """What the engine keeps beside its database for its processes is in memory meanwhile. None may run at either
+        end. Raises CellFailed."""
+        with contextlib.ExitStack() as held:
+            for directory in self.instance.scratch():
+                mounted = self._ledger.mount_memory(directory)
+                held.callback(self._ledger.undo, mounted)
+            yield
+
     @property
     def blind_to_loss(self) -> str | None:
         """As in ``CutEvidence``."""
@@ -258,6 +268,8 @@ class Trial:
         """The file of what a cut has left that lost what was not announced; None without one."""
         if keep is None or evidence.acknowledged is None or evidence.storage is not None:
             return None
+        if self._failure.ends == "engine":  # a part of what it left was in the kernel only, and is not on the disk
+            return None
         # What was announced needs no second look, and every state takes as much room as its database.
         if not is_unannounced(judgement, announcement_of(cell, self._engine, evidence)):
             return None
@@ -305,6 +317,7 @@ class Trial:
             return self.judged(evidence)
         if recovery is not None:
             evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+            evidence.filesystem_mending_said = recovery.said
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:
@@ -474,6 +487,7 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         filesystem_check=evidence.filesystem_check,
         filesystem_said=evidence.filesystem_message,
         filesystem_repaired=evidence.filesystem_repaired,
+        filesystem_mending_said=evidence.filesystem_mending_said,
         filesystem_recovery_s=evidence.filesystem_recovery_s,
         engine_recovery_s=evidence.engine_recovery_s,
         cycle_s=cycle_s,

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from acidtest.errors import BadInput
 from acidtest.experiment.names import SHOWN
+from acidtest.experiment.places import RAW
 from acidtest.question import parts
 from acidtest.question.answers import Answers, StorageKind, listed
 from acidtest.question.base import Question, Sketch
 from acidtest.question.parts import TPCB
 from acidtest.question.text import Draft, Line, Table, Value
 
-RAW = "raw"  # in place of a file system
 FEW = (3, 2)  # file systems, where the time does not allow all
 CACHE_MB = 64
 

@@ -28,7 +28,12 @@ class Refused(Exception):
 
 
 def main() -> int:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
+    process = ctypes.CDLL(None)
+    process.prctl(PR_SET_PDEATHSIG, SIGKILL)
+    # For each file that it shares the engine asks who "firebird" is: where no file tells, that goes to other services.
+    if configure := getattr(process, "__nss_configure_lookup", None):  # of the GNU C library, see nss.h
+        for names in (b"passwd", b"group"):
+            configure(names, b"files")
     path, database, user = sys.argv[1:]
     library = ctypes.CDLL(path)
     for _ in sys.stdin:

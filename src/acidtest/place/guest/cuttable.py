@@ -268,7 +268,7 @@ class CuttableGuest(CuttablePlace):
     def _look(self) -> tuple[fsck.Said, str]:
         return fsck.look(self._filesystem, self.device, self._checked)
 
-    def _mend(self) -> bool:
+    def _mend(self) -> tuple[bool, str]:
         return fsck.mend(self._filesystem, self.device, self._checked)
 
     def _checked(self, command: Sequence[str]) -> tuple[int, str]:
