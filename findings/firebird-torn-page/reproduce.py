@@ -29,14 +29,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 import embedded
+import engine_writes
+from engine_writes import Write
 
 ROWS = 5  # of each transaction
 LIMIT_S = 60  # for one state
-CALLS = "trace=pwrite64,fallocate,ftruncate,write"
-CALL = re.compile(r"^\d+ +(pwrite64|fallocate|ftruncate|write)\(\d+<([^>]*)>, (?:\"([^\"]*)\", )?([^)<]*)")
 FINISHED = re.compile(r"Validation finished: (\d+) errors, (\d+) warnings")
 KINDS = {1: "header", 2: "free space", 3: "transactions", 4: "pointer", 5: "data", 6: "index root", 7: "index"}
-Write = tuple[int, int, bytes]  # commits that had returned before it, place in the file, bytes
 
 
 def main() -> int:
@@ -63,7 +62,7 @@ def main() -> int:
     database, state = files / "numbered.fdb", files / "state.fdb"
     create(database, asked.page_size)
     base = database.read_bytes()
-    writes = record(database, files / "trace", asked.transactions)
+    writes = record(database, asked.transactions)
     counted: Counter[str] = Counter(writes=len(writes), states=0, damaged=0, silent=0, acknowledged_missing=0)
     kinds, how = Counter[str](), Counter[str]()
     examples: list[dict[str, Any]] = []
@@ -128,34 +127,10 @@ def insert(database: str, transactions: int) -> None:
             os.write(1, b"committed\n")
 
 
-def record(database: Path, trace: Path, transactions: int) -> list[Write]:
-    """Insert under strace; what was written to the database, in order."""
+def record(database: Path, transactions: int) -> list[Write]:
+    """Insert under strace; what was written to the database, in order, each with the commits before it."""
     environment = {**os.environ, embedded.CHILD: str(database)}
-    strace = ["strace", "-f", "-y", "-xx", "-s", "1000000", "-e", CALLS, "-o", str(trace)]
-    said = subprocess.run([*strace, sys.executable, *sys.argv], env=environment, check=True, stdout=subprocess.PIPE)
-    if said.stdout.count(b"committed") != transactions:
-        raise SystemExit("the writer ended before it had committed everything")
-    writes, acknowledged = [], 0
-    with trace.open() as lines:
-        for line in lines:
-            if not (call := CALL.match(line)):
-                continue
-            path, data = unhex(call[2]), unhex(call[3] or "")
-            numbers = [int(number) for number in re.findall(r"\d+", call[4])]
-            if call[1] == "write":
-                acknowledged += data == b"committed\n"
-            elif path != bytes(database):
-                continue
-            elif call[1] == "pwrite64":
-                writes.append((acknowledged, numbers[1], data))
-            else:  # the file is made longer
-                writes.append((acknowledged, sum(numbers), b""))
-    trace.unlink()
-    return writes
-
-
-def unhex(text: str) -> bytes:
-    return bytes.fromhex(text.replace("\\x", ""))
+    return engine_writes.record([sys.executable, *sys.argv], environment, database, [b"committed"] * transactions)
 
 
 def tears(base: bytes, writes: list[Write], sector: int, kept: str) -> dict[int, bytes]:

@@ -1,4 +1,5 @@
--- How Firebird is made to read the rows of a history by each of its access paths, and tables that are made in transactions.
+-- How Firebird is made to read the rows of a history by each of its access paths, and what is made in transactions: tables, and indexes
+-- and columns of the rows of all.
 
 alter table history_rows add constraint history_rows_key primary key (id)
 
@@ -31,3 +32,25 @@ select trim(lower(rdb$relation_name)) from rdb$relations where rdb$relation_name
 
 -- name: own_by_index
 select id, v from history_own_{terminal} plan (history_own_{terminal} order history_own_{terminal}_v) order by v
+
+-- name: create_index
+create index history_rows_made_{terminal} on history_rows (version)
+
+-- name: drop_index
+drop index history_rows_made_{terminal}
+
+-- name: add_column
+alter table history_rows add extra_{terminal} integer default {extra} not null
+
+-- name: drop_column
+alter table history_rows drop extra_{terminal}
+
+-- name: made_indexes
+select trim(lower(rdb$index_name)) from rdb$indices where rdb$index_name starting with 'HISTORY_ROWS_MADE_'
+
+-- name: by_made_index
+select id, owner, version, grp, uniq from history_rows where version >= 0 plan (history_rows index (history_rows_made_{terminal}))
+
+-- name: added_columns
+select trim(lower(rdb$field_name)) from rdb$relation_fields
+where rdb$relation_name = 'HISTORY_ROWS' and rdb$field_name starting with 'EXTRA_'

@@ -24,6 +24,12 @@ const GROWTH: u64 = 4;
 const KEYS_PER_ROW: u64 = 16;
 /// Where fewer are loaded.
 const ROWS_MIN: u64 = 25;
+/// What a column that is added has where nobody has written to it.
+pub const EXTRA: u64 = 7;
+/// All terminals together add and drop so many columns: Firebird takes 255 formats of a table.
+const ALTERATIONS: u64 = 200;
+/// Terminals that make an index over all rows.
+const INDEXING: u64 = 32;
 
 /// What a history may have in it. The first are kinds of transactions, in the order of the workload's own kinds; the others
 /// say how those end and what rows they write.
@@ -42,7 +48,7 @@ pub enum Part {
     Blob,
 }
 
-/// How often each kind is drawn.
+/// How often each kind is drawn in a plain history.
 const WEIGHTS: [(Part, u64); 8] = [
     (Part::Insert, 28),
     (Part::Update, 18),
@@ -53,6 +59,9 @@ const WEIGHTS: [(Part, u64); 8] = [
     (Part::Shared, 15),
     (Part::Ddl, 4),
 ];
+
+/// How often a kind is drawn of which a history has much.
+const MUCH: u64 = 200;
 
 impl Part {
     /// As the workload's own kinds name it.
@@ -110,6 +119,47 @@ impl Settings {
     }
 }
 
+/// What comes up how often in a history: drawn from its seed, the same for all of its terminals.
+///
+/// Every second history is plain. In the others each kind is left out, as often as in a plain one, or much more often, and
+/// most transactions may be rolled back: what takes many of one kind at the same time is met sooner than by a history that
+/// has some of everything. Source: Groce et al., "Swarm Testing", ISSTA 2012, https://doi.org/10.1145/2338965.2336763.
+#[derive(Debug, Clone, PartialEq)]
+struct Mix {
+    weights: Vec<(Part, u64)>,
+    /// Of a hundred transactions of any kind so many are rolled back; none: each kind has a share of its own.
+    rolled_back: Option<u64>,
+    /// So many of the rows that all add to are used.
+    shared: usize,
+    open_ms: u64,
+}
+
+impl Mix {
+    fn plain(settings: &Settings) -> Mix {
+        let weights = WEIGHTS.into_iter().filter(|(kind, _)| settings.has(*kind)).collect();
+        Mix { weights, rolled_back: None, shared: SHARED, open_ms: settings.open_ms }
+    }
+
+    fn drawn(settings: &Settings, seed: u64) -> Mix {
+        let mut mix = Mix::plain(settings);
+        let mut lot = Lot(mixed(!seed));
+        if lot.below(2) == 0 {
+            return mix;
+        }
+        for (_, weight) in &mut mix.weights {
+            *weight = [0, *weight, *weight, 4 * *weight, MUCH][lot.below(5) as usize];
+        }
+        if mix.weights.iter().all(|(_, weight)| *weight == 0) {
+            return Mix::plain(settings);
+        }
+        mix.shared = 1 + lot.below(SHARED as u64) as usize;
+        mix.rolled_back = [None, None, Some(60), Some(95)][lot.below(4) as usize];
+        // A commit comes about as soon as in a plain history.
+        mix.open_ms = mix.open_ms * (100 - mix.rolled_back.unwrap_or(0)) / 100;
+        mix
+    }
+}
+
 /// A row as it must be. Its owner is the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
@@ -131,6 +181,12 @@ pub struct State {
     pub shared: [i64; SHARED],
     /// Of the table that it may have made: number and value of each row.
     pub own: Option<BTreeMap<u64, u64>>,
+    /// Whether it has made its index over the rows of all.
+    pub index: bool,
+    /// Of the column that it may have added to the rows of all: what its own rows hold where it is not [`EXTRA`].
+    pub column: Option<BTreeMap<u64, u64>>,
+    /// Columns that it has added or dropped.
+    alterations: u64,
     shrinking: bool,
 }
 
@@ -148,6 +204,11 @@ pub enum Change {
     CreateOwn,
     DropOwn,
     IntoOwn(u64, u64),
+    CreateIndex,
+    DropIndex,
+    AddColumn,
+    DropColumn,
+    IntoColumn(u64, u64),
 }
 
 /// One transaction.
@@ -182,6 +243,7 @@ pub enum Fate {
 
 pub struct History {
     settings: Settings,
+    mix: Mix,
     pub seed: u64,
     pub terminal: u64,
     lot: Lot,
@@ -203,6 +265,7 @@ impl History {
         }
         History {
             settings: settings.clone(),
+            mix: Mix::drawn(settings, seed),
             seed,
             terminal,
             lot: Lot(mixed(seed ^ mixed(terminal))),
@@ -226,6 +289,7 @@ impl History {
     pub fn next(&mut self) -> Step {
         let mut step = Drawing {
             settings: &self.settings,
+            mix: &self.mix,
             lot: &mut self.lot,
             terminal: self.terminal,
             number: self.ends.len() as u64 + 1,
@@ -258,6 +322,7 @@ impl History {
     pub fn ahead(&self, transactions: usize) -> History {
         let mut later = History {
             settings: self.settings.clone(),
+            mix: self.mix.clone(),
             lot: self.lot.clone(),
             state: self.state.clone(),
             ends: self.ends.clone(),
@@ -314,6 +379,17 @@ impl State {
         if let Some(row) = self.rows.remove(&id) {
             self.uniques.remove(&row.uniq);
         }
+        if let Some(values) = &mut self.column {
+            values.remove(&id);
+        }
+    }
+
+    /// Another row under the same key.
+    fn replace(&mut self, id: u64, row: Row) {
+        if let Some(before) = self.rows.insert(id, row) {
+            self.uniques.remove(&before.uniq);
+        }
+        self.uniques.insert(row.uniq);
     }
 
     /// A row under a key that no row has.
@@ -352,6 +428,7 @@ fn lengths(lot: &mut Lot, long: bool, blobs: bool) -> (u64, Option<u64>) {
 /// A transaction that is being drawn.
 struct Drawing<'a> {
     settings: &'a Settings,
+    mix: &'a Mix,
     lot: &'a mut Lot,
     terminal: u64,
     number: u64,
@@ -366,25 +443,25 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn kind(&mut self) -> Part {
-        let kinds = WEIGHTS.into_iter().filter(|(kind, _)| self.settings.has(*kind)).collect::<Vec<_>>();
+        let kinds = &self.mix.weights;
         // A history of an engine that cannot roll back what is its only kind.
-        let Some((last, _)) = kinds.last().copied() else { return Part::Shared };
+        let Some((last, _)) = kinds.last() else { return Part::Shared };
         let mut drawn = self.lot.below(kinds.iter().map(|(_, weight)| weight).sum());
         for (kind, weight) in kinds {
-            if drawn < weight {
-                return kind;
+            if drawn < *weight {
+                return *kind;
             }
             drawn -= weight;
         }
-        last
+        *last
     }
 
     fn rolls_back(&mut self, kind: Part) -> bool {
-        let percent = match kind {
+        let percent = self.mix.rolled_back.unwrap_or(match kind {
             Part::Shared => 60,
             Part::Open | Part::Ddl => 50,
             _ => 15,
-        };
+        });
         let drawn = self.lot.below(100) < percent;
         drawn && self.settings.has(Part::Rollback)
     }
@@ -406,7 +483,7 @@ impl Drawing<'_> {
             Part::Open => {
                 self.times(many, Drawing::insert);
                 self.times(4, Drawing::any);
-                self.open_ms = 1 + self.lot.below(self.settings.open_ms.max(1));
+                self.open_ms = 1 + self.lot.below(self.mix.open_ms.max(1));
             }
             Part::Shared => self.add(),
             Part::Ddl => self.ddl(),
@@ -481,8 +558,7 @@ impl Drawing<'_> {
             let fresh = self.state.fresh(self.lot, self.settings, self.terminal, 0, false).1;
             row.uniq = fresh.uniq;
         }
-        self.state.remove(id);
-        self.state.insert(id, row);
+        self.state.replace(id, row);
         self.changes.push(Change::Move(id, row));
     }
 
@@ -507,13 +583,56 @@ impl Drawing<'_> {
     }
 
     fn add(&mut self) {
-        let which = self.lot.below(SHARED as u64) as usize;
+        let which = self.lot.below(self.mix.shared as u64) as usize;
         let by = 1 + self.lot.below(9) as i64;
         self.state.shared[which] += by;
         self.changes.push(Change::Shared(which, by));
     }
 
     fn ddl(&mut self) {
+        match self.lot.below(3) {
+            0 if self.terminal < INDEXING => self.index(),
+            1 if (self.state.alterations + 1) * self.settings.terminals <= ALTERATIONS => self.column(),
+            _ => self.own(),
+        }
+    }
+
+    /// An index over the rows of all terminals.
+    fn index(&mut self) {
+        self.changes.push(if self.state.index { Change::DropIndex } else { Change::CreateIndex });
+        self.state.index = !self.state.index;
+    }
+
+    /// A column of the rows of all terminals, and what its own rows hold there.
+    fn column(&mut self) {
+        let drops = self.lot.below(2) == 0;
+        match self.state.column {
+            None => {
+                self.changes.push(Change::AddColumn);
+                self.state.column = Some(BTreeMap::new());
+                self.state.alterations += 1;
+                if self.settings.ddl == Ddl::WithRows {
+                    self.times(5, Drawing::put_into_column);
+                }
+            }
+            Some(_) if drops => {
+                self.changes.push(Change::DropColumn);
+                self.state.column = None;
+                self.state.alterations += 1;
+            }
+            Some(_) => self.times(5, Drawing::put_into_column),
+        }
+    }
+
+    fn put_into_column(&mut self) {
+        let Some((id, _)) = self.one() else { return };
+        let value = EXTRA + 1 + self.lot.below(1_000);
+        self.state.column.as_mut().expect("it is there").insert(id, value);
+        self.changes.push(Change::IntoColumn(id, value));
+    }
+
+    /// A table of the terminal's own.
+    fn own(&mut self) {
         let drops = self.lot.below(2) == 0;
         match &mut self.state.own {
             None => {
@@ -577,11 +696,18 @@ pub mod tests {
         rows: BTreeMap<u64, Row>,
         shared: [i64; SHARED],
         own: Option<BTreeMap<u64, u64>>,
+        index: bool,
+        /// Of each row.
+        column: Option<BTreeMap<u64, u64>>,
     }
 
     impl Tables {
         fn of(state: &State) -> Tables {
-            Tables { rows: state.rows.clone(), shared: state.shared, own: state.own.clone() }
+            let value = |values: &BTreeMap<u64, u64>, id: &u64| values.get(id).copied().unwrap_or(EXTRA);
+            let column = state.column.as_ref();
+            let column = column.map(|values| state.rows.keys().map(|id| (*id, value(values, id))).collect());
+            let rows = state.rows.clone();
+            Tables { rows, shared: state.shared, own: state.own.clone(), index: state.index, column }
         }
 
         /// Does to the tables what a database is asked to do. What it would refuse is a panic.
@@ -593,6 +719,7 @@ pub mod tests {
                     Change::Insert(id, row) => {
                         assert!(self.rows.values().all(|other| other.uniq != row.uniq));
                         assert!(self.rows.insert(id, row).is_none());
+                        self.column.iter_mut().for_each(|values| assert!(values.insert(id, EXTRA).is_none()));
                     }
                     Change::Update(id, row) => {
                         let of = self.rows.get_mut(&id).unwrap();
@@ -603,7 +730,10 @@ pub mod tests {
                         let of = self.rows.get_mut(&id).unwrap();
                         (of.version, of.grp, of.uniq) = (row.version, row.grp, row.uniq);
                     }
-                    Change::Delete(id) => assert!(self.rows.remove(&id).is_some()),
+                    Change::Delete(id) => {
+                        assert!(self.rows.remove(&id).is_some());
+                        self.column.iter_mut().for_each(|values| assert!(values.remove(&id).is_some()));
+                    }
                     Change::Shared(which, by) => self.shared[which] += by,
                     Change::Savepoint => kept = Some(self.clone()),
                     Change::Back => *self = kept.clone().unwrap(),
@@ -611,6 +741,16 @@ pub mod tests {
                     Change::DropOwn => assert!(self.own.take().is_some()),
                     Change::IntoOwn(id, value) => {
                         assert!(self.own.as_mut().unwrap().insert(id, value).is_none());
+                    }
+                    Change::CreateIndex => assert!(!std::mem::replace(&mut self.index, true)),
+                    Change::DropIndex => assert!(std::mem::replace(&mut self.index, false)),
+                    Change::AddColumn => {
+                        let values = self.rows.keys().map(|id| (*id, EXTRA)).collect();
+                        assert!(self.column.replace(values).is_none());
+                    }
+                    Change::DropColumn => assert!(self.column.take().is_some()),
+                    Change::IntoColumn(id, value) => {
+                        assert!(self.column.as_mut().unwrap().insert(id, value).is_some());
                     }
                 }
             }
@@ -679,6 +819,36 @@ pub mod tests {
             assert_eq!(step.kind, Part::Insert);
             assert!(step.commit.is_some() && !has_body(&step) && step.open_ms == 0);
         }
+    }
+
+    #[test]
+    fn every_second_seed_draws_what_comes_up_how_often() {
+        let settings = settings(Ddl::WithRows);
+        let plain = Mix::plain(&settings);
+        let drawn: Vec<_> = (0..400).map(|seed| Mix::drawn(&settings, seed)).collect();
+        let share = drawn.iter().filter(|mix| **mix == plain).count();
+        assert!((150..250).contains(&share), "{share}");
+        for (place, (kind, _)) in WEIGHTS.into_iter().enumerate() {
+            let of = |mix: &Mix| {
+                mix.weights[place].1 as f64 / mix.weights.iter().map(|(_, weight)| weight).sum::<u64>() as f64
+            };
+            assert!(drawn.iter().any(|mix| of(mix) == 0.0), "{kind:?} is never left out");
+            assert!(drawn.iter().any(|mix| of(mix) > 0.4), "{kind:?} never comes up much");
+        }
+        let many = |seed: &u64| Mix::drawn(&settings, *seed).rolled_back == Some(95);
+        let mut history = History::new(&settings, (0..400).find(many).unwrap(), 0);
+        (0..400).for_each(|_| drop(history.next()));
+        assert!(history.commits < 80, "{}", history.commits);
+        assert!(drawn.iter().any(|mix| mix.shared == 1));
+    }
+
+    #[test]
+    fn a_terminal_stops_altering_the_rows_of_all_before_an_engine_refuses_to() {
+        let mut settings = settings(Ddl::WithRows);
+        settings.parts = vec![Part::Ddl];
+        let mut history = History::new(&settings, 3, 1);
+        (0..3_000).for_each(|_| drop(history.next()));
+        assert_eq!(history.state.alterations, ALTERATIONS / settings.terminals);
     }
 
     #[test]

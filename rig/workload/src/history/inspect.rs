@@ -1,9 +1,9 @@
 //! What a database holds of histories, by every access path, beside the model. What reads is apart from what compares.
 
 use super::file;
-use super::generate::{Fate, History, Row, Settings, SHARED};
+use super::generate::{Fate, History, Row, Settings, EXTRA, SHARED};
 use crate::condition;
-use crate::sql::filled;
+use crate::sql::File;
 use protocol::Condition;
 use std::collections::BTreeMap;
 use transaction::{Acknowledged, Outcome, Session, Value};
@@ -48,6 +48,10 @@ pub struct Found {
     pub shared: BTreeMap<i64, i64>,
     /// The terminals' own tables, by terminal: rows by a scan and by the index.
     pub own: BTreeMap<u64, [Vec<[Option<i64>; 2]>; 2]>,
+    /// Of the indexes that terminals have made over the rows of all, the rows by each.
+    pub made: BTreeMap<u64, Vec<Short>>,
+    /// Of the columns that terminals have added to the rows of all: key and value of each row.
+    pub columns: BTreeMap<u64, Vec<[Option<i64>; 2]>>,
 }
 
 fn numbers<const N: usize>(row: &[Value]) -> [Option<i64>; N] {
@@ -120,6 +124,10 @@ pub fn read(session: &mut dyn Session, settings: &Settings) -> Outcome<Found> {
         let rows = session.rows(&file.one(name, dialect, &[])?)?;
         found.paths.push((name, rows.iter().map(|row| numbers(row)).collect()));
     }
+    for terminal in terminals_of(session, file, "made_indexes", "history_rows_made_", &mut found.differing)? {
+        let rows = session.rows(&file.one("by_made_index", dialect, &[("terminal", &terminal)])?)?;
+        found.made.insert(terminal, rows.iter().map(|row| numbers(row)).collect());
+    }
     if file.text("entries").is_some() {
         let rows = session.rows(&file.one("entries", dialect, &[])?)?;
         found.entries = Some(rows.iter().map(|row| numbers(row)).collect());
@@ -140,26 +148,45 @@ pub fn read(session: &mut dyn Session, settings: &Settings) -> Outcome<Found> {
             found.differing.push(format!("shared row {which} is {by_key:?} by its key and {scanned:?} by a scan"));
         }
     }
-    if file.text("own").is_some() {
-        for row in session.rows(&file.one("own", dialect, &[])?)? {
-            let name = row.into_iter().next().and_then(Value::into_text).unwrap_or_default();
-            let Some(terminal) = name.strip_prefix("history_own_").and_then(|number| number.parse().ok()) else {
-                found.differing.push(format!("there is a table {name}"));
-                continue;
-            };
-            let values: crate::sql::Values = &[("terminal", &terminal)];
-            let scan = filled("select id, v from history_own_{terminal}", dialect, values)?;
-            let index = file.one("own_by_index", dialect, values)?;
-            let mut rows = |sql: &str| -> Outcome<Vec<_>> {
-                let mut rows: Vec<_> = session.rows(sql)?.iter().map(|row| numbers(row)).collect();
-                rows.sort();
-                Ok(rows)
-            };
-            let of_table = [rows(&scan)?, rows(&index)?];
-            found.own.insert(terminal, of_table);
-        }
+    for terminal in terminals_of(session, file, "added_columns", "extra_", &mut found.differing)? {
+        let rows = session.rows(&format!("select id, extra_{terminal} from history_rows"))?;
+        found.columns.insert(terminal, rows.iter().map(|row| numbers(row)).collect());
+    }
+    for terminal in terminals_of(session, file, "own", "history_own_", &mut found.differing)? {
+        let index = file.one("own_by_index", dialect, &[("terminal", &terminal)])?;
+        let mut rows = |sql: &str| -> Outcome<Vec<_>> {
+            let mut rows: Vec<_> = session.rows(sql)?.iter().map(|row| numbers(row)).collect();
+            rows.sort();
+            Ok(rows)
+        };
+        let of_table = [rows(&format!("select id, v from history_own_{terminal}"))?, rows(&index)?];
+        found.own.insert(terminal, of_table);
     }
     Ok(found)
+}
+
+/// Whose are the things that the statement of this name answers, all of which begin alike; nobody's go to `strange`.
+fn terminals_of(
+    session: &mut dyn Session,
+    file: File,
+    statement: &str,
+    before: &str,
+    strange: &mut Vec<String>,
+) -> Outcome<Vec<u64>> {
+    if file.text(statement).is_none() {
+        return Ok(Vec::new());
+    }
+    let rows = session.rows(&file.one(statement, session.dialect(), &[])?)?;
+    let names = rows.into_iter().map(|row| row.into_iter().next().and_then(Value::into_text).unwrap_or_default());
+    let (mut terminals, mut others) = (Vec::new(), Vec::new());
+    for name in names {
+        match name.strip_prefix(before).and_then(|number| number.parse().ok()) {
+            Some(terminal) => terminals.push(terminal),
+            None => others.push(format!("there is a {before} of nobody: {name}")),
+        }
+    }
+    strange.append(&mut others);
+    Ok(terminals)
 }
 
 fn shown(counter: Option<&(i64, i64)>) -> String {
@@ -351,6 +378,9 @@ impl<'a> Comparing<'a> {
             let words = PATHS.iter().find(|(path, _)| path == name).map_or(*name, |(_, words)| words);
             self.differing(&natural, rows, words);
         }
+        for (terminal, rows) in &found.made {
+            self.differing(&natural, rows, &format!("by the index that terminal {terminal} has made"));
+        }
         let keys: std::collections::BTreeSet<_> = found.looked_up.0.iter().map(|id| Some(*id as i64)).collect();
         let asked: Vec<Short> = natural.iter().filter(|short| keys.contains(&short[0])).copied().collect();
         self.differing(&asked, &found.looked_up.1, LOOK_UP);
@@ -409,8 +439,40 @@ impl<'a> Comparing<'a> {
                 }
             }
         }
-        for terminal in found.own.keys().filter(|terminal| **terminal >= self.models.len() as u64) {
-            self.tables.add(|| format!("table history_own_{terminal} is no terminal's"));
+        self.made(found);
+        let all = found.own.keys().chain(found.made.keys()).chain(found.columns.keys());
+        for terminal in all.filter(|terminal| **terminal >= self.models.len() as u64) {
+            self.tables.add(|| format!("something was made by terminal {terminal}, which is none"));
+        }
+    }
+
+    /// Indexes and columns of the rows of all.
+    fn made(&mut self, found: &Found) {
+        for (terminal, model) in self.models.iter().enumerate() {
+            let of = terminal as u64;
+            match (model.state.index, found.made.contains_key(&of)) {
+                (true, false) => self.tables.add(|| format!("index history_rows_made_{terminal} is not there")),
+                (false, true) => {
+                    self.tables.add(|| format!("index history_rows_made_{terminal} is there and must not be"));
+                }
+                _ => {}
+            }
+            match (&model.state.column, found.columns.get(&of)) {
+                (None, None) => {}
+                (Some(_), None) => self.tables.add(|| format!("column extra_{terminal} is not there")),
+                (None, Some(_)) => self.tables.add(|| format!("column extra_{terminal} is there and must not be")),
+                (Some(values), Some(rows)) => {
+                    for [id, value] in rows {
+                        let written = id.and_then(|id| u64::try_from(id).ok()).and_then(|id| values.get(&id));
+                        let must = *written.unwrap_or(&EXTRA) as i64;
+                        if *value != Some(must) {
+                            let row = id.map_or("a row without a key".to_string(), |id| format!("row {id}"));
+                            let is = value.map_or("NULL".to_string(), |value| value.to_string());
+                            self.rows.add(|| format!("{row} has {is} in extra_{terminal}, must have {must}"));
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -471,6 +533,17 @@ mod tests {
                 found.own.insert(terminal, [rows.clone(), rows]);
             }
         }
+        for terminal in 0..3 {
+            let state = model(terminal, COMMITS).state;
+            let rows = found.natural.iter().map(|(short, ..)| *short);
+            if state.index {
+                found.made.insert(terminal, rows.clone().collect());
+            }
+            if let Some(values) = state.column {
+                let value = |id: i64| *values.get(&(id as u64)).unwrap_or(&EXTRA) as i64;
+                found.columns.insert(terminal, rows.map(|row| [row[0], row[0].map(value)]).collect());
+            }
+        }
         let rows: Vec<Short> = found.natural.iter().map(|(short, ..)| *short).collect();
         found.paths = PATHS.iter().map(|(name, _)| (*name, rows.clone())).collect();
         found.entries = Some(rows.iter().map(|short| [short[3], short[0]]).collect());
@@ -484,8 +557,8 @@ mod tests {
         let short = found.natural[place].0;
         let entry = [short[3], short[0]];
         found.natural.remove(place);
-        let rows = found.paths.iter_mut().map(|(_, rows)| rows).chain([&mut found.looked_up.1]);
-        for rows in rows {
+        let paths = found.paths.iter_mut().map(|(_, rows)| rows).chain(found.made.values_mut());
+        for rows in paths.chain([&mut found.looked_up.1]) {
             rows.retain(|row| *row != short);
             rows.extend(to.as_ref().map(|row| row.0));
         }
@@ -540,7 +613,8 @@ mod tests {
         assert_eq!(names(&found), ["rows_are_those_of_the_history", "every_path_finds_the_same"]);
         let by_key = format!("row {id} is found so in the order of the primary key and not by a natural scan");
         assert!(told[1].1.contains(&by_key), "{}", told[1].1);
-        assert!(told[1].1.ends_with("; and 2 more"), "{}", told[1].1);
+        let more = 2 + found.made.len();
+        assert!(told[1].1.ends_with(&format!("; and {more} more")), "{}", told[1].1);
     }
 
     #[test]
@@ -581,6 +655,7 @@ mod tests {
         let planted = scanned(&history, id, &row);
         found.natural.push(planted.clone());
         found.paths.iter_mut().for_each(|(_, rows)| rows.push(planted.0));
+        found.made.values_mut().for_each(|rows| rows.push(planted.0));
         found.looked_up.1.push(planted.0);
         found.entries.as_mut().unwrap().push([planted.0[3], planted.0[0]]);
         let told = broken(&found);
@@ -668,5 +743,35 @@ mod tests {
         assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
         found.own.insert(9, Default::default());
         assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
+    }
+
+    #[test]
+    fn indexes_and_columns_that_terminals_have_made_are_looked_at() {
+        let made = |found: &Found| *found.made.keys().next().expect("one of them has made an index");
+        let added = |found: &Found| *found.columns.keys().next().expect("one of them has added a column");
+        let mut found = honest();
+        found.made.get_mut(&made(&found)).unwrap().pop();
+        assert_eq!(names(&found), ["every_path_finds_the_same"]);
+        assert!(broken(&found)[0].1.contains("by the index that terminal "));
+        found.made.remove(&made(&found));
+        assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
+
+        let mut found = honest();
+        let (terminal, rows) = (added(&found), found.natural.len());
+        let of = found.columns.get_mut(&terminal).unwrap();
+        assert_eq!(of.len(), rows);
+        let id = of[0][0].unwrap();
+        of[0][1] = None;
+        let told = broken(&found);
+        assert_eq!(told[0].0, "rows_are_those_of_the_history");
+        assert!(told[0].1.starts_with(&format!("row {id} has NULL in extra_{terminal}, must have ")), "{}", told[0].1);
+        found.columns.remove(&terminal);
+        assert_eq!(names(&found), ["tables_are_those_of_the_history"]);
+
+        let without = |terminal: u64| (!honest().made.contains_key(&terminal)).then_some(terminal);
+        let terminal = (0..3).find_map(without).expect("one of them has none");
+        let mut found = honest();
+        found.made.insert(terminal, found.paths[0].1.clone());
+        assert!(broken(&found)[0].1.contains("is there and must not be"));
     }
 }

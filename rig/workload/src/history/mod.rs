@@ -1,7 +1,8 @@
 //! `history`: transactions of every kind, with a model beside them that knows what must be there after each.
 //!
 //! Each terminal has a history of its own ([`generate`]): it inserts, updates, moves and deletes rows under keys of its own,
-//! between the other terminals' on the same pages and in the same indexes, and adds to rows that all share. With each commit
+//! between the other terminals' on the same pages and in the same indexes, adds to rows that all share, and makes and drops
+//! tables, and indexes and columns of the rows of all. With each commit
 //! it writes the commit's number beside its rows. So a database says which of the states it must be in, and whoever looks
 //! ([`inspect`]) compares it row by row, by every access path.
 
@@ -11,7 +12,7 @@ mod inspect;
 use crate::registry::Kind;
 use crate::sql::{files, filled, File, Files};
 use crate::{commit, flaw_if_zero};
-use generate::{Change, Ddl, History, Part, Settings, Step, SHARED, TEXT_MAX};
+use generate::{Change, Ddl, History, Part, Settings, Step, EXTRA, SHARED, TEXT_MAX};
 use protocol::{Condition, Survey, SurveyedTerminal};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -294,11 +295,14 @@ impl Player {
             }
             Change::Savepoint => self.text(client, "savepoint history_kept").await,
             Change::Back => self.text(client, "rollback to savepoint history_kept").await,
-            Change::CreateOwn => {
-                for sql in file(self.dialect)?.named("create", self.dialect, &[("terminal", &terminal)])? {
-                    self.text(client, &sql).await?;
-                }
-                Ok(())
+            Change::CreateOwn => self.named(client, "create").await,
+            Change::CreateIndex => self.named(client, "create_index").await,
+            Change::DropIndex => self.named(client, "drop_index").await,
+            Change::AddColumn => self.named(client, "add_column").await,
+            Change::DropColumn => self.named(client, "drop_column").await,
+            Change::IntoColumn(id, value) => {
+                let sql = format!("update history_rows set extra_{terminal} = {value} where id = {id}");
+                self.text(client, &sql).await
             }
             Change::DropOwn => self.text(client, &format!("drop table history_own_{terminal}")).await,
             Change::IntoOwn(id, value) => {
@@ -310,6 +314,15 @@ impl Player {
 
     fn body(&self, id: u64, row: &generate::Row) -> Value {
         self.history.body(id, row).map_or(Value::Null, Value::Bytes)
+    }
+
+    /// The statements of this name, which make or drop what is the terminal's.
+    async fn named(&self, client: &mut Client, name: &str) -> Outcome<()> {
+        let values: crate::sql::Values = &[("terminal", &self.history.terminal), ("extra", &EXTRA)];
+        for sql in file(self.dialect)?.named(name, self.dialect, values)? {
+            self.text(client, &sql).await?;
+        }
+        Ok(())
     }
 
     async fn text(&self, client: &mut Client, sql: &str) -> Outcome<()> {

@@ -1,4 +1,5 @@
--- How PostgreSQL is made to read the rows of a history by each of its access paths, and tables that are made in transactions.
+-- How PostgreSQL is made to read the rows of a history by each of its access paths, and what is made in transactions: tables, and indexes
+-- and columns of the rows of all.
 
 alter table history_rows add constraint history_rows_key primary key (id)
 
@@ -65,3 +66,24 @@ select tablename from pg_tables where tablename like 'history_own_%'
 
 -- name: own_by_index
 select id, v from history_own_{terminal} where v >= 0 order by v
+
+-- name: create_index
+create index history_rows_made_{terminal} on history_rows (version)
+
+-- name: drop_index
+drop index history_rows_made_{terminal}
+
+-- name: add_column
+alter table history_rows add extra_{terminal} integer default {extra} not null
+
+-- name: drop_column
+alter table history_rows drop extra_{terminal}
+
+-- name: made_indexes
+select indexname from pg_indexes where tablename = 'history_rows' and indexname like 'history_rows_made_%'
+
+-- name: by_made_index
+select id, owner, version, grp, uniq from history_rows where version >= 0 order by version
+
+-- name: added_columns
+select attname from pg_attribute where attrelid = 'history_rows'::regclass and not attisdropped and attname like 'extra_%'

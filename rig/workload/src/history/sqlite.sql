@@ -1,4 +1,5 @@
--- How SQLite is made to read the rows of a history by each of its access paths, and tables that are made in transactions.
+-- How SQLite is made to read the rows of a history by each of its access paths, and what is made in transactions: tables, and indexes
+-- and columns of the rows of all.
 
 -- name: natural
 select id, owner, version, grp, uniq, payload, body from history_rows not indexed
@@ -33,3 +34,24 @@ select name from sqlite_master where type = 'table' and name like 'history_own_%
 
 -- name: own_by_index
 select id, v from history_own_{terminal} indexed by history_own_{terminal}_v where v >= 0 order by v
+
+-- name: create_index
+create index history_rows_made_{terminal} on history_rows (version)
+
+-- name: drop_index
+drop index history_rows_made_{terminal}
+
+-- name: add_column
+alter table history_rows add extra_{terminal} integer default {extra} not null
+
+-- name: drop_column
+alter table history_rows drop extra_{terminal}
+
+-- name: made_indexes
+select name from sqlite_master where type = 'index' and name like 'history_rows_made_%'
+
+-- name: by_made_index
+select id, owner, version, grp, uniq from history_rows indexed by history_rows_made_{terminal} where version >= 0
+
+-- name: added_columns
+select name from pragma_table_info('history_rows') where name like 'extra_%'
