@@ -32,11 +32,13 @@ def runtime(version: str) -> str:
     return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
 
 
-def test_the_seven_are_here() -> None:
+def test_the_nine_are_here() -> None:
     assert NAMES == [
         "diskcache-large-values",
         "ext4-second-flush",
+        "firebird-drop-table",
         "firebird-hidden-page",
+        "firebird-not-null",
         "firebird-rollback",
         "firebird-torn-page",
         "mariadb-aria-torn-page",
@@ -60,6 +62,29 @@ def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: st
     code, found = reproduce("firebird-hidden-page", "--runtime", runtime(version), "--work", str(tmp_path))
     assert f"Firebird {version}" in found["version"]
     assert (code, found["kills"], found["hidden_from_scans"], found["missing_by_key"]) == (SHOWN, 1, 1, 0)
+
+
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_a_kill_within_the_commit_of_a_drop_leaves_a_table_without_pages(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path))
+    code, found = reproduce("firebird-drop-table", *asked)
+    assert (code, found["table"]["gone"]) == (SHOWN, 1)
+    assert found["table"]["cannot be read"] == found["states"] - 1 > 5
+    assert "missing pointer page in DPM_data_pages (243)" in found["examples"][0]["error"]
+    code, found = reproduce("firebird-drop-table", *asked, "--do", "delete")
+    assert (code, found["wrong"]) == (NOT_SHOWN, 0)
+    assert set(found["table"]) <= {"whole", "empty"}
+
+
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path))
+    code, found = reproduce("firebird-not-null", *asked)
+    assert (code, found["rows"]) == (SHOWN, {"1": 7, "2": 7, "3": None})
+    code, found = reproduce("firebird-not-null", *asked, "--without-another")
+    assert (code, set(found["rows"].values())) == (NOT_SHOWN, {7})
 
 
 @pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])

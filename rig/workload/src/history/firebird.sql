@@ -39,8 +39,9 @@ create index history_rows_made_{terminal} on history_rows (version)
 -- name: drop_index
 drop index history_rows_made_{terminal}
 
+-- Without a default: a statement that another session has prepared before does not know it.
 -- name: add_column
-alter table history_rows add extra_{terminal} integer default {extra} not null
+alter table history_rows add extra_{terminal} integer
 
 -- name: drop_column
 alter table history_rows drop extra_{terminal}
@@ -54,3 +55,6 @@ select id, owner, version, grp, uniq from history_rows where version >= 0 plan (
 -- name: added_columns
 select trim(lower(rdb$field_name)) from rdb$relation_fields
 where rdb$relation_name = 'HISTORY_ROWS' and rdb$field_name starting with 'EXTRA_'
+
+-- name: added_column
+select id, coalesce(extra_{terminal}, {extra}) from history_rows

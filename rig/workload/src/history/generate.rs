@@ -121,7 +121,7 @@ impl Settings {
 
 /// What comes up how often in a history: drawn from its seed, the same for all of its terminals.
 ///
-/// Every second history is plain. In the others each kind is left out, as often as in a plain one, or much more often, and
+/// Every third history is plain. In the others each kind is left out, as often as in a plain one, or much more often, and
 /// most transactions may be rolled back: what takes many of one kind at the same time is met sooner than by a history that
 /// has some of everything. Source: Groce et al., "Swarm Testing", ISSTA 2012, https://doi.org/10.1145/2338965.2336763.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,17 +143,17 @@ impl Mix {
     fn drawn(settings: &Settings, seed: u64) -> Mix {
         let mut mix = Mix::plain(settings);
         let mut lot = Lot(mixed(!seed));
-        if lot.below(2) == 0 {
+        if lot.below(3) == 0 {
             return mix;
         }
         for (_, weight) in &mut mix.weights {
-            *weight = [0, *weight, *weight, 4 * *weight, MUCH][lot.below(5) as usize];
+            *weight = [0, 0, *weight, 4 * *weight, MUCH][lot.below(5) as usize];
         }
         if mix.weights.iter().all(|(_, weight)| *weight == 0) {
             return Mix::plain(settings);
         }
         mix.shared = 1 + lot.below(SHARED as u64) as usize;
-        mix.rolled_back = [None, None, Some(60), Some(95)][lot.below(4) as usize];
+        mix.rolled_back = [None, Some(60), Some(95)][lot.below(3) as usize];
         // A commit comes about as soon as in a plain history.
         mix.open_ms = mix.open_ms * (100 - mix.rolled_back.unwrap_or(0)) / 100;
         mix
@@ -690,6 +690,12 @@ pub mod tests {
         Settings { terminals: 3, rows: 20, parts, open_ms: 5, ddl }
     }
 
+    /// Those whose histories are plain.
+    pub fn plain_seeds(settings: &Settings) -> impl Iterator<Item = u64> + '_ {
+        let plain = Mix::plain(settings);
+        (0..).filter(move |seed| Mix::drawn(settings, *seed) == plain)
+    }
+
     /// Rows as a database would have them: nothing of the model but the changes goes into it.
     #[derive(Clone, Default, PartialEq, Debug)]
     struct Tables {
@@ -800,7 +806,7 @@ pub mod tests {
     fn every_part_of_a_history_comes_up_and_none_that_is_left_out() {
         let mut settings = settings(Ddl::WithRows);
         let steps = |settings: &Settings| {
-            let mut history = History::new(settings, 7, 0);
+            let mut history = History::new(settings, plain_seeds(settings).next().unwrap(), 0);
             (0..500).map(|_| history.next()).collect::<Vec<_>>()
         };
         let all = steps(&settings);
@@ -822,12 +828,12 @@ pub mod tests {
     }
 
     #[test]
-    fn every_second_seed_draws_what_comes_up_how_often() {
+    fn two_of_three_seeds_draw_what_comes_up_how_often() {
         let settings = settings(Ddl::WithRows);
         let plain = Mix::plain(&settings);
         let drawn: Vec<_> = (0..400).map(|seed| Mix::drawn(&settings, seed)).collect();
         let share = drawn.iter().filter(|mix| **mix == plain).count();
-        assert!((150..250).contains(&share), "{share}");
+        assert!((100..180).contains(&share), "{share}");
         for (place, (kind, _)) in WEIGHTS.into_iter().enumerate() {
             let of = |mix: &Mix| {
                 mix.weights[place].1 as f64 / mix.weights.iter().map(|(_, weight)| weight).sum::<u64>() as f64

@@ -149,7 +149,8 @@ pub fn read(session: &mut dyn Session, settings: &Settings) -> Outcome<Found> {
         }
     }
     for terminal in terminals_of(session, file, "added_columns", "extra_", &mut found.differing)? {
-        let rows = session.rows(&format!("select id, extra_{terminal} from history_rows"))?;
+        let values: crate::sql::Values = &[("terminal", &terminal), ("extra", &EXTRA)];
+        let rows = session.rows(&file.one("added_column", dialect, values)?)?;
         found.columns.insert(terminal, rows.iter().map(|row| numbers(row)).collect());
     }
     for terminal in terminals_of(session, file, "own", "history_own_", &mut found.differing)? {
@@ -501,15 +502,31 @@ fn same_bytes(found: &Value, bytes: Option<Vec<u8>>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::generate::tests::settings;
+    use super::super::generate::tests::{plain_seeds, settings};
     use super::super::generate::{Change, Ddl};
     use super::*;
+    use std::sync::LazyLock;
 
-    const SEED: u64 = 5;
     const COMMITS: u64 = 120;
 
+    /// Of a history in which tables, indexes and columns have been made, and not by every terminal.
+    static SEED: LazyLock<u64> = LazyLock::new(|| {
+        let settings = settings(Ddl::WithRows);
+        let has_made = |seed: &u64| {
+            let states: Vec<_> = (0..3).map(|of| History::at(&settings, *seed, of, COMMITS).state).collect();
+            let made = [
+                states.iter().filter(|state| state.own.is_some()).count(),
+                states.iter().filter(|state| state.index).count(),
+                states.iter().filter(|state| state.column.is_some()).count(),
+            ];
+            made.iter().all(|many| (1..3).contains(many))
+        };
+        let seed = plain_seeds(&settings).find(has_made);
+        seed.unwrap()
+    });
+
     fn model(terminal: u64, commits: u64) -> History {
-        History::at(&settings(Ddl::WithRows), SEED, terminal, commits)
+        History::at(&settings(Ddl::WithRows), *SEED, terminal, commits)
     }
 
     /// A row as a natural scan reads it.
@@ -524,7 +541,7 @@ mod tests {
         let mut shared = [0; SHARED];
         for terminal in 0..3 {
             let model = model(terminal, COMMITS);
-            found.counters.insert(terminal, (COMMITS as i64, SEED as i64));
+            found.counters.insert(terminal, (COMMITS as i64, *SEED as i64));
             found.natural.extend(model.state.rows.iter().map(|(id, row)| scanned(&model, *id, row)));
             found.looked_up.0.extend(&model.used);
             (0..SHARED).for_each(|which| shared[which] += model.state.shared[which]);
@@ -677,7 +694,7 @@ mod tests {
             commits += 1;
         };
         let mut found = honest();
-        found.counters.insert(0, (commits as i64, SEED as i64));
+        found.counters.insert(0, (commits as i64, *SEED as i64));
         let earlier = model(0, commits);
         found.natural.retain(|(short, ..)| short[1] != Some(0));
         found.natural.extend(
@@ -689,7 +706,7 @@ mod tests {
 
         // And the other way about: the counter is there, and a row of the commit is not.
         let later = model(0, commits + 1);
-        found.counters.insert(0, (commits as i64 + 1, SEED as i64));
+        found.counters.insert(0, (commits as i64 + 1, *SEED as i64));
         found.natural.retain(|(short, ..)| short[1] != Some(0));
         found
             .natural

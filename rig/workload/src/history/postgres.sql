@@ -87,3 +87,6 @@ select id, owner, version, grp, uniq from history_rows where version >= 0 order 
 
 -- name: added_columns
 select attname from pg_attribute where attrelid = 'history_rows'::regclass and not attisdropped and attname like 'extra_%'
+
+-- name: added_column
+select id, extra_{terminal} from history_rows

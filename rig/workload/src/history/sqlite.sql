@@ -55,3 +55,6 @@ select id, owner, version, grp, uniq from history_rows indexed by history_rows_m
 
 -- name: added_columns
 select name from pragma_table_info('history_rows') where name like 'extra_%'
+
+-- name: added_column
+select id, extra_{terminal} from history_rows
