@@ -1,8 +1,8 @@
 """Firebird: NULL in a column that is NOT NULL, written by a statement that was prepared before the column was added.
 
-A prepares an insert. B adds a column, not null and with a default, and commits. A inserts again by its old statement: the
-new column has the default, as it must. Then A prepares any other statement on the table, and inserts a third time by the
-old one. Nobody is killed, and everything commits.
+A prepares an insert. B adds a column, not null and with a default, and commits. A inserts again by its old statement:
+the new column has the default, as it must. Then A prepares any other statement on the table, and inserts a third time
+by the old one. Nobody is killed, and everything commits.
 
     pip install firebird-driver
     python reproduce.py --version 5.0
