@@ -131,13 +131,15 @@ struct Mix {
     rolled_back: Option<u64>,
     /// So many of the rows that all add to are used.
     shared: usize,
-    open_ms: u64,
+    /// Of a plain history's transactions about so many come to one commit. They are smaller and shorter, so that a
+    /// commit adds about as much, about as soon.
+    to_a_commit: u64,
 }
 
 impl Mix {
     fn plain(settings: &Settings) -> Mix {
         let weights = WEIGHTS.into_iter().filter(|(kind, _)| settings.has(*kind)).collect();
-        Mix { weights, rolled_back: None, shared: SHARED, open_ms: settings.open_ms }
+        Mix { weights, rolled_back: None, shared: SHARED, to_a_commit: 1 }
     }
 
     fn drawn(settings: &Settings, seed: u64) -> Mix {
@@ -154,8 +156,7 @@ impl Mix {
         }
         mix.shared = 1 + lot.below(SHARED as u64) as usize;
         mix.rolled_back = [None, Some(60), Some(95)][lot.below(3) as usize];
-        // A commit comes about as soon as in a plain history.
-        mix.open_ms = mix.open_ms * (100 - mix.rolled_back.unwrap_or(0)) / 100;
+        mix.to_a_commit = 100 / (100 - mix.rolled_back.unwrap_or(0));
         mix
     }
 }
@@ -301,7 +302,7 @@ impl History {
             long: false,
         };
         let kind = step.kind();
-        step.long = step.lot.below(4) == 0;
+        step.long = step.lot.below(4 * step.mix.to_a_commit) == 0;
         step.draw(kind);
         let rolls_back = step.rolls_back(kind);
         let Drawing { state, changes, undone, open_ms, .. } = step;
@@ -473,7 +474,8 @@ impl Drawing<'_> {
         } else if live <= self.settings.rows {
             self.state.shrinking = false;
         }
-        let (more, many, fewer) = if self.before.shrinking { (2, 4, 16) } else { (12, OPEN_ROWS_MAX, 4) };
+        let (more, many, fewer) =
+            if self.before.shrinking { (2, 4, 16) } else { (12, (OPEN_ROWS_MAX / self.mix.to_a_commit).max(4), 4) };
         match kind {
             Part::Insert => self.times(more, Drawing::insert),
             Part::Update => self.times(6, Drawing::update),
@@ -483,7 +485,7 @@ impl Drawing<'_> {
             Part::Open => {
                 self.times(many, Drawing::insert);
                 self.times(4, Drawing::any);
-                self.open_ms = 1 + self.lot.below(self.mix.open_ms.max(1));
+                self.open_ms = 1 + self.lot.below((self.settings.open_ms / self.mix.to_a_commit).max(1));
             }
             Part::Shared => self.add(),
             Part::Ddl => self.ddl(),
