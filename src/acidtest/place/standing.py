@@ -145,7 +145,7 @@ class StandingDisk:
             self.drive.snapshot()
         self._place.prepare([])
         for wrong in (setting for setting in self.settings() if setting.is_wrong):
-            raise CellFailed(f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})")
+            raise CellFailed(wrong.disagreement)
         self.add_faults(faults)
         self._keep()
 
