@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from acidtest.errors import MachineLacks
@@ -50,12 +50,16 @@ poweroff -f
 """
 
 
-def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Path:
+def build(
+    kernel: Kernel, modules: Iterable[str], programs: Iterable[str], *, init: str = INIT, needed: Sequence[str] = BASE
+) -> Path:
     """The initramfs with these modules and programs of this machine, in the state directory; made when not there.
 
-    Modules that the kernel lacks and programs that this machine lacks stay out. Raises MachineLacks without busybox.
+    Modules that the kernel lacks and programs that this machine lacks stay out, but for modules that are ``needed``:
+    ``init`` loads those of the list ``/base``. Raises MachineLacks without busybox, CellFailed without one that is
+    needed.
     """
-    base = kernel.modules(BASE)
+    base = kernel.modules(needed)
     tools = {Path("/bin") / name: Path(executable) for name in programs if (executable := program(name))}
     files = {Path("/bin/busybox"): busybox()} | tools
     files |= {file: file for file in elf.closure(tools.values())}
@@ -66,7 +70,7 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
     for link, to in (("sbin", "bin"), ("usr", ".")):  # the places of a merged /usr, all in one
         archive.link(f"/{link}", to)
     archive.device("/dev/console", 5, 1)  # what the kernel opens for init
-    archive.file("/init", INIT.encode(), 0o755)
+    archive.file("/init", init.encode(), 0o755)
     archive.file("/base", "\n".join(str(in_guest(file)) for file in base).encode(), 0o644)
     archive.link("/etc/mtab", "/proc/self/mounts")  # mkfs.nilfs2 looks there for what is mounted
     archive.file("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644)
