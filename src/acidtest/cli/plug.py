@@ -148,7 +148,7 @@ def create(
             "--filesystem",
             help="Make this file system on its disk.",
             metavar="FILESYSTEM",
-            autocompletion=complete.filesystems_and_raw,
+            autocompletion=complete.filesystems,
         ),
     ] = "ext4",
     faults: Annotated[
@@ -195,7 +195,7 @@ def create(
         faults=faults or [],
         say=print,
     )
-    print(f"{name} serves at 127.0.0.1:{port}; its console is {console}")
+    print(f"{name}: acidtest plug serve listens at 127.0.0.1:{port}; its console is {console}")
 
 
 @guests.command()
