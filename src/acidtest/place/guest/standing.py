@@ -53,16 +53,21 @@ share() {{ mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=loose
 share {ROOT} /below && share {GIVEN} /given || end "this machine's files cannot be mounted"
 mount -t tmpfs over /over && mkdir /over/upper /over/work
 mount -t overlay -o lowerdir=/below,upperdir=/over/upper,workdir=/over/work over /machine || end "no root"
-for point in proc sys dev; do mount --move /$point /machine/$point; done
-mkdir -p /machine/dev/pts /machine/dev/shm /machine{AT}
-mount -t devpts pts /machine/dev/pts
-mount -t tmpfs shm /machine/dev/shm
-mount -t tmpfs run /machine/run
-chroot /machine /bin/mount -t $(cat /given/filesystem) /dev/vda {AT} || end "its disk cannot be mounted"
 ifconfig lo 127.0.0.1 up
 ifconfig eth0 {ADDRESS} netmask 255.255.255.0 up
-cp /given/service /machine/run/service
-chroot /machine /bin/sh /run/service </machine/dev/null
+mount -t tmpfs run /machine/run
+cp /bin/busybox /given/service /given/filesystem /init.then /machine/run
+for point in proc sys dev; do mount --move /$point /machine/$point; done
+# No chroot: in one there are no user namespaces, which PostgreSQL needs under root.
+exec switch_root /machine /run/busybox sh /run/init.then
+"""
+THEN = f"""\
+end() {{ echo "init: $1"; /run/busybox poweroff -f; sleep 9; }}
+mkdir -p /dev/pts /dev/shm {AT}
+mount -t devpts pts /dev/pts
+mount -t tmpfs shm /dev/shm
+mount -t $(cat /run/filesystem) /dev/vda {AT} || end "its disk cannot be mounted"
+/bin/sh /run/service </dev/null
 end "its service ended with code $?"
 """
 
@@ -95,7 +100,12 @@ class Service:
         """For a shell in the guest. Its state is on the disk that is cut, as that of a real machine is."""
         kept = ("ACIDTEST_RIG", "PATH", "LANG", "LC_ALL", "PYTHONUTF8")
         variables = {name: os.environ[name] for name in kept if name in os.environ}
-        variables |= {"ACIDTEST_HOME": f"{AT}/acidtest-home", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
+        variables |= {
+            "ACIDTEST_HOME": f"{AT}/acidtest-home",
+            "HOME": "/root",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NO_COLOR": "1",
+        }
         lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
         lines.append('mkdir -p "$ACIDTEST_HOME"')
         for brought in ("engines", "builds"):
@@ -151,7 +161,7 @@ class StandingGuest:
             self._disk.restore()
             self._disk.add_faults(self.record.faults)
         module = FILESYSTEMS[self.record.filesystem].module or self.record.filesystem
-        archive = initramfs.build(has, [], [], init=INIT, needed=[*NEEDED, module])
+        archive = initramfs.build(has, [], [], init=INIT, needed=[*NEEDED, module], more={"/init.then": THEN})
         with (self.directory / "qemu.log").open("ab") as log:
             process, _ = self._disk.ledger.start_process(
                 self._command(has, archive),
