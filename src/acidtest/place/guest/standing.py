@@ -28,7 +28,7 @@ from acidtest.files import kernel_text, state_directory
 from acidtest.filesystems import FILESYSTEMS
 from acidtest.place import fsck, mkfs, standing
 from acidtest.place.guest import initramfs, kernel
-from acidtest.place.guest.machine import QEMU, can_run
+from acidtest.place.guest.machine import QEMU, can_run, option
 from acidtest.place.storage import new_label
 
 ROOT, GIVEN = "root", "given"  # what the guest is given to mount: this machine's root, and what it is to do
@@ -64,6 +64,7 @@ exec switch_root /machine /run/busybox sh /run/init.then
 THEN = f"""\
 end() {{ echo "init: $1"; /run/busybox poweroff -f; sleep 9; }}
 mkdir -p /dev/pts /dev/shm {AT}
+ln -s /proc/self/fd /dev/fd; ln -s fd/0 /dev/stdin; ln -s fd/1 /dev/stdout; ln -s fd/2 /dev/stderr
 mount -t devpts pts /dev/pts
 mount -t tmpfs shm /dev/shm
 mount -t $(cat /run/filesystem) /dev/vda {AT} || end "its disk cannot be mounted"
@@ -181,9 +182,9 @@ class StandingGuest:
             "-smp", str(record.cpus), "-m", str(record.memory_mb),
             "-kernel", str(has.image), "-initrd", str(archive),
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
-            "-chardev", f"file,id=console,append=on,path={_option(self.console)}", "-serial", "chardev:console",
+            "-chardev", f"file,id=console,append=on,path={option(self.console)}", "-serial", "chardev:console",
             # cache=none: O_DIRECT, and a flush of the guest is an fdatasync of the disk's file, its own flush.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(self._disk.drive.file)}",
+            "-drive", f"if=none,id=disk,format=raw,cache=none,file={option(self._disk.drive.file)}",
             "-device", "virtio-blk-pci,drive=disk,discard=off,write-zeroes=off",
             *_share(ROOT, Path("/")), *_share(GIVEN, self.directory / GIVEN),
             "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{record.port}-{ADDRESS}:{record.port}",
@@ -301,12 +302,8 @@ def _state(stat: Path) -> str:
 
 def _share(tag: str, path: Path) -> list[str]:
     """Options for a directory of this machine that the guest mounts by ``tag``, and cannot write to."""
-    share = f"local,id={tag},path={_option(path)},security_model=none,readonly=on,multidevs=remap"
+    share = f"local,id={tag},path={option(path)},security_model=none,readonly=on,multidevs=remap"
     return ["-fsdev", share, "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
-
-
-def _option(path: Path) -> str:
-    return str(path).replace(",", ",,")  # qemu(1): a comma in an option's value is doubled
 
 
 def _text(path: Path) -> str:
