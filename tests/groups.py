@@ -57,7 +57,7 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def _group(item: pytest.Item) -> str:
     """ "" for a test that any worker may take."""
     suite, engine = _suite(item), _engine(item)
-    if suite == "guest" or item.path.name == "test_guest.py":
+    if suite == "guest" or item.path.name in ("test_guest.py", "test_plug_guest.py"):
         return "guest"  # an emulated machine takes a processor: one at a time
     if suite in SINGLE and not _shares(item):
         return ""

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidtest.errors import CellFailed
-from acidtest.powercut.acknowledgement_log import Acknowledgement
+from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
 from acidtest.powercut.items import ITEM_MAX, ItemLog, answers, fate, items, planted
+from acidtest.powercut.plug.wire import is_acknowledgement
 
 LOG = items([b"key-1", b"key-2", b"key-3"], [10, 20, 30])
 NAMES = ["key-1", "key-2", "key-3"]
@@ -31,6 +32,29 @@ def test_items_are_acknowledged_when_they_arrive(tmp_path: Path) -> None:
         log.close()
     assert [(one.item, one.number, one.count, one.terminal) for one in found] == [("one", 1, 1, 0), ("two", 2, 2, 0)]
     assert all(before <= one.acknowledged_ns <= after for one in found)
+
+
+def test_a_witness_reads_the_items_that_it_is_given(tmp_path: Path) -> None:
+    log = ItemLog(tmp_path)
+    try:
+        with log.path.open("wb", buffering=0) as pipe:
+            pipe.write("7\nmit Umlaut: ä\n".encode())
+            log.drain()
+            first = log.to_keep(0)
+            pipe.write(b"  three  words here \n7\n")
+            log.drain()
+        assert parse(first) == log_of(log, 2)
+        with pytest.raises(CellFailed, match='acknowledged "7" twice'):
+            log.to_keep(2)
+        with pytest.raises(CellFailed, match='acknowledged "7" twice'):  # it stays so
+            log.read()
+    finally:
+        log.close()
+    assert all(is_acknowledgement(line) for line in first)
+
+
+def log_of(log: ItemLog, count: int) -> list[Acknowledgement]:
+    return items(log.lines(0)[:count], log.times_ns(0)[:count])
 
 
 @pytest.mark.parametrize(

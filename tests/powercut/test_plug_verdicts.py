@@ -93,6 +93,14 @@ def test_a_planted_commit_is_one_more_of_a_log_without_a_gap() -> None:
     assert with_it[-1].number not in {line.number for line in log}
 
 
+def test_a_planted_item_is_one_of_the_same_look() -> None:
+    log = parse([b"0 1 0 1 10 10 key-1", b"0 2 0 2 20 20 key-2"])
+    with_it = [*log, *parse([planted(log)])]
+    assert missing_lines(with_it) == 0
+    assert with_it[-1].item.startswith("key-")
+    assert len({line.item for line in with_it}) == 3
+
+
 def cut(verdict: str, fate: Fate | None, *reasons: str) -> Cut:
     return Cut.model_construct(verdict=verdict, fate=fate, reasons=list(reasons))
 
@@ -113,6 +121,7 @@ def cut(verdict: str, fate: Fate | None, *reasons: str) -> Cut:
 def test_a_comparison_that_proves_nothing(lines: int, sound: Cut | None, loss: Cut | None, why: str) -> None:
     found = unnoticed(lines, sound, loss)
     assert (why in found) if why else not found
+    assert unnoticed(lines, sound, loss, "item") == found.replace("commit", "item")
 
 
 def test_a_switch_that_fails_says_so(tmp_path: Path) -> None:

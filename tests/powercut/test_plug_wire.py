@@ -11,12 +11,12 @@ import pytest
 
 from acidtest.errors import AcidtestError, BadInput
 from acidtest.powercut.plug.kept import Kept
-from acidtest.powercut.plug.messages import Forget, Greeting, Leaving, NotSaid, parsed
+from acidtest.powercut.plug.messages import VERSION, Forget, Greeting, Leaving, NotSaid, parsed
 from acidtest.powercut.plug.wire import LOOPBACK, PORT, Address, Connection, Lost, connect, listener
 from acidtest.powercut.plug.witness import Patience, Witness
 
 LINE = b"0 1 0 1 1000 2000"
-GREETING = Greeting(plug=1, acidtest="0.3", digest="d", boot_id="b", uptime_s=1.5)
+GREETING = Greeting(plug=VERSION, acidtest="0.3", digest="d", boot_id="b", uptime_s=1.5)
 
 
 @pytest.fixture
@@ -64,6 +64,9 @@ def test_messages_and_acknowledgements_take_turns(ends: tuple[Connection, socket
     assert connection.take(0) is None  # the rest is still on its way
     other.sendall(LINE[5:] + b"\n")
     assert connection.take(5) == LINE
+    of_a_program = LINE + ' {"say": "forget"} ä'.encode()
+    other.sendall(of_a_program + b"\n")
+    assert connection.take(5) == of_a_program
 
 
 def test_a_line_that_was_cut_off_is_none(ends: tuple[Connection, socket.socket]) -> None:
@@ -84,7 +87,9 @@ def test_a_line_that_was_cut_off_is_none(ends: tuple[Connection, socket.socket])
         b"GET / HTTP/1.1",
         b"0 1 0 1 1000",
         b"0 1 0 1 1000 -1",
-        b"0 1 0 1 1000 2000 7",
+        b"0 1 0 1 1000 2000 ",
+        b"0 1 0 1 1000 2000  item",
+        b"0 1 0 1 1000 2000 \xff",
         b"0  1 0 1 1000 2000",
         b'{"say": "greeting"}',
         b'{"say": "obey"}',
@@ -194,7 +199,10 @@ def test_the_witness_does_not_wait_for_ever() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"plug": 2}, "its messages are others"), ({"digest": "other"}, "another experiment, or another text or size")],
+    [
+        ({"plug": VERSION + 1}, "its messages are others"),
+        ({"digest": "other"}, "another experiment, or another text or size"),
+    ],
 )
 def test_a_machine_that_serves_something_else(changes: dict[str, object], why: str) -> None:
     address, thread = served(greeting(**changes))

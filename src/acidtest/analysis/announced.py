@@ -9,6 +9,7 @@ there. Whoever gives up flushes, the drive or what lies before it, announces all
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from acidtest import families
 from acidtest.filesystems import WITHOUT_FLUSHES
@@ -29,7 +30,7 @@ DAMAGES = {
     "(rot": "the drive, whose bits rot",
 }
 KILL, KERNEL_CRASH = "kill", "kernel-crash"  # Cut.failure where the drive keeps its power
-PLUG = "plug"  # Cut.failure where the power is a real machine's
+PLUG: Literal["plug"] = "plug"  # Cut.failure where the power is a real machine's
 # Cut.failure where the drive damages what it has acknowledged, though its power is on.
 SPOILS = {
     "read-error": "the drive, which cannot read a block that it has acknowledged",

@@ -50,6 +50,11 @@ def disks(incomplete: str) -> list[str]:
     return [name for name in found if name.startswith(incomplete)]
 
 
+def filesystems(incomplete: str) -> list[str]:
+    """Of a guest's disk."""
+    return [name for name in FILESYSTEMS if name.startswith(incomplete)]
+
+
 def filesystems_and_raw(incomplete: str) -> list[str]:
     """Of a disk that stands."""
     return [name for name in (*FILESYSTEMS, "raw") if name.startswith(incomplete)]

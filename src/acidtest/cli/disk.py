@@ -30,7 +30,8 @@ SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
 LOG_LINES = 20
 
 
-def _megabytes(text: str) -> int:
+def megabytes(text: str) -> int:
+    """``--size``, as a whole number of MiB. Raises BadInput."""
     found = SIZE.fullmatch(text.strip())
     size = int(found[1]) << {"K": 10, "M": 20, "G": 30, "T": 40}[found[2].upper()] if found else 0
     if size < 1 << 20 or size % (1 << 20):
@@ -107,7 +108,7 @@ def create(
         "disk_sector": disk_sector,
         "disk_medium": disk_medium,
     }
-    size_mb = _megabytes(size)
+    size_mb = megabytes(size)
     try:
         spec = PlaceSpec(kind="disk", size_mb=size_mb, **asked)
     except ValidationError as error:

@@ -128,6 +128,104 @@ def witness(
         raise typer.Exit(MachineLacks.exit_code)
 
 
+guests = typer.Typer(
+    help="Try it all without a plug: a guest stands in for the machine that is cut. docs/PLUG.md.",
+    no_args_is_help=True,
+)
+app.add_typer(guests, name="guest")
+Name = Annotated[str, typer.Argument(help="What the guest is called.", metavar="NAME", autocompletion=complete.disks)]
+
+
+@guests.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What the guest, and its disk, will be called.", metavar="NAME")],
+    file: complete.Experiment,
+    quick: Quick = False,
+    size: Annotated[str, typer.Option("--size", help="How large its disk is.", metavar="SIZE")] = "1G",
+    filesystem: Annotated[
+        str,
+        typer.Option(
+            "--filesystem",
+            help="Make this file system on its disk.",
+            metavar="FILESYSTEM",
+            autocompletion=complete.filesystems,
+        ),
+    ] = "ext4",
+    faults: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault", help="What its disk does wrong, as docs/DISK.md words it. Repeatable.", metavar="FAULT"
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", help="It is found at this port of 127.0.0.1.", min=1, max=65535)
+    ] = 7583,
+    memory_mb: Annotated[int, typer.Option("--memory-mb", help="Its memory.", metavar="MIB", min=256)] = 1024,
+    cpus: Annotated[int, typer.Option("--cpus", help="How many processors it has.", min=1)] = 1,
+    accelerator: Annotated[
+        str, typer.Option("--accelerator", help="tcg, which emulates its processor, or kvm.", metavar="KIND")
+    ] = "tcg",
+) -> None:
+    """Make a guest that runs acidtest plug serve on a simulated disk, and switch it on."""
+    from acidtest.cli.disk import megabytes
+    from acidtest.errors import not_among
+    from acidtest.place import standing
+    from acidtest.place.guest import standing as guest
+    from acidtest.powercut.plug.admission import admit
+
+    if accelerator not in ("tcg", "kvm"):
+        raise BadInput(not_among("--accelerator", accelerator, ("tcg", "kvm")))
+    for fault in faults or []:
+        standing.check_fault(fault)
+    size_mb = megabytes(size)
+    admit(_planned(file, quick=quick, cuts=None), file)
+    words = ["plug", "serve", str(file.absolute()), *(["--quick"] if quick else [])]
+    words += ["--at", guest.AT, "--listen", f"{guest.ADDRESS}:{port}"]
+    command = [sys.executable, "-c", "from acidtest.cli import main; main()", *words]
+    print(f"making {name}: it boots now, and is emulated", flush=True)
+    console = guest.create(
+        name,
+        guest.Service(command, Path.cwd(), f"listens at {guest.ADDRESS}"),
+        size_mb=size_mb,
+        filesystem=filesystem,
+        port=port,
+        memory_mb=memory_mb,
+        cpus=cpus,
+        accelerator=accelerator,
+        faults=faults or [],
+        say=print,
+    )
+    print(f"{name}: acidtest plug serve listens at 127.0.0.1:{port}; its console is {console}")
+
+
+@guests.command()
+def off(name: Name) -> None:
+    """Take the guest's power: what its disk has not flushed is lost."""
+    from acidtest.place.guest import standing as guest
+
+    with guest.opened(name) as found:
+        found.switch_off()
+
+
+@guests.command()
+def on(name: Name) -> None:
+    """Give the guest its power: it boots on what its disk has kept."""
+    from acidtest.place.guest import kernel
+    from acidtest.place.guest import standing as guest
+
+    with guest.opened(name) as found:
+        found.switch_on(kernel.ready(print))
+
+
+@guests.command()
+def remove(name: Name) -> None:
+    """End the guest, and remove it and its disk."""
+    from acidtest.place.guest import standing as guest
+
+    with guest.opened(name) as found:
+        found.remove()
+
+
 def _planned(file: Path, *, quick: bool, cuts: int | None) -> Plan:
     from acidtest.experiment import Experiment
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from acidtest.conductor import watching
 from acidtest.conductor.recording import CellOutcome
@@ -18,13 +18,11 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
     """Why the numbers of a cell that came to its end must not be used, or None."""
     if outcome.wrong:
         return outcome.wrong
-    disagreeing = [setting for setting in outcome.all_settings() if setting.is_wrong]
+    disagreeing = not_in_force(outcome.all_settings())
     if not outcome.settings and not disagreeing:
         return "the engine did not answer which settings are in force"
     if disagreeing:
-        first = disagreeing[0]
-        more = f" (and {len(disagreeing) - 1:,} more)" if len(disagreeing) > 1 else ""
-        return f"{first.name}: asked for {first.asked}, in force is {first.in_force} ({first.source}){more}"
+        return disagreeing
     for when, checked, asked in (
         ("before", outcome.checks_before, outcome.checked_for or workload),
         ("after", outcome.checks_after, workload),
@@ -44,6 +42,14 @@ def why_invalid(outcome: CellOutcome, workload: WorkloadSpec) -> str | None:
     if outcome.result.counts.committed == 0:
         return "no transaction was committed"
     return None
+
+
+def not_in_force(settings: Iterable[SettingInForce]) -> str | None:
+    """Which settings are in force otherwise than they were asked for, in words, or None."""
+    wrong = [setting for setting in settings if setting.is_wrong]
+    if not wrong:
+        return None
+    return wrong[0].disagreement + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else "")
 
 
 def broken_in(checked: Checked) -> str | None:

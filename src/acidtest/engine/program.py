@@ -31,6 +31,7 @@ from acidtest.words import harmless
 
 FAMILY = "program"  # in place of one
 ENDLESS = 1_000_000_000  # items that ``load`` is to write when power is going to fail
+DATA = "data"  # what lies on the disk that is cut
 ACK = 3  # the descriptor of acknowledgements
 SAID_MAX = 300  # characters of what a command says last
 # The shell that runs a command, in the folder of the experiment: "$1", "$2". Of ``load`` acknowledgements go to "$3".
@@ -167,12 +168,12 @@ class ProgramInstance(Instance):
         self._ports = [0, 0]
 
     def database_files(self) -> list[Path]:
-        return [self.directory / "data"]
+        return [self.directory / DATA]
 
     @property
     def data(self) -> Path:
         """Where the program keeps what is to survive, on the disk."""
-        return Path(os.path.realpath(self.directory / "data"))
+        return Path(os.path.realpath(self.directory / DATA))
 
     # ------------------------------------------------------------------------------------------ its commands
 

@@ -59,6 +59,11 @@ class SettingInForce(Record):
         return self.agrees is False
 
     @property
+    def disagreement(self) -> str:
+        """What was asked for and what is in force, in words."""
+        return f"{self.name}: asked for {self.asked}, in force is {self.in_force} ({self.source})"
+
+    @property
     def shown(self) -> str:
         """The value in force in a table; one that cannot be verified is marked."""
         if self.is_verifiable:

@@ -182,6 +182,14 @@ class Ledger:
             _kill(pid, start_time)
         self._released(id)
 
+    def running(self, id: str) -> int | None:  # noqa: A002
+        """The process id of what was started as ``id``, while it runs."""
+        entry = self._open.get(id, {})
+        pid = entry.get("pid")
+        if pid is None or _is_gone(pid) or _start_time(pid) != entry["start_time"]:
+            return None
+        return int(pid)
+
     def run(
         self, command: Sequence[str], output: Path, *, directory: Path | None = None, limit_s: float | None = None
     ) -> int:

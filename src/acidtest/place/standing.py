@@ -111,9 +111,19 @@ class StandingDisk:
         return self.directory
 
     @property
+    def ledger(self) -> Ledger:
+        """What was made for it, and ends with it."""
+        return self._ledger
+
+    @property
     def device(self) -> Path | None:
         """The loop device over it."""
         return self._place.device if self._place.held().attached else None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its power is cut."""
+        return self._place.held().cut
 
     @property
     def mounted(self) -> Path | None:
@@ -145,7 +155,7 @@ class StandingDisk:
             self.drive.snapshot()
         self._place.prepare([])
         for wrong in (setting for setting in self.settings() if setting.is_wrong):
-            raise CellFailed(f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})")
+            raise CellFailed(wrong.disagreement)
         self.add_faults(faults)
         self._keep()
 
@@ -223,9 +233,10 @@ class StandingDisk:
 
     def _leave(self) -> None:
         """Raises BadInput while somebody uses it: it is never unmounted under anybody."""
-        if self.mounted and (users := users_of(self.mounted)):
-            shown = ", ".join(users[:USERS_SHOWN]) + (" and others" if len(users) > USERS_SHOWN else "")
-            raise BadInput(f"{self.mounted} is in use by {shown}", "end them, then try again")
+        for point in [*([self.mounted] if self.mounted else []), self.drive.file.parent]:  # a guest has its file
+            if users := users_of(point):
+                shown = ", ".join(users[:USERS_SHOWN]) + (" and others" if len(users) > USERS_SHOWN else "")
+                raise BadInput(f"{point} is in use by {shown}", "end them, then try again")
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[None]:

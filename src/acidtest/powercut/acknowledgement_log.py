@@ -9,10 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from acidtest.errors import CellFailed
 
 PIPE_BYTES = 1 << 20  # terminals never wait for the lab
+NUMBERS = 6  # of a line, before a program's item
+NS_OF_MS = 1e6
 
 
 @dataclass(frozen=True)
@@ -31,13 +34,19 @@ class Acknowledgement:
         """For files; what ``Acknowledgement(*line)`` reads."""
         return list(dataclasses.astuple(self))[: None if self.item else -1]
 
+    def as_line(self) -> bytes:
+        """What ``parse`` reads."""
+        return " ".join(map(str, self.as_list())).encode()
+
 
 def parse(lines: Iterable[bytes]) -> list[Acknowledgement]:
     """The log's lines in the order in which they were drained. Raises ValueError for what is no line."""
     log: list[Acknowledgement] = []
     for line in lines:
-        terminal, count, kind, number, began_ns, acknowledged_ns = map(int, line.split(b" "))
-        log.append(Acknowledgement(terminal, count, kind, number, began_ns, acknowledged_ns))
+        fields = line.split(b" ", NUMBERS)
+        terminal, count, kind, number, began_ns, acknowledged_ns = map(int, fields[:NUMBERS])
+        item = fields[NUMBERS].decode() if len(fields) > NUMBERS else ""
+        log.append(Acknowledgement(terminal, count, kind, number, began_ns, acknowledged_ns, item))
     return log
 
 
@@ -50,6 +59,12 @@ def missing_lines(log: Sequence[Acknowledgement]) -> int:
     for line in log:
         counts[line.terminal].append(line.count)
     return sum(len(set(range(1, max(of) + 1)) ^ set(of)) + len(of) - len(set(of)) for of in counts.values())
+
+
+def commit_ms(log: Sequence[Acknowledgement]) -> float | None:
+    """Median of the transactions that were acknowledged, from their begin to the acknowledgement; None of none."""
+    took = [line.acknowledged_ns - line.began_ns for line in log]
+    return median(took) / NS_OF_MS if took else None
 
 
 def kinds(log: Sequence[Acknowledgement]) -> list[int]:
@@ -101,6 +116,11 @@ class AcknowledgementLog:
     def lines(self, start: int) -> list[bytes]:
         """As they were drained, without the first ``start``."""
         return self._lines[start:]
+
+    def to_keep(self, start: int) -> list[bytes]:
+        """As a witness elsewhere keeps them, and ``parse`` reads them, without the first ``start``. Raises CellFailed
+        for what is no acknowledgement, where that can be seen."""
+        return self.lines(start)
 
     def times_ns(self, start: int) -> list[int]:
         """When commits were acknowledged, of CLOCK_MONOTONIC, without the first ``start`` that were drained."""

@@ -31,6 +31,8 @@ class ItemLog(AcknowledgementLog):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
         self._arrived_ns: list[int] = []
+        self._log: list[Acknowledgement] = []  # of the lines that were looked at
+        self._seen: set[str] = set()
 
     def drain(self) -> None:
         super().drain()
@@ -48,26 +50,38 @@ class ItemLog(AcknowledgementLog):
 
     def read(self) -> list[Acknowledgement]:
         """All that was drained. Raises CellFailed for a line that can be no item, and for one that came twice."""
-        return items(self._lines, self._arrived_ns)
+        self._look()
+        return list(self._log)
+
+    def to_keep(self, start: int) -> list[bytes]:
+        self._look()
+        return [one.as_line() for one in self._log[start:]]
+
+    def _look(self) -> None:
+        while (known := len(self._log)) < len(self._lines):
+            self._log.append(_taken(self._lines[known], self._arrived_ns[known], self._seen))
 
 
 def items(lines: Sequence[bytes], arrived_ns: Sequence[int]) -> list[Acknowledgement]:
     """Acknowledgements of the items in ``lines``. Raises CellFailed as in ``ItemLog.read``."""
-    log: list[Acknowledgement] = []
     seen: set[str] = set()
-    for number, (line, at_ns) in enumerate(zip(lines, arrived_ns, strict=True), start=1):
-        try:
-            item = line.decode().strip()
-        except UnicodeDecodeError:
-            raise CellFailed(f"program.load: line {number} that it acknowledged is no UTF-8 text") from None
-        if not item or len(line) > ITEM_MAX:
-            what = "is empty" if not item else f"has more than {ITEM_MAX:,} bytes"
-            raise CellFailed(f"program.load: line {number} that it acknowledged {what}: print one item a line")
-        if item in seen:
-            raise CellFailed(f"program.load: acknowledged {named(item)} twice: give each item a name of its own")
-        seen.add(item)
-        log.append(Acknowledgement(0, number, 0, number, at_ns, at_ns, item))
-    return log
+    return [_taken(line, at_ns, seen) for line, at_ns in zip(lines, arrived_ns, strict=True)]
+
+
+def _taken(line: bytes, at_ns: int, seen: set[str]) -> Acknowledgement:
+    """The next item after those that were ``seen``, which it joins. Raises CellFailed as in ``ItemLog.read``."""
+    number = len(seen) + 1
+    try:
+        item = line.decode().strip()
+    except UnicodeDecodeError:
+        raise CellFailed(f"program.load: line {number} that it acknowledged is no UTF-8 text") from None
+    if not item or len(line) > ITEM_MAX:
+        what = "is empty" if not item else f"has more than {ITEM_MAX:,} bytes"
+        raise CellFailed(f"program.load: line {number} that it acknowledged {what}: print one item a line")
+    if item in seen:
+        raise CellFailed(f"program.load: acknowledged {named(item)} twice: give each item a name of its own")
+    seen.add(item)
+    return Acknowledgement(0, number, 0, number, at_ns, at_ns, item)
 
 
 def planted(among: Sequence[str]) -> str:

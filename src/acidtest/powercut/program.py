@@ -17,7 +17,7 @@ from acidtest.engine import Ended
 from acidtest.engine.program import ENDLESS, ProgramInstance, ended, last_line
 from acidtest.engine.server import log_tail
 from acidtest.errors import CellFailed
-from acidtest.journal.models import Integrity
+from acidtest.journal.models import Fate, Integrity
 from acidtest.place import Ledger
 from acidtest.powercut.acknowledgement_log import Acknowledgement
 from acidtest.powercut.evidence import CutEvidence
@@ -163,11 +163,15 @@ def blind_to_loss(inspector: ProgramInspector, acknowledged: Sequence[Acknowledg
     """
     evidence = CutEvidence()
     inspector.inspect(evidence, acknowledged)
-    if evidence.fate is None or evidence.fate.present + evidence.fate.torn == 0:
+    return found_where_lost("on a disk that had lost everything written since the start", evidence.fate)
+
+
+def found_where_lost(where: str, fate: Fate | None) -> str:
+    """Why a check is no witness that answered so of items none of which is there; "" where it misses all of them, or
+    could not look."""
+    if fate is None or (there := fate.present + fate.torn) == 0:
         return ""
-    there = evidence.fate.present + evidence.fate.torn
     return (
-        f"on a disk that had lost everything written since the start, program.check did not answer {MISSING} for "
-        f"{there:,} of {counted(evidence.fate.acknowledged, 'item')}: are they written below $ACIDTEST_DATA, and does "
-        "check look there?"
+        f"{where}, program.check did not answer {MISSING} for {there:,} of {counted(fate.acknowledged, 'item')}: are "
+        "they written below $ACIDTEST_DATA, and does check look there?"
     )

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 from acidtest.analysis import disk_log, full_speed
 from acidtest.conductor.failing import why_failed
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
 from acidtest.conductor.template import Template
+from acidtest.conductor.validity import not_in_force
 from acidtest.engine import Engine, Instance
 from acidtest.engine.program import ProgramInstance
 from acidtest.errors import CellFailed, told
@@ -30,7 +30,7 @@ from acidtest.place.guest.cuttable import CuttableGuest
 from acidtest.place.trees import tree_bytes
 from acidtest.plan import Cell
 from acidtest.powercut import program
-from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines
+from acidtest.powercut.acknowledgement_log import Acknowledgement, commit_ms, missing_lines
 from acidtest.powercut.announcing import announcement_of, is_unannounced
 from acidtest.powercut.checkers import Judgement, judge
 from acidtest.powercut.crash_states import State
@@ -242,10 +242,8 @@ class Trial:
         if reason is None and judgement is not None:
             state = self._kept(cell, evidence, judgement, keep)
             cut = _cut(cell, evidence, judgement, cycle_s, state)
-        wrong = next((setting for setting in evidence.settings if setting.is_wrong), None)
         status: Status = "failed" if reason else "done"
-        if reason is None and wrong is not None:
-            reason = f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})"
+        if reason is None and (reason := not_in_force(evidence.settings)):
             status = "invalid"
         outcome = CellOutcome(
             engine_version=evidence.engine_version,
@@ -495,12 +493,6 @@ def _cut(cell: Cell, evidence: CutEvidence, judgement: Judgement, cycle_s: float
         recovery=evidence.recovery,
         replication=evidence.replication,
         storage=evidence.storage,
-        commit_ms=_commit_ms(evidence.acknowledged or []),
+        commit_ms=commit_ms(evidence.acknowledged or []),
         lost_ms=(evidence.cut_ns - evidence.first_missing_ns) / NS_OF_MS if evidence.first_missing_ns else None,
     )
-
-
-def _commit_ms(acknowledged: Sequence[Acknowledgement]) -> float | None:
-    """Median of the transactions that were acknowledged, from their begin to the acknowledgement."""
-    took = [line.acknowledged_ns - line.began_ns for line in acknowledged]
-    return median(took) / NS_OF_MS if took else None

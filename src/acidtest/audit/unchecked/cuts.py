@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from acidtest import workload
+from acidtest.analysis.announced import PLUG
 from acidtest.analysis.survival import Survival, survivals
 from acidtest.audit.unchecked import Unchecked, listed
 from acidtest.journal.models import Recording
@@ -13,7 +14,6 @@ from acidtest.words import counted
 
 CONFIDENCE = 0.95
 STATES = "crash-states"
-PLUG = "plug"
 PROGRAM = "program"  # the kind of workload of a program's own load
 TOLD_LOG10 = 7  # larger numbers of states are told as a power of ten
 FAILURES = {  # place.disk_failure; one of each is enough

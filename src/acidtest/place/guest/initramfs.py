@@ -9,8 +9,9 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from acidtest.errors import MachineLacks
 from acidtest.files import fsync_path, state_directory
@@ -50,12 +51,22 @@ poweroff -f
 """
 
 
-def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Path:
+def build(
+    kernel: Kernel,
+    modules: Iterable[str],
+    programs: Iterable[str],
+    *,
+    init: str = INIT,
+    needed: Sequence[str] = BASE,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
     """The initramfs with these modules and programs of this machine, in the state directory; made when not there.
 
-    Modules that the kernel lacks and programs that this machine lacks stay out. Raises MachineLacks without busybox.
+    Modules that the kernel lacks and programs that this machine lacks stay out, but for modules that are ``needed``:
+    ``init`` loads those of the list ``/base``. ``more`` has texts by the paths of their files. Raises MachineLacks
+    without busybox, CellFailed without a module that is needed.
     """
-    base = kernel.modules(BASE)
+    base = kernel.modules(needed)
     tools = {Path("/bin") / name: Path(executable) for name in programs if (executable := program(name))}
     files = {Path("/bin/busybox"): busybox()} | tools
     files |= {file: file for file in elf.closure(tools.values())}
@@ -66,8 +77,10 @@ def build(kernel: Kernel, modules: Iterable[str], programs: Iterable[str]) -> Pa
     for link, to in (("sbin", "bin"), ("usr", ".")):  # the places of a merged /usr, all in one
         archive.link(f"/{link}", to)
     archive.device("/dev/console", 5, 1)  # what the kernel opens for init
-    archive.file("/init", INIT.encode(), 0o755)
+    archive.file("/init", init.encode(), 0o755)
     archive.file("/base", "\n".join(str(in_guest(file)) for file in base).encode(), 0o644)
+    for name, text in more.items():
+        archive.file(name, text.encode(), 0o644)
     archive.link("/etc/mtab", "/proc/self/mounts")  # mkfs.nilfs2 looks there for what is mounted
     archive.file("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644)
     for path, source in sorted(files.items()):

@@ -17,7 +17,10 @@ from acidtest.files import fsync_path, state_directory, sync_filesystem
 
 META = "linux-image-amd64"  # depends on the newest kernel of the release
 # Folders of modules.
-KEPT = ("arch", "block", "crypto", "drivers/block", "drivers/char", "drivers/md", "drivers/virtio", "fs", "lib")
+KEPT = (
+    "arch", "block", "crypto", "drivers/block", "drivers/char", "drivers/md", "drivers/net/ethernet/intel/e1000",
+    "drivers/virtio", "fs", "lib", "net/9p",
+)  # fmt: skip
 UNFINISHED = ".unfinished-"
 # What a soft dependency of a module (modinfo(8)) names by alias. Where there are several, the one without assembler.
 ALIASES = {

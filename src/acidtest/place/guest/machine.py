@@ -114,16 +114,16 @@ class Guest:
             "-smp", str(hardware.cpus), "-m", str(hardware.memory_mb),
             "-kernel", str(self.kernel.image), "-initrd", str(initramfs),
             "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
-            "-chardev", f"file,id=console,path={_option(at / 'console')}", "-serial", "chardev:console",
+            "-chardev", f"file,id=console,path={option(at / 'console')}", "-serial", "chardev:console",
             # cache=none: O_DIRECT, and a flush of the guest is an fdatasync here; the page cache here hides nothing.
-            "-drive", f"if=none,id=disk,format=raw,cache=none,file={_option(disk)}",
+            "-drive", f"if=none,id=disk,format=raw,cache=none,file={option(disk)}",
             "-device", "virtio-blk-pci,drive=disk,addr=8,discard=off,write-zeroes=off",
-            "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={_option(at / 'crate')}",
+            "-drive", f"if=none,id=crate,format=raw,cache=none,readonly=on,file={option(at / 'crate')}",
             "-device", "virtio-blk-pci,drive=crate,addr=9",
             "-device", "virtio-serial-pci,addr=10",
-            "-chardev", f"pipe,id=commands,path={_option(at / 'commands')}",
+            "-chardev", f"pipe,id=commands,path={option(at / 'commands')}",
             "-device", "virtserialport,chardev=commands,name=commands",
-            "-chardev", f"pipe,id=jobs,path={_option(at / 'jobs')}",
+            "-chardev", f"pipe,id=jobs,path={option(at / 'jobs')}",
             "-device", "virtserialport,chardev=jobs,name=jobs",
             *(self._to_be_cut() if self._disks else []),
         ]  # fmt: skip
@@ -131,17 +131,17 @@ class Guest:
     def _to_be_cut(self) -> list[str]:
         at = self._directory
         second = [
-            "-drive", f"if=none,id=second,format=raw,cache=none,file={_option(self._disks[-1])}",
+            "-drive", f"if=none,id=second,format=raw,cache=none,file={option(self._disks[-1])}",
             "-device", "virtio-blk-pci,drive=second,addr=12,discard=off,write-zeroes=off",
         ] if len(self._disks) > 1 else []  # fmt: skip
         return [
-            "-drive", f"if=none,id=outbox,format=raw,cache=none,file={_option(at / 'outbox')}",
+            "-drive", f"if=none,id=outbox,format=raw,cache=none,file={option(at / 'outbox')}",
             "-device", "virtio-blk-pci,drive=outbox,addr=11",
             *second,
             "-device", "vmgenid,guid=auto",  # tells the kernel that it goes on from where others do: see _wake
-            "-chardev", f"pipe,id=monitor,path={_option(at / 'monitor')}", "-mon", "chardev=monitor,mode=control",
+            "-chardev", f"pipe,id=monitor,path={option(at / 'monitor')}", "-mon", "chardev=monitor,mode=control",
             *(["-incoming", f"exec:cat {_quoted(self._saved.file)}"] if self._saved else []),
-            "-chardev", f"pipe,id=acknowledgements,path={_option(at / 'acknowledgements')}",
+            "-chardev", f"pipe,id=acknowledgements,path={option(at / 'acknowledgements')}",
             "-device", f"virtserialport,chardev=acknowledgements,name={ACKNOWLEDGEMENTS}",
         ]  # fmt: skip
 
@@ -393,7 +393,8 @@ def _module(file: Path) -> str:
     return file.stem.replace("-", "_")
 
 
-def _option(path: Path) -> str:
+def option(path: Path) -> str:
+    """A path as a part of an option of QEMU's."""
     return str(path).replace(",", ",,")  # qemu(1): a comma in an option's value is doubled
 
 

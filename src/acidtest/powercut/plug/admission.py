@@ -14,7 +14,6 @@ from acidtest.plan import Plan
 
 def admit(plan: Plan, where: Path) -> dict[str, Engine]:
     """The engines of ``plan``, whether they are here or not. Raises BadInput with all that is refused."""
-    refuse_program(plan, where)
     engines = describe_all(plan.experiment, plan.engines, str(where))
     problems = Problems()
     if plan.experiment.growth is not None or plan.experiment.search is not None:
@@ -32,16 +31,6 @@ def admit(plan: Plan, where: Path) -> dict[str, Engine]:
             problems.add(BadInput(why, "write [workload.numbered] or [workload.history]"))
     problems.check()
     return engines
-
-
-def refuse_program(plan: Plan, where: Path) -> None:
-    """Raises BadInput."""
-    if plan.experiment.program is not None:
-        raise BadInput(
-            f"{where}: [program] cannot be cut by a real plug: its items are looked for by commands of the user's, and "
-            "a plug knows acidtest's own engines alone",
-            f"cut it on a simulated disk: acidtest powercut {where} --out DIR",
-        )
 
 
 def digest_of(plan: Plan) -> str:

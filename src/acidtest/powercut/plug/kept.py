@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from acidtest.files import fsync_path
-from acidtest.powercut.plug.wire import ACKNOWLEDGEMENT
+from acidtest.powercut.plug.wire import is_acknowledgement
 
 
 class Kept:
@@ -29,7 +29,7 @@ class Kept:
     def lines(self) -> list[bytes]:
         """All of them, as they stand in the file."""
         found = self.path.read_bytes().split(b"\n")[:-1]
-        return [line for line in found if ACKNOWLEDGEMENT.fullmatch(line)]
+        return [line for line in found if is_acknowledgement(line)]
 
     def close(self) -> None:
         self._file.close()

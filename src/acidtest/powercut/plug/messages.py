@@ -8,14 +8,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from acidtest.journal.models import PlaceFacts, Record, Recording, SettingInForce
 
-PLUG = 1  # rises when a message changes its meaning
+VERSION = 2  # rises when a message changes its meaning
 
 
 class Greeting(Record):
     """The machine's first message on every connection."""
 
     say: Literal["greeting"] = "greeting"
-    plug: int
+    plug: int  # VERSION
     acidtest: str
     digest: str  # of the experiment
     boot_id: str  # see random(4): a new one at every start of the kernel
@@ -83,6 +83,7 @@ class Look(Record):
     restarted: str | None = None
     witnessed: str | None = None
     unnoticed_loss: str | None = None
+    blind_to_loss: str | None = None
 
 
 class Looked(Record):

@@ -7,33 +7,35 @@ import select
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import NoReturn
 
 from acidtest import __version__
 from acidtest.conductor.failing import why_failed
-from acidtest.conductor.recording import CellOutcome, RecordingBuilder, Status
+from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.conductor.template import Templates, template_bytes
+from acidtest.conductor.validity import not_in_force
 from acidtest.engine import Engine, Instance
+from acidtest.engine.program import DATA, ENDLESS, Program, ProgramInstance
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks, Problems, cannot_write
 from acidtest.files import fsync_path, sync_filesystem
-from acidtest.journal.models import Cut, PlaceFacts, Recording
+from acidtest.journal.models import PlaceFacts, Recording
 from acidtest.journal.protocol import Count, Progress
 from acidtest.place import DirectoryPlace, Ledger, machine_facts, place_facts, release_leftovers
 from acidtest.place.trees import copy_tree, tree_bytes
 from acidtest.plan import Cell, Plan
+from acidtest.powercut import program
 from acidtest.powercut.acknowledgement_log import Acknowledgement, missing_lines, parse
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.evidence import CutEvidence
-from acidtest.powercut.inspector import Inspector
-from acidtest.powercut.load import FIRST_S, Load, loaded
+from acidtest.powercut.inspector import Inspecting, Inspector
+from acidtest.powercut.load import Load, loaded
 from acidtest.powercut.plug.admission import admit, digest_of
 from acidtest.powercut.plug.machine import boot_id, uptime_s
 from acidtest.powercut.plug.messages import (
-    PLUG,
+    VERSION,
     Drive,
     Failed,
     Forget,
@@ -47,18 +49,17 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
+from acidtest.powercut.plug.recorded import recorded
 from acidtest.powercut.plug.wire import Address, Connection, Lost, listener
 from acidtest.words import counted
 
 DIRECTORY = "acidtest-plug"  # in the directory that the user names; it outlives a cut, so that no ledger has it
 MARK = ".acidtest-plug"
 TOKEN = re.compile("[0-9a-f]{16}")
-PLUG_FAILURE = "plug"  # as Cut.failure has it
 ASKED_MAX = 1 << 20  # bytes of one line that a witness may send
 BESIDE = "engine"  # what lies beside the database, made anew at each start of it
 TICK_S = 0.05
 END_S = 60.0
-NS_OF_MS = 1e6
 NS_OF_S = 1e9
 NOT_SEEN = "the machine was not seen again"
 
@@ -142,7 +143,7 @@ class Machine:
     def attend(self, connection: Connection) -> NoReturn:
         """Serve one witness to its end. Raises Lost."""
         connection.say(
-            Greeting(plug=PLUG, acidtest=__version__, digest=self._digest, boot_id=boot_id(), uptime_s=uptime_s())
+            Greeting(plug=VERSION, acidtest=__version__, digest=self._digest, boot_id=boot_id(), uptime_s=uptime_s())
         )
         while True:
             said = connection.take(3600.0)
@@ -217,32 +218,51 @@ class Machine:
         directory.mkdir()
         for path in template.paths:
             copy_tree(path, directory / path.name)
+        if isinstance(self._engines[cell.engine], Program):
+            (directory / DATA).mkdir()
         with self._instance(cell, token, adopted=True) as instance:
+            if isinstance(instance, ProgramInstance):
+                instance.set_up(self._ledger)
             # What a server does at its first start only is no part of a cut.
             instance.start(self._ledger)
         sync_filesystem(directory)
         return builder.build(CellOutcome(place=place_facts(directory)), "failed", NOT_SEEN)
 
     def _drive(self, cell: Cell, asked: Drive, connection: Connection) -> None:
-        extent = Count(transactions=asked.count) if asked.count is not None else None
         directory = self._databases / asked.which.token
         with self._instance(cell, asked.which.token) as instance:
             place, size = place_facts(directory), tree_bytes(directory)
             instance.start(self._ledger)
-            with loaded(cell, instance, self._home.path, extent=extent) as load:
-                load.await_first(FIRST_S)
+            with self._loaded(cell, instance, asked.count) as load:
+                load.await_first(load.first_s)
                 settings = instance.settings_in_force(load.answers) if load.answers else []
                 running = Running(
                     settings=settings, engine_version=load.engine_version, place=place, database_bytes=size
                 )
                 connection.say(running)
-                _pass_on(load, connection)
-                load.after(END_S)  # the pipe is closed before the rig has ended
-                load.kill()
-                if load.error() or extent is None:
-                    raise CellFailed(load.error() or "the load ended before power failed")
+                if isinstance(load, program.ProgramLoad) and asked.count is not None:
+                    load.finish(asked.count)
+                    connection.pass_on(load.acknowledged.to_keep(0))
+                else:
+                    _pass_on(load, connection)
+                    load.after(END_S)  # the pipe is closed before the rig has ended
+                    load.kill()
+                    if load.error() or asked.count is None:
+                        raise CellFailed(load.error() or "the load ended before power failed")
             instance.seal()
         connection.say(Stopped())
+
+    def _loaded(self, cell: Cell, instance: Instance, count: int | None) -> AbstractContextManager[Load]:
+        """The load, which ends by itself after ``count`` acknowledgements, where that is given."""
+        if isinstance(instance, ProgramInstance):
+            return program.loaded(instance, self._home.path, ENDLESS if count is None else count)
+        extent = Count(transactions=count) if count is not None else None
+        return loaded(cell, instance, self._home.path, extent=extent)
+
+    def _inspector(self, cell: Cell, instance: Instance) -> Inspecting:
+        if isinstance(instance, ProgramInstance):
+            return program.ProgramInspector(instance, self._ledger)
+        return Inspector(cell, instance, self._ledger, embedded=self._engines[cell.engine].embedded)
 
     def _look(self, cell: Cell, asked: Look, lines: Sequence[bytes], builder: RecordingBuilder) -> Recording:
         began = time.monotonic()
@@ -253,6 +273,8 @@ class Machine:
             restarted=asked.restarted,
             witnessed=asked.witnessed,
             unnoticed_loss=asked.unnoticed_loss,
+            blind_to_loss=asked.blind_to_loss,
+            is_program=isinstance(engine, Program),
             is_numbered=cell.workload.CAN_BE_SURVEYED,
             conditions=cell.workload.conditions(),
             settings=before.settings,
@@ -267,57 +289,30 @@ class Machine:
             evidence.read_error = f"{directory}, which was flushed before the load, is not there"
         else:
             with self._instance(cell, asked.which.token) as instance:
-                Inspector(cell, instance, self._ledger, embedded=engine.embedded).inspect(evidence, acknowledged)
+                self._inspector(cell, instance).inspect(evidence, acknowledged)
         judgement = judge(evidence)
         if judgement.verdict != "survived" and (gone := engine.gone()):
             raise CellFailed(gone)
         at_s = _span_s(acknowledged)
-        cut = Cut(
-            verdict=judgement.verdict,
-            reasons=judgement.reasons,
-            checks=judgement.checks,
-            damage=judgement.damage,
-            failure=PLUG_FAILURE,
-            after_failed_flush=None,
-            failed_flush_said="",
-            acknowledged_after_failed_flush=None,
-            drive=before.place.device_model if before.place.device_model != "unknown" else before.place.device,
-            at_s=at_s,
-            kept_bytes=None,
-            lost_bytes=None,
-            torn_writes=None,
-            fate=evidence.fate,
-            integrity=evidence.integrity,
-            filesystem_check=evidence.filesystem_check,
-            filesystem_said=evidence.filesystem_message,
-            filesystem_repaired=False,
-            filesystem_recovery_s=None,
-            engine_recovery_s=evidence.engine_recovery_s,
-            cycle_s=at_s + time.monotonic() - began,
-            commit_ms=_commit_ms(acknowledged),
-        )
-        wrong = next((setting for setting in before.settings if setting.is_wrong), None)
-        status: Status = "invalid" if wrong else "done"
-        reason = None
-        if wrong is not None:
-            reason = f"{wrong.name}: asked for {wrong.asked}, in force is {wrong.in_force} ({wrong.source})"
+        reason = not_in_force(before.settings)
         outcome = CellOutcome(
             engine_version=before.engine_version,
             settings=before.settings,
             place=before.place,
             database_bytes=before.database_bytes,
             checks_after=evidence.checked,
-            cut=cut,
+            cut=recorded(judgement, evidence, before.place, at_s=at_s, cycle_s=at_s + time.monotonic() - began),
         )
-        return builder.build(outcome, status, reason)
+        return builder.build(outcome, "invalid" if reason else "done", reason)
 
 
 def _pass_on(load: Load, connection: Connection) -> None:
-    """What is acknowledged, as it comes, to the end of the load. Raises Lost where the witness is gone."""
+    """What is acknowledged, as it comes, to the end of the load. Raises Lost where the witness is gone, and CellFailed
+    where a program acknowledges what can be no item."""
     passed = 0
     while True:
         is_open = load.acknowledged.wait(TICK_S)
-        lines = load.acknowledged.lines(passed)
+        lines = load.acknowledged.to_keep(passed)
         if lines:
             connection.pass_on(lines)
             passed += len(lines)
@@ -342,11 +337,6 @@ def _span_s(acknowledged: Sequence[Acknowledgement]) -> float:
     if not acknowledged:
         return 0.0
     return (max(one.acknowledged_ns for one in acknowledged) - min(one.began_ns for one in acknowledged)) / NS_OF_S
-
-
-def _commit_ms(acknowledged: Sequence[Acknowledgement]) -> float | None:
-    took = [line.acknowledged_ns - line.began_ns for line in acknowledged]
-    return median(took) / NS_OF_MS if took else None
 
 
 def _nobody(_: Progress) -> None:

@@ -17,8 +17,8 @@ LINE_MAX = 64 << 20  # of a recording with its engine's log, generously
 CHUNK = 1 << 20
 PORT = 7583
 LOOPBACK = "127.0.0.1"
-# One line of the acknowledgement log; see ``Acknowledgement``.
-ACKNOWLEDGEMENT = re.compile(rb"[0-9]{1,20}(?: [0-9]{1,20}){5}")
+# One line of the acknowledgement log, of a program with its item; see ``Acknowledgement``.
+ACKNOWLEDGEMENT = re.compile(rb"[0-9]{1,20}(?: [0-9]{1,20}){5}( \S.*)?")
 # A machine without power sends nothing, not even that it is gone; see tcp(7).
 IDLE_S, PROBE_S, PROBES = 5, 2, 5
 UNANSWERED_MS = 20_000
@@ -51,6 +51,18 @@ class Address:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def is_acknowledgement(line: bytes) -> bool:
+    """Whether it is a line that ``acknowledgement_log.parse`` reads."""
+    found = ACKNOWLEDGEMENT.fullmatch(line)
+    if found is None or found[1] is None:
+        return found is not None
+    try:
+        found[1].decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class Connection:
@@ -118,7 +130,7 @@ class Connection:
     def take(self, limit_s: float) -> Said | bytes | None:
         """The next message, or line of the acknowledgement log; None when neither has come so soon."""
         line = self.line(limit_s)
-        if line is None or ACKNOWLEDGEMENT.fullmatch(line):
+        if line is None or is_acknowledgement(line):
             return line
         try:
             return parsed(line)

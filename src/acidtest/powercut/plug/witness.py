@@ -24,12 +24,13 @@ from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
 from acidtest.powercut.checkers import judge
 from acidtest.powercut.conductor import chosen
 from acidtest.powercut.evidence import CutEvidence
+from acidtest.powercut.items import planted as planted_item
 from acidtest.powercut.moment import Moment
 from acidtest.powercut.plug.admission import admit, digest_of
 from acidtest.powercut.plug.kept import Kept
 from acidtest.powercut.plug.machine import Seen, not_restarted
 from acidtest.powercut.plug.messages import (
-    PLUG,
+    VERSION,
     Drive,
     Failed,
     Forget,
@@ -44,9 +45,12 @@ from acidtest.powercut.plug.messages import (
     Stopped,
     Which,
 )
+from acidtest.powercut.plug.recorded import recorded
 from acidtest.powercut.plug.switch import Switch
 from acidtest.powercut.plug.wire import Address, Connection, Lost, connect
+from acidtest.powercut.program import found_where_lost
 from acidtest.words import counted
+from acidtest.workload.program import ProgramItems
 
 KEPT = "acidtest-witness"  # directory of the files of acknowledgements, beside the journal
 CONTROL_COMMITS = 20  # of each terminal's turn: so much is acknowledged before the comparison is tried
@@ -67,6 +71,25 @@ class Patience:
 
     off_s: float = 10.0
     back_s: float = 600.0
+
+
+@dataclass(frozen=True)
+class _Controls:
+    """What trials without any cut have shown of a combination, as in ``CutEvidence``."""
+
+    unnoticed_loss: str = ""
+    blind_to_loss: str | None = None
+
+    @property
+    def are_sound(self) -> bool:
+        """Whether a verdict may rest on them."""
+        return not self.unnoticed_loss and not self.blind_to_loss
+
+    def evidence(self, cell: Cell) -> CutEvidence:
+        """That of a cut which has shown nothing yet."""
+        return CutEvidence(
+            unnoticed_loss=self.unnoticed_loss, blind_to_loss=self.blind_to_loss, is_program=_is_program(cell)
+        )
 
 
 @dataclass
@@ -140,7 +163,7 @@ class Witness:
         self._kept, self._tell = kept, tell
         self._connection: Connection | None = None
         self._seen: Seen | None = None
-        self._controls: dict[str, str] = {}  # of combinations whose comparison was tried: why it proves nothing, or ""
+        self._controls: dict[str, _Controls] = {}  # of combinations whose comparison was tried
 
     def cut(self, cell: Cell) -> tuple[Recording, str]:
         """The recording of one cut, and why the run ends with it, or "". Raises AcidtestError where none was begun."""
@@ -204,7 +227,7 @@ class Witness:
             return ""
 
     def _check(self, said: Greeting) -> None:
-        if said.plug != PLUG:
+        if said.plug != VERSION:
             raise BadInput(
                 f"acidtest at {self._address} is {said.acidtest}, and its messages are others",
                 "install the same version of acidtest on both",
@@ -228,9 +251,10 @@ class Witness:
             raise Lost("an acknowledgement came that nobody waits for")
         return said
 
-    def _control(self, cell: Cell) -> str | Recording:
-        """Why the comparison proves nothing for this combination, or "" when it has found all that was acknowledged,
-        and has noticed one commit that was planted. Or the recording of a cell that could not be run.
+    def _control(self, cell: Cell) -> _Controls | Recording:
+        """Whether the comparison of this combination finds all that was acknowledged, and notices one commit that was
+        planted; of a program also whether it misses all of it where nothing was written. Or the recording of a cell
+        that could not be run.
 
         Raises Lost."""
         which = _which(cell)
@@ -238,7 +262,8 @@ class Witness:
         said = self._ask(Prepare(which=which))
         if isinstance(said, Failed):
             return said.recording
-        seen = self._driven(Drive(which=which, count=CONTROL_COMMITS))
+        count = min(CONTROL_COMMITS, cell.workload.count or CONTROL_COMMITS)
+        seen = self._driven(Drive(which=which, count=count))
         if isinstance(seen, Failed):
             return seen.recording
         kept = Kept(self._path(cell, "control"))
@@ -252,16 +277,30 @@ class Witness:
             lines = kept.lines()
         finally:
             kept.close()
-        found = []
+        found: list[Cut | None] = []
         for of in (lines, [*lines, planted(parse(lines))]):
-            said = self._ask(Look(which=which, before=seen.running, lines=len(of), broken_without_cut=None), of)
+            said = self._ask(Look(which=which, before=seen.running, lines=len(of)), of)
             if isinstance(said, Failed):
                 return said.recording
             found.append(_expected(said, Looked).recording.cut)
+        sound, loss = found
+        blind = self._seen_where_lost(cell, seen.running, lines) if _is_program(cell) else None
+        if isinstance(blind, Recording):
+            return blind
         self._say(Forget())
-        return unnoticed(len(lines), *found)
+        return _Controls(unnoticed(len(lines), sound, loss, _noun(cell)), blind)
 
-    def _cut(self, cell: Cell, unnoticed_loss: str) -> tuple[Recording, str]:
+    def _seen_where_lost(self, cell: Cell, before: Running, lines: Sequence[bytes]) -> str | Recording:
+        """As ``CutEvidence.blind_to_loss``: the same items, looked for in data that were made anew."""
+        which = _which(cell)
+        for message, of in ((Prepare(which=which), []), (Look(which=which, before=before, lines=len(lines)), lines)):
+            said = self._ask(message, of)
+            if isinstance(said, Failed):
+                return said.recording
+        cut = _expected(said, Looked).recording.cut
+        return found_where_lost("in data that were made anew", cut.fate if cut else None)
+
+    def _cut(self, cell: Cell, controls: _Controls) -> tuple[Recording, str]:
         which = _which(cell)
         before = self._seen
         assert before is not None
@@ -269,8 +308,8 @@ class Witness:
         if isinstance(said, Failed):
             return said.recording, ""
         never_cut = _expected(said, Prepared).recording
-        if unnoticed_loss:  # a cut would prove nothing
-            return _unknown(never_cut, CutEvidence(unnoticed_loss=unnoticed_loss), 0.0), ""
+        if not controls.are_sound:  # a cut would prove nothing
+            return _unknown(never_cut, controls.evidence(cell), 0.0), ""
         seen = self._driven(Drive(which=which))
         if isinstance(seen, Failed):
             return seen.recording, ""
@@ -287,7 +326,8 @@ class Witness:
             return seen.failed.recording, ""
         if not lines:
             doubt = doubt or "no acknowledgement reached the witness before the power was cut"
-        evidence = CutEvidence(witnessed=doubt, unnoticed_loss="", missing_lines=0)
+        evidence = controls.evidence(cell)
+        evidence.witnessed = doubt
         why = self._connect(self._patience.back_s)
         if why:
             evidence.restarted = f"the machine did not come back within {self._patience.back_s:.0f} s: {why}"
@@ -300,7 +340,8 @@ class Witness:
             broken_without_cut=[],
             restarted=not_restarted(before, self._seen, cut_s),
             witnessed=doubt,
-            unnoticed_loss="",
+            unnoticed_loss=controls.unnoticed_loss,
+            blind_to_loss=controls.blind_to_loss,
         )
         try:
             said = self._ask(look, lines)
@@ -415,25 +456,36 @@ class Witness:
 def planted(log: Sequence[Acknowledgement]) -> bytes:
     """A line of the log of a commit that was never made, as one more of the terminal that acknowledged last."""
     last = log[-1]
-    count = max(line.count for line in log if line.terminal == last.terminal) + 1
-    number = max(line.number for line in log) + BEYOND
-    return f"{last.terminal} {count} {last.kind} {number} {last.began_ns} {last.acknowledged_ns}".encode()
+    return replace(
+        last,
+        count=max(line.count for line in log if line.terminal == last.terminal) + 1,
+        number=max(line.number for line in log) + BEYOND,
+        item=planted_item([line.item for line in log]) if last.item else "",
+    ).as_line()
 
 
-def unnoticed(lines: int, sound: Cut | None, loss: Cut | None) -> str:
+def unnoticed(lines: int, sound: Cut | None, loss: Cut | None, noun: str = "commit") -> str:
     """Why a comparison proves nothing that answered ``sound`` for all that was acknowledged, and ``loss`` for that and
     one commit that was planted; "" where it proves something."""
     if sound is None or loss is None or sound.fate is None or loss.fate is None:
         reasons = "; ".join((sound.reasons if sound else [])[:2])
-        return f"without a power cut the commits could not be looked for{': ' + reasons if reasons else ''}"
+        return f"without a power cut the {noun}s could not be looked for{': ' + reasons if reasons else ''}"
     if sound.verdict != "survived" or not lines:
         return (
             f"without a power cut the checks do not hold: {'; '.join(sound.reasons[:2]) or 'nothing was acknowledged'}"
         )
     if loss.verdict != "lost" or loss.fate.lost != 1:
-        found = counted(loss.fate.lost, "commit")
+        found = counted(loss.fate.lost, noun)
         return f"the comparison answered {loss.verdict}, with {found} missing, where one was planted that is not there"
     return ""
+
+
+def _is_program(cell: Cell) -> bool:
+    return isinstance(cell.workload, ProgramItems)
+
+
+def _noun(cell: Cell) -> str:
+    return "item" if _is_program(cell) else "commit"
 
 
 def _which(cell: Cell) -> Which:
@@ -456,29 +508,5 @@ def _expected(said: Said, kind: type[Message]) -> Message:
 
 def _unknown(never_cut: Recording, evidence: CutEvidence, at_s: float) -> Recording:
     """The recording of a cut of which the machine does not tell."""
-    judgement = judge(evidence)
-    place = never_cut.place
-    cut = Cut(
-        verdict=judgement.verdict,
-        reasons=judgement.reasons,
-        checks=judgement.checks,
-        damage=judgement.damage,
-        failure="plug",
-        after_failed_flush=None,
-        failed_flush_said="",
-        acknowledged_after_failed_flush=None,
-        drive=place.device_model if place.device_model != "unknown" else place.device,
-        at_s=at_s,
-        kept_bytes=None,
-        lost_bytes=None,
-        torn_writes=None,
-        fate=None,
-        integrity=None,
-        filesystem_check="unknown",
-        filesystem_said="",
-        filesystem_repaired=False,
-        filesystem_recovery_s=None,
-        engine_recovery_s=None,
-        cycle_s=at_s,
-    )
+    cut = recorded(judge(evidence), evidence, never_cut.place, at_s=at_s, cycle_s=at_s)
     return never_cut.model_copy(update={"status": "done", "reason": None, "cut": cut})

@@ -1,0 +1,37 @@
+"""A cut by a real plug as it is recorded: much of it stays empty, for nobody can look into a real drive."""
+
+from __future__ import annotations
+
+from acidtest.analysis.announced import PLUG
+from acidtest.journal.models import Cut, PlaceFacts
+from acidtest.powercut.acknowledgement_log import commit_ms
+from acidtest.powercut.checkers import Judgement
+from acidtest.powercut.evidence import CutEvidence
+
+
+def recorded(judgement: Judgement, evidence: CutEvidence, place: PlaceFacts, *, at_s: float, cycle_s: float) -> Cut:
+    """The cut of which ``evidence`` tells, and the verdict on it; ``place`` is that of before the cut."""
+    return Cut(
+        verdict=judgement.verdict,
+        reasons=judgement.reasons,
+        checks=judgement.checks,
+        damage=judgement.damage,
+        failure=PLUG,
+        after_failed_flush=None,
+        failed_flush_said="",
+        acknowledged_after_failed_flush=None,
+        drive=place.device_model if place.device_model != "unknown" else place.device,
+        at_s=at_s,
+        kept_bytes=None,
+        lost_bytes=None,
+        torn_writes=None,
+        fate=evidence.fate,
+        integrity=evidence.integrity,
+        filesystem_check=evidence.filesystem_check,
+        filesystem_said=evidence.filesystem_message,
+        filesystem_repaired=False,
+        filesystem_recovery_s=None,
+        engine_recovery_s=evidence.engine_recovery_s,
+        cycle_s=cycle_s,
+        commit_ms=commit_ms(evidence.acknowledged or []),
+    )

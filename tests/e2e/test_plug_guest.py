@@ -1,0 +1,98 @@
+"""``acidtest plug`` over a machine of its own: a guest, whose power takes its kernel, its memory and its drive's cache."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from acidtest.place import leftovers, standing
+from support import ACIDTEST
+
+EXPERIMENT = """
+name = "guests"
+engine = "sqlite"
+durability = "os"
+repetitions = 1
+settings.sqlite.wal_autocheckpoint_pages = 0
+[workload.numbered]
+terminals = 1
+count = 5
+"""
+NAME = "tried"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """One that is free, and no disk is left after the test."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        number = int(found.getsockname()[1])
+    yield number
+    assert standing.names() == []
+    assert leftovers() == []
+
+
+def test_a_guest_loses_with_its_power_what_its_level_announces(acidtest: Run, tmp_path: Path, port: int) -> None:
+    file, out = tmp_path / "guests.toml", tmp_path / "out"
+    file.write_text(EXPERIMENT)
+    made = acidtest("plug", "guest", "create", NAME, file, "--size", "128M", "--memory-mb", 512, "--port", port)
+    assert made.returncode == 0, made.stderr
+    try:
+        kept = acidtest("disk", "remove", NAME)
+        assert (kept.returncode, "is in use by qemu-system-x86" in kept.stderr) == (2, True), kept.stderr
+        twice = acidtest("plug", "guest", "on", NAME)
+        assert (twice.returncode, f"{NAME}: is on" in twice.stderr) == (2, True), twice.stderr
+        switch = f"{ACIDTEST} plug guest"
+        done = acidtest(
+            "plug", "witness", file, "--server", f"127.0.0.1:{port}", "--out", out, "--json",
+            "--off-for", 0, "--switch-off", f"{switch} off {NAME}", "--switch-on", f"{switch} on {NAME}",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    finally:
+        removed = acidtest("plug", "guest", "remove", NAME)
+    assert removed.returncode == 0, removed.stderr
+    [one] = json.loads(done.stdout)["cuts"]
+    cut = one["cut"]
+    assert (cut["verdict"], cut["failure"], one["unannounced"]) == ("lost", "plug", False), cut["reasons"]
+    assert cut["fate"]["lost"] > 0
+    assert cut["damage"] == []
+    for check in ("machine-was-off", "witness-saw-all", "comparison-notices-a-planted-loss", "engine-check-holds"):
+        assert cut["checks"][check] == "survived"
+    [recording] = [json.loads(line) for line in (out / "cuts.jsonl").read_text().splitlines()[1:]]
+    place = recording["place"]
+    assert (place["device"], place["filesystem"], place["mount_point"]) == ("/dev/vda", "ext4", "/srv/acidtest")
+    assert "Debian" in recording["machine"]["kernel"] or "amd64" in recording["machine"]["kernel"]
+
+
+def test_a_guest_that_cannot_be_made_leaves_nothing(acidtest: Run, tmp_path: Path, port: int) -> None:
+    file = tmp_path / "guests.toml"
+    file.write_text(EXPERIMENT)
+    with socket.create_server(("127.0.0.1", port)):
+        taken = acidtest("plug", "guest", "create", NAME, file, "--size", "128M", "--port", port)
+    assert taken.returncode == 3, taken.stderr
+    assert "the guest did not come up: " in taken.stderr
+    assert f"hostfwd=tcp:127.0.0.1:{port}" in taken.stderr
+    assert len(taken.stderr.splitlines()) <= 2
+    placed = tmp_path / "placed.toml"
+    placed.write_text(EXPERIMENT.replace("[workload", '[place]\nkind = "disk"\nfilesystem = "ext4"\n[workload'))
+    for of, more, said in (
+        (file, ["--filesystem", "ext2"], "--filesystem"),
+        (file, ["--accelerator", "xen"], "--accelerator"),
+        (file, ["--fault", "(fail"], "(fail"),
+        (file, ["--size", "12"], "--size 12: is no whole number of MiB"),
+        (placed, [], "[place]: a plug cuts a real drive"),
+    ):
+        refused = acidtest("plug", "guest", "create", NAME, of, *more)
+        assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
+    nobody = acidtest("plug", "guest", "off", NAME)
+    assert (nobody.returncode, f"there is no disk {NAME}" in nobody.stderr) == (2, True), nobody.stderr
+    assert acidtest("disk", "create", NAME, "--filesystem", "raw", "--size", "16M").returncode == 0
+    other = acidtest("plug", "guest", "on", NAME)
+    assert (other.returncode, "is a disk without a guest" in other.stderr) == (2, True), other.stderr
+    assert acidtest("disk", "remove", NAME).returncode == 0
