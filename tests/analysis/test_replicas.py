@@ -54,6 +54,7 @@ def test_what_a_mode_announces(failure: str, replication: Replicated | None, com
         ("cut", None),
         ("cut", replicated("asynchronous", waits_for="nothing", looked_on="primary")),
         ("both-powers", replicated()),
+        ("both-powers", replicated("galera", waits_for="arrival", chosen_by="replica 9, primary 7")),
     ],
 )
 def test_level_and_drive_speak_where_the_power_failed_of_who_is_looked_at(
@@ -96,6 +97,16 @@ def test_a_mode_has_one_price_and_an_outcome_for_each_failure() -> None:
     assert "fails" not in synchronous.levels
     assert varied_of([none, asynchronous, synchronous]) == []  # the mode says it all
     assert worths([one for one in journal().recordings if one.levels["mode"] == "none"]) == []
+
+
+def test_where_either_of_two_goes_on_both_are_told() -> None:
+    recordings = []
+    for repetition, server in enumerate(("replica", "primary"), start=1):
+        of = replicated("galera", waits_for="arrival", chosen_by="positions", looked_on=server)
+        cut = factory.cut(commit_ms=1.0).model_copy(update={"failure": "both-powers", "replication": of})
+        recordings.append(factory.recording({"engine": "mariadb-11.8"}, repetition, cut=cut))
+    (row,) = worths(recordings)
+    assert row.outcomes["both-powers"].looked_on == "primary or replica"
 
 
 def test_the_table_has_prices_and_what_survives(tmp_path: Any) -> None:

@@ -106,8 +106,8 @@ def of_failure(failure: str, replication: Replicated | None) -> Announcement | N
     if replication is None:
         gone = "what fails: a disk that is lost for good, without a replica"
         return Announcement(gone, gone) if failure == "lost-disk" else None
-    if replication.looked_on == "primary":
-        return None
+    if replication.looked_on == "primary" or replication.chosen_by:
+        return None  # of two that both had lost power the one with more goes on: it has what the primary's drive has
     mode = f"replication {replication.mode} ({replication.means})"
     if replication.gave_up:
         return Announcement(f"{mode}: commits no longer waited for a replica that did not answer")

@@ -23,7 +23,7 @@ class Outcome:
     unannounced: int  # of those that lost, what neither mode, level nor drive announces
     lost_commits: tuple[int, ...]  # acknowledged and missing, in each trial that could count them
     lost_ms: tuple[float, ...]  # from the first commit that is missing to the failure, in each trial that lost one
-    looked_on: str  # "primary" or "replica"; "" where nothing was left
+    looked_on: str  # "primary", "replica", or both as "primary or replica"; "" where nothing was left
     gave_up: int  # trials after which commits no longer waited for the replica
 
     @property
@@ -101,7 +101,8 @@ def _worth(group: Sequence[Recording], apart: set[str]) -> Worth:
 def _outcome(group: Sequence[Recording]) -> Outcome:
     done = [one.cut for one in group if one.cut is not None and one.status == "done"]
     replicas = [cut.replication for cut in done if cut.replication]
-    looked_on = replicas[0].looked_on if replicas else "primary" if done and done[0].failure == "cut" else ""
+    servers = sorted({one.looked_on for one in replicas})
+    looked_on = " or ".join(servers) or ("primary" if done and done[0].failure == "cut" else "")
     return Outcome(
         cuts=len(group),
         survived=sum(cut.verdict == "survived" for cut in done),

@@ -60,7 +60,16 @@ def _on_hosts(file: Path, *, json: bool) -> None:
 
 def findings_of(directory: Path) -> list[Finding]:
     """All that can be said of this machine, and of databases in ``directory``."""
-    return [rig(), *engines(), *_storage(directory), *_places(), *_machine(), memory_limit(), *_leftovers()]
+    return [
+        rig(),
+        *engines(),
+        *replicas(),
+        *_storage(directory),
+        *_places(),
+        *_machine(),
+        memory_limit(),
+        *_leftovers(),
+    ]
 
 
 def _finding(what: str, state: str, detail: str, remedy: str = "") -> Finding:
@@ -91,6 +100,23 @@ def engines(ids: Container[str] | None = None) -> list[Finding]:
             findings.append(
                 _finding(offer.id, "ok", f"{offer.version or 'built in'} {offer.architecture}, {offer.source}")
             )
+    return findings
+
+
+def replicas() -> list[Finding]:
+    """What keeps installed engines from having replicas in a mode of theirs; nothing where nothing does."""
+    from acidtest.engine import catalogue
+
+    findings = []
+    for engine in catalogue.all_engines().values():
+        if engine.offer().lack() or engine.family not in catalogue.REPLICATIONS:
+            continue
+        replication = catalogue.replication_of(engine)
+        for mode in replication.modes(engine):
+            try:
+                replication.refuse(engine, mode, {}, "drive")
+            except MachineLacks as error:
+                findings.append(_finding("replicas", "absent", error.message, error.remedy))
     return findings
 
 

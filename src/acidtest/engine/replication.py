@@ -31,6 +31,12 @@ class Mode:
     means: str  # the engine's own settings
     waits_for: WaitsFor
     gives_up_after_s: float | None = None  # then a commit waits no longer for a replica that does not answer
+    # Two servers and an arbitrator, which has no data, vote: a primary that is alone stops after so long.
+    stops_after_s: float | None = None
+
+    @property
+    def arbitrated(self) -> bool:
+        return self.stops_after_s is not None
 
 
 @dataclass(frozen=True)
@@ -43,22 +49,32 @@ class Seen:
 
 @dataclass(frozen=True)
 class Ends:
-    """The two ends of a link between servers: the address of each, as the other one reaches it."""
+    """The ends of a link between servers: the address of each, as the others reach it."""
 
     primary: str
     replica: str
+    arbitrator: str = ""  # "" where nobody votes with the two
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which of two servers that both have lost power is to go on, by what is on their disks."""
+
+    server: Literal["primary", "replica"]
+    said: str  # what both have, in their own words
 
 
 class Pair(ABC):
     """A primary and its replica, each an instance with its own files.
 
     In this order: ``prepare``, the primary's start and ``seal``, a copy of its files for the replica, ``replicate``.
-    Then, again and again from that state, ``join``, the start of both, ``seen``, and what survives a failure:
-    ``start_alone`` of the primary, or ``take_over`` by the replica.
+    Then, again and again from that state, ``start``, ``seen``, and what survives a failure: ``start_alone`` of the
+    primary, or ``take_over`` by the replica.
     """
 
     primary: Instance
     replica: Instance
+    chooses = False  # whether after the loss of both powers it is seen first which of the two has more
 
     def __init__(self, mode: Mode, ends: Ends) -> None:
         self.mode, self.ends = mode, ends
@@ -76,14 +92,29 @@ class Pair(ABC):
         """Before both start from the files as ``replicate`` left them: whoever has served alone since plays its part
         again."""
 
+    def start(self, primary: Launcher, replica: Launcher, arbitrator: Launcher | None) -> None:
+        """Both, from the files as ``replicate`` left them, each by a launcher of its own. Raises CellFailed."""
+        self.join()
+        self.primary.start(primary)
+        self.replica.start(replica)
+
+    def end_beside(self) -> None:  # noqa: B027 - most pairs have nothing beside them
+        """End what ``start`` has started beside the two servers."""
+
+    def choose(self, primary: Launcher, replica: Launcher) -> Chosen:
+        """Of a pair that ``chooses``, when both have lost power and the files of both are there again: the one that the
+        engine's documented steps let go on. Neither runs. Raises CellFailed."""
+        raise NotImplementedError
+
     @abstractmethod
     def seen(self, ask_primary: Ask, ask_replica: Ask, *, loaded: bool) -> Seen:
         """What both say of replication, while they run; ``loaded``: under load, so that it has something to do. Raises
         CellFailed where one does not answer."""
 
     @abstractmethod
-    def start_alone(self, launcher: Launcher) -> None:
-        """Start the primary without a replica to wait for, by the engine's documented steps. Raises CellFailed."""
+    def start_alone(self, launcher: Launcher, ask: Ask) -> None:
+        """Start the primary without a replica to wait for, by the engine's documented steps. ``ask`` speaks to it.
+        Raises CellFailed."""
 
     @abstractmethod
     def take_over(self, launcher: Launcher, ask: Ask) -> None:
@@ -91,9 +122,9 @@ class Pair(ABC):
         first. ``ask`` speaks to it. Raises CellFailed."""
 
     @abstractmethod
-    def serve(self, launcher: Launcher) -> None:
+    def serve(self, launcher: Launcher, ask: Ask) -> None:
         """Start a replica that ``take_over`` has made a server of its own before, from the files as it left them.
-        Raises CellFailed."""
+        ``ask`` speaks to it. Raises CellFailed."""
 
 
 # Of an engine, for the primary's directory and the replica's, with settings, level, mode and link.
@@ -132,7 +163,8 @@ class Replication:
 
     modes: Callable[[Engine], Sequence[Mode]]  # of an engine; none of one that has no replicas
     pair: MakePair
-    refuse: Callable[[Engine, Mapping[str, Scalar], str], None]  # settings and level that no replica goes with
+    # Settings and level that no replica in this mode goes with; also a machine that lacks what the mode takes.
+    refuse: Callable[[Engine, Mode, Mapping[str, Scalar], str], None]
 
     def mode(self, engine: Engine, name: str) -> Mode:
         """Raises BadInput with the modes that the engine has."""

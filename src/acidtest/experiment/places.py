@@ -66,6 +66,7 @@ class PlaceSpec(Model):
         "semi-synchronous-after-commit",
         "synchronous",
         "synchronous-apply",
+        "galera",
     ] = Field(
         default="none",
         exclude_if=lambda mode: mode == "none",  # so that the digest is the one of before there was such a key

@@ -544,6 +544,7 @@ class Replicated(Record):
     seen: str  # before the failure, in the servers' own words
     gave_up: str  # how they say that commits no longer waited when all was over; "" where they did, or none ever does
     looked_on: Literal["primary", "replica"]  # where the acknowledged commits were looked for
+    chosen_by: str = ""  # of both-powers, where what both disks had decided on whom: that, in the servers' own words
     # Of lost-link: what commits did while the link carried nothing, and how many were acknowledged.
     after_link: Literal["stopped", "went on", "hung"] | None = None
     acknowledged_after_link: int | None = None

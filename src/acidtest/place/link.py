@@ -2,6 +2,7 @@
 
 Each end is a network namespace (network_namespaces(7)) that a process of ours holds, and the cable a veth(4): when
 the processes end, all of it is gone. Who drives load comes in by a server's Unix socket, which no namespace hides.
+Where a third votes with the two, its network is the switch in the middle, to which both have a cable.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from acidtest.errors import CellFailed, MachineLacks
 from acidtest.place.ledger import Ledger
 
 # Of the block that is set aside for tests between networks (RFC 2544): nobody else is in these two networks.
-PRIMARY, REPLICA, PREFIX = "198.18.0.1", "198.18.0.2", 30
+PRIMARY, REPLICA, ARBITRATOR, PREFIX = "198.18.0.1", "198.18.0.2", "198.18.0.3", 29
 CABLE = "cable"  # as both ends call it
+SWITCH = "switch"  # a bridge in the arbitrator's network, see bridge(8)
 READY_S = 10.0
 CLONE_NEWNET = 0x40000000  # setns(2)
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1  # netdevice(7)
@@ -72,9 +74,14 @@ class Inside:
 
 
 class Link:
-    """The cable and its two ends, until ``release``. Raises MachineLacks where there are no such networks."""
+    """The cable and its two ends, until ``release``. Raises MachineLacks where there are no such networks.
 
-    def __init__(self, ledger: Ledger) -> None:
+    With ``arbitrated`` there is a third network, which stays linked with the replica when the link is down.
+    """
+
+    arbitrator: Inside | None = None
+
+    def __init__(self, ledger: Ledger, *, arbitrated: bool = False) -> None:
         self._ledger = ledger
         for program, package in (("ip", "iproute2"), ("nsenter", "util-linux"), ("unshare", "util-linux")):
             if shutil.which(program) is None:
@@ -84,11 +91,18 @@ class Link:
         self._control: socket.socket | None = None
         try:
             primary, replica = self._network(), self._network()
-            ends = (f"{CABLE} netns {primary}", f"{CABLE} netns {replica}")
-            _run("ip", "link", "add", "name", *ends[0].split(), "type", "veth", "peer", "name", *ends[1].split())
+            if arbitrated:
+                between = self._network()
+                _configure(between, f"link add {SWITCH} type bridge forward_delay 0")
+                for port, holder in (("primary", primary), ("replica", replica)):
+                    _cable(CABLE, holder, port, between)
+                    _configure(between, f"link set {port} master {SWITCH} up")
+                _address(between, SWITCH, ARBITRATOR)
+                self.arbitrator = Inside(ledger, network_of(between))
+            else:
+                _cable(CABLE, primary, CABLE, replica)
             for holder, address in ((primary, PRIMARY), (replica, REPLICA)):
-                for command in (f"addr add {address}/{PREFIX} dev {CABLE}", f"link set {CABLE} up", "link set lo up"):
-                    _run(*entering(network_of(holder)), "ip", *command.split())
+                _address(holder, CABLE, address)
             self.primary, self.replica = (Inside(ledger, network_of(holder)) for holder in (primary, replica))
             self._control = _socket_in(network_of(primary))
         except BaseException:
@@ -146,6 +160,21 @@ class Link:
         while self._held:
             self._ledger.end_process(*self._held.pop())
         self._stderr.close()
+
+
+def _cable(name: str, holder: int, other_name: str, other: int) -> None:
+    """With one end in the network of each holder, called so there."""
+    ends = [name, "netns", str(holder), "type", "veth", "peer", "name", other_name, "netns", str(other)]
+    _run("ip", "link", "add", "name", *ends)
+
+
+def _address(holder: int, device: str, address: str) -> None:
+    for command in (f"addr add {address}/{PREFIX} dev {device}", f"link set {device} up", "link set lo up"):
+        _configure(holder, command)
+
+
+def _configure(holder: int, command: str) -> None:
+    _run(*entering(network_of(holder)), "ip", *command.split())
 
 
 def _run(*command: str) -> None:

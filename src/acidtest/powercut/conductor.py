@@ -389,8 +389,8 @@ def refuse_replication(cell: Cell, engine: Engine, where: Path) -> None:
         )
     try:
         replication = replication_of(engine)
-        replication.mode(engine, place.replication)
-        replication.refuse(engine, cell.settings, cell.durability)
+        mode = replication.mode(engine, place.replication)
+        replication.refuse(engine, mode, cell.settings, cell.durability)
     except BadInput as error:
         raise BadInput(f"{where}: {error.message}", error.remedy) from None
 

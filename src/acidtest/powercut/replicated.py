@@ -21,14 +21,14 @@ from acidtest.conductor.template import Template
 from acidtest.engine import Engine, Instance
 from acidtest.engine.base import Ask
 from acidtest.engine.catalogue import replication_of
-from acidtest.engine.replication import Ends, Mode, Pair, Seen
+from acidtest.engine.replication import Chosen, Ends, Mode, Pair, Seen
 from acidtest.errors import CellFailed
 from acidtest.files import sync_filesystem
 from acidtest.journal.models import Replicated, SettingInForce
 from acidtest.journal.protocol import DiskCut
 from acidtest.place import DirectoryPlace, Ledger
 from acidtest.place import link as cables
-from acidtest.place.cuttable import CuttablePlace, Drive
+from acidtest.place.cuttable import CuttablePlace, Drive, Recovery
 from acidtest.place.disk import faults
 from acidtest.place.link import Link
 from acidtest.place.trees import copy_tree
@@ -43,6 +43,7 @@ from acidtest.powercut.moment import Moment
 from acidtest.powercut.processes import Unledgered
 from acidtest.powercut.trial import Trial
 
+ServerName = Literal["primary", "replica"]
 IN_FORCE_S = 60.0  # for both servers to say that the replica keeps up
 AFTER_LINK_S = 2.0  # with the link down, beyond what a commit waits for a replica that does not answer
 
@@ -71,6 +72,7 @@ class ReplicatedTrial(Trial):
         self._link: Link | None = None
         self._pair: Pair | None = None
         self._looks: dict[str, Inspector] = {}
+        self._looked_on: ServerName = "primary"
         self._replicated: Replicated | None = None
         super().__init__(cell, engine, template, home, drive, ledger, blank=blank)
 
@@ -84,31 +86,43 @@ class ReplicatedTrial(Trial):
         assert self._pair is not None
         return self._pair
 
+    def _look_on(self, server: ServerName) -> None:
+        """From now on it is this server that has to give back what was acknowledged."""
+        self._looked_on, self._inspector = server, self._looks[server]
+
     @property
-    def _looked_on(self) -> Literal["primary", "replica"]:
-        return "replica" if self._failure.on_replica else "primary"
+    def _looked_at(self) -> tuple[Instance, CuttablePlace]:
+        """The server that has to give back what was acknowledged, and its place."""
+        if self._looked_on == "replica":
+            return self.pair.replica, self._replica_place
+        return self.pair.primary, self.place
 
     def _prepare(self, template: Template, *, blank: bool) -> None:
         cell, names = self._cell, [path.name for path in template.paths]
         if blank:
-            (self._replica_drive if self._failure.on_replica else self.drive).snapshot()
+            for drive in (self.drive, self._replica_drive):
+                drive.snapshot()
         if cell.place.disk_cache_is_volatile and not blank:
             cut = self._replica_place if self._failure.cuts_replica else self.place
             self._disk_loses = cut.loses(self._keep, seeds=(1, 2, 3))
-        self._link = Link(self._ledger)
+        self._link = Link(self._ledger, arbitrated=self._mode.arbitrated)
         self.place.prepare(template.paths)
         self._replica_place.prepare([])
         directory, of_replica = (
             _linked(home, place, names)
             for home, place in ((self._home, self.place), (self._replica_home, self._replica_place))
         )
-        ends = Ends(cables.PRIMARY, cables.REPLICA)
+        ends = Ends(cables.PRIMARY, cables.REPLICA, cables.ARBITRATOR if self._mode.arbitrated else "")
         pair = self._pair = self._replication.pair(
             self._engine, directory, of_replica, cell.settings, cell.durability, self._mode, ends
         )
         self._instance = pair.primary
         starts = {
-            "primary": (pair.primary, partial(pair.start_alone, self.link.primary), self.link.primary),
+            "primary": (
+                pair.primary,
+                partial(pair.start_alone, self.link.primary, self._ask_primary),
+                self.link.primary,
+            ),
             "replica": (pair.replica, partial(pair.take_over, self.link.replica, self._ask_replica), self.link.replica),
         }
         for name, (instance, begin, inside) in starts.items():
@@ -120,7 +134,7 @@ class ReplicatedTrial(Trial):
                 begin=begin,
                 start_rig=partial(_rig_in, inside.network),
             )
-        self._inspector = self._looks[self._looked_on]
+        self._look_on("replica" if self._failure.on_replica else "primary")
         pair.prepare()
         if not blank:
             pair.primary.start(self.link.primary)
@@ -134,6 +148,7 @@ class ReplicatedTrial(Trial):
         self._start_both()
         for instance in self._both():
             instance.lose_power()
+        pair.end_beside()
         for place in (self.place, self._replica_place):
             sync_filesystem(place.path)
             place.keep()
@@ -152,18 +167,19 @@ class ReplicatedTrial(Trial):
     def _both(self) -> tuple[Instance, Instance]:
         return self.pair.primary, self.pair.replica
 
+    def _ask_primary(self, question: str) -> list[list[str | None]]:
+        return self._looks["primary"].ask(question)
+
     def _ask_replica(self, question: str) -> list[list[str | None]]:
         return self._looks["replica"].ask(question)
 
     def _asks(self) -> tuple[Ask, Ask]:
-        return self._looks["primary"].ask, self._ask_replica
+        return self._ask_primary, self._ask_replica
 
     def _start_both(self) -> Seen:
         """Start both and wait until they say that the replica keeps up. Raises CellFailed when it does not."""
         self.link.up()
-        self.pair.join()
-        self.pair.primary.start(self.link.primary)
-        self.pair.replica.start(self.link.replica)
+        self.pair.start(self.link.primary, self.link.replica, self.link.arbitrator)
         end = time.monotonic() + IN_FORCE_S
         while not (seen := self.pair.seen(*self._asks(), loaded=False)).in_force:
             if time.monotonic() > end:
@@ -172,6 +188,7 @@ class ReplicatedTrial(Trial):
         return seen
 
     def _end_both(self) -> None:
+        self.pair.end_beside()
         for instance, place in zip(self._both(), (self.place, self._replica_place), strict=True):
             instance.lose_power()
             place.abandon()
@@ -193,6 +210,7 @@ class ReplicatedTrial(Trial):
     def cycle(self, cell: Cell, evidence: CutEvidence) -> Judgement:
         """One failure, from the load to what the server that is left gives back."""
         failure = self._failure
+        self._look_on("replica" if failure.on_replica else "primary")
         self.begin(evidence)
         with self.loaded(cell) as load:
             load.until(Moment.drawn(cell))
@@ -217,22 +235,11 @@ class ReplicatedTrial(Trial):
             if failure.cuts_replica:
                 self._replica_place.cut(self._keep, cell.seed + 1)
             evidence.acknowledged = acknowledged = self.killed(load, evidence)
-        if failure.on_replica:
-            self.place.abandon()  # nobody looks at this disk again
-        else:
+        if failure.cuts_replica or not failure.on_replica:
             self.pair.replica.lose_power()
-            self._replica_place.abandon()
-        looked_at = self._replica_place if failure.on_replica else self.place
-        if not failure.on_replica or failure.cuts_replica:
-            (self.pair.replica if failure.on_replica else self.pair.primary).lose_power()
-            try:
-                recovery = looked_at.recover()
-            except CellFailed as error:
-                evidence.mount_error = error.message
-                looked_at.abandon()
-                return self.judged(evidence)
-            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
-            evidence.filesystem_mending_said = recovery.said
+        looked_at = self._bring_back(evidence)
+        if looked_at is None:
+            return self.judged(evidence)
         self._replicated = evidence.replication
         self.inspector.inspect(evidence, acknowledged)
         for instance in self._both():
@@ -240,13 +247,58 @@ class ReplicatedTrial(Trial):
         evidence.filesystem_check, evidence.filesystem_message = looked_at.end()
         return self.judged(evidence)
 
+    def _bring_back(self, evidence: CutEvidence) -> CuttablePlace | None:
+        """The place of the server that is looked at, mounted; the other one is let go of, as nobody looks there again.
+        None where it cannot be mounted."""
+        failure = self._failure
+        if failure.cuts_replica and self.pair.chooses:
+            self._choose(evidence)
+        elif failure.cuts_replica or not failure.on_replica:
+            self._recover(self._looked_on, evidence)
+        if evidence.mount_error is not None:
+            self.place.abandon()
+            self._replica_place.abandon()
+            return None
+        (self.place if self._looked_on == "replica" else self._replica_place).abandon()
+        return self._looked_at[1]
+
+    def _recover(self, server: ServerName, evidence: CutEvidence) -> Recovery | None:
+        """Mount what its disk has kept; None, with the reason in the evidence, where that cannot be."""
+        place = self._replica_place if server == "replica" else self.place
+        try:
+            recovery = place.recover()
+        except CellFailed as error:
+            evidence.mount_error = error.message
+            return None
+        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        evidence.filesystem_mending_said = recovery.said
+        return recovery
+
+    def _choose(self, evidence: CutEvidence) -> None:
+        """Look on at the server whose disk has more."""
+        replica, primary = self._recover("replica", evidence), self._recover("primary", evidence)
+        if replica and primary:
+            chosen = self.pair.choose(self.link.primary, self.link.replica)
+        elif replica or primary:
+            chosen = Chosen("replica" if replica else "primary", f"only its disk is there: {evidence.mount_error}")
+        else:
+            return
+        recovery = replica if chosen.server == "replica" else primary
+        assert recovery is not None
+        evidence.mount_error = None
+        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        self._look_on(chosen.server)
+        assert evidence.replication is not None
+        update = {"looked_on": chosen.server, "chosen_by": chosen.said}
+        evidence.replication = evidence.replication.model_copy(update=update)
+
     def replicated(self) -> Replicated | None:
         return self._replicated
 
     def save_survivors(self, file: Path) -> State:
         """As of one server, of the disk that was looked at. Where its own power had not failed it is as the look has
         left it, with the replica promoted."""
-        place = self._replica_place if self._failure.on_replica else self.place
+        _, place = self._looked_at
         if self._promoted:
             place.save_as_it_is(file)
         else:
@@ -264,11 +316,12 @@ class ReplicatedTrial(Trial):
         self, state: State, log: Path, acknowledged: Sequence[Acknowledgement], evidence: CutEvidence
     ) -> None:
         """At what ``save_survivors`` has written. Raises CellFailed."""
-        place = self._replica_place if self._failure.on_replica else self.place
-        instance = self.pair.replica if self._failure.on_replica else self.pair.primary
+        if evidence.replication is not None:
+            self._look_on(evidence.replication.looked_on)
+        instance, place = self._looked_at
         evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=0)
         if self._promoted:
-            self._looks["replica"].begin_by(partial(self.pair.serve, self.link.replica))
+            self._looks["replica"].begin_by(partial(self.pair.serve, self.link.replica, self._ask_replica))
         place.begin(state.on(log))
         try:
             recovery = place.mount_survivor()
@@ -287,15 +340,18 @@ class ReplicatedTrial(Trial):
         load.acknowledged.drain()
         before = len(load.acknowledged)
         self.link.down()
-        after = load.after(AFTER_LINK_S + (self._mode.gives_up_after_s or 0.0))
+        limit_s = self._mode.gives_up_after_s or self._mode.stops_after_s or 0.0
+        after = load.after(AFTER_LINK_S + limit_s)
         load.acknowledged.drain()
-        seen = self.pair.seen(*self._asks(), loaded=True)
-        gave_up = self._mode.gives_up_after_s is not None and not seen.in_force
+        said = ""
+        if self._mode.gives_up_after_s is not None:
+            seen = self.pair.seen(*self._asks(), loaded=True)
+            said = "" if seen.in_force else seen.said
         return replicated.model_copy(
             update={
                 "after_link": after,
                 "acknowledged_after_link": len(load.acknowledged) - before,
-                "gave_up": seen.said if gave_up else "",
+                "gave_up": said,
             }
         )
 
@@ -309,6 +365,7 @@ class ReplicatedTrial(Trial):
             if self._pair is not None:
                 held.callback(self._pair.primary.release)
                 held.callback(self._pair.replica.release)
+                held.callback(self._pair.end_beside)
 
 
 def _linked(home: DirectoryPlace, place: CuttablePlace, names: Sequence[str]) -> Path:

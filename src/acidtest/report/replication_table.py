@@ -25,8 +25,9 @@ FAILURES = {  # heading -> what failed, and by what is left
 EXPLAINED = (
     "Of so many trials so many survived; in brackets what the worst one lost: acknowledged commits, and the time from "
     "the first of them to the failure. After the loss of the primary's power the primary is started again, and after "
-    "all else the replica is promoted. ms a commit: the median from a transaction's begin to its acknowledgement, on "
-    "the simulated disks and a link within this machine."
+    "all else the replica is promoted; of a Galera cluster that lost both powers the node that has more begins it. "
+    "ms a commit: the median from a transaction's begin to its acknowledgement, on the simulated disks and a link "
+    "within this machine."
 )
 
 

@@ -67,7 +67,7 @@ class FirebirdPair(Pair):
         primary, replica = (instance.database_files()[0].resolve() for instance in (self.primary, self.replica))
         return primary, replica
 
-    def start_alone(self, launcher: Launcher) -> None:
+    def start_alone(self, launcher: Launcher, ask: Ask) -> None:
         self.primary.replicate_by("")  # each session reads it
         self.primary.start(launcher)
 
@@ -75,9 +75,9 @@ class FirebirdPair(Pair):
         """The server's sessions from the primary are ended with it: a replica is made a database of its own alone."""
         self.replica.stop()
         self.replica.be_replica(read_only=False)
-        self.serve(launcher)
+        self.serve(launcher, ask)
 
-    def serve(self, launcher: Launcher) -> None:
+    def serve(self, launcher: Launcher, ask: Ask) -> None:
         self.replica.replicate_by("")
         self.replica.stands_beside([], 0)
         self.replica.start(launcher)
@@ -182,7 +182,7 @@ def _modes(engine: Engine) -> Sequence[Mode]:
     return (ASYNCHRONOUS, SYNCHRONOUS) if has else ()
 
 
-def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> None:
+def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durability: str) -> None:
     if "port" in settings:
         raise BadInput(
             f"{engine.id}: a server with a replica is in a network of its own: port is without effect",

@@ -74,7 +74,8 @@ class Mysql(Engine):
             say(f"{self.id} is here: {here.source}")
             return
 
-        install.install(self.id, lambda work: self.version.origin.bring(self.id, work, say), say)
+        origin = self.version.origin
+        install.install(self.id, lambda work: origin.bring(self.id, work, say), say, is_current=origin.is_current)
 
     def remove(self, say: Callable[[str], None]) -> None:
         install.remove(self.id, say)

@@ -38,6 +38,7 @@ from acidtest.engine.reads import clearly, timed_reads
 from acidtest.engine.sampling import Figures
 from acidtest.engine.server import (
     LOOPBACK,
+    Ended,
     ServedInstance,
     Server,
     SocketDirectory,
@@ -57,6 +58,8 @@ SOCKET = "mysql.sock"
 BINLOG = "binlog"
 LOAD_POOL_MB = 1024  # or a quarter of the memory
 BOOTSTRAP_S = 300
+# Of --wsrep-recover: the cluster's UUID and the number of the last write set.
+POSITION = re.compile(r"WSREP: Recovered position:? *([0-9a-f-]{36}:-?\d+)")
 # A line of the log that a reader should see. MySQL 5.5's InnoDB has no [Warning] before its words.
 SPEAKS = re.compile(
     r"\[(ERROR|Warning)\]|InnoDB: (Error|Warning|Fatal|Unable|Cannot|Unrecognized|Assertion|Operating system error)"
@@ -121,7 +124,9 @@ class MysqlInstance(ServedInstance):
         self._tls: tls.Files | None = None  # since the start
         self._part: list[str] = []  # lines of the part that it plays among several servers
         self._listens: tuple[str, int] | None = None  # at this address beside its socket
+        self._programs: Path | None = None
         self._carried_out: list[str] = []
+        self._first: list[str] = []
 
     @property
     def data(self) -> Path:
@@ -139,14 +144,48 @@ class MysqlInstance(ServedInstance):
         host = "%" if anywhere else LOOPBACK if self._port else "localhost"
         return f"'{USER}'@'{host}'"
 
-    def play(self, lines: Sequence[str], *, listens: tuple[str, int] | None = None) -> None:
-        """From the next start on its configuration has these lines too, and it listens there beside its socket."""
-        self._part, self._listens = list(lines), listens
+    def play(
+        self, lines: Sequence[str], *, listens: tuple[str, int] | None = None, programs: Path | None = None
+    ) -> None:
+        """From the next start on its configuration has these lines too, it listens there beside its socket, and finds
+        what it calls in the folder ``programs`` first."""
+        self._part, self._listens, self._programs = list(lines), listens, programs
 
-    def introduce(self, statements: Sequence[str]) -> None:
+    def introduce(self, statements: Sequence[str], *, first: Sequence[str] = ()) -> None:
         """At each start these statements are carried out by nobody's account, which may do all; not into the binary
-        log."""
-        self._carried_out = list(statements)
+        log. ``first``: before our database and its user are made."""
+        self._carried_out, self._first = list(statements), list(first)
+
+    @property
+    def files(self) -> Installation:
+        return self._files
+
+    def recovered_position(self, launcher: Launcher) -> str:
+        """Where this node of a Galera cluster stopped, ``UUID:seqno``, as its own storage engine recovers it.
+
+        Raises Ended where it does not recover, CellFailed where it does not end.
+        """
+        self._launcher = launcher
+        self._sockets.make(launcher)
+        self._write_configuration()
+        said = self.directory / "position.log"
+        with said.open("wb") as output:
+            id, process = launcher.start_process(  # noqa: A001
+                [*self._files.command, f"--defaults-file={self._configuration}", "--wsrep-recover"],
+                environment=self.environment(),
+                stderr=output,
+                stdout=output,
+            )
+        try:
+            process.wait(timeout=BOOTSTRAP_S)
+        except subprocess.TimeoutExpired:
+            raise CellFailed(f"{self._id}: --wsrep-recover did not end within {BOOTSTRAP_S} s") from None
+        finally:
+            launcher.end_process(id, process)
+        text = said.read_text(encoding="utf-8", errors="replace")
+        if (match := POSITION.search(text)) is None:
+            raise Ended(f"{self._id}: --wsrep-recover told no position: {_cause(text) or text[-200:].strip()}")
+        return match[1]
 
     def create(self) -> None:
         """Make the data directory with its system tables and no account at all."""
@@ -286,6 +325,7 @@ class MysqlInstance(ServedInstance):
         else:
             made, granted = [], f"grant all privileges on {DATABASE}.* to {user} {identified}"
         statements = [
+            *self._first,
             "set session sql_log_bin = 0",
             f"create database if not exists {DATABASE}",
             *made,
@@ -321,7 +361,8 @@ class MysqlInstance(ServedInstance):
         return self.target().model_copy(update={"socket": None})
 
     def environment(self) -> dict[str, str]:
-        environment = {"PATH": os.environ.get("PATH", os.defpath)}
+        path = os.environ.get("PATH", os.defpath)
+        environment = {"PATH": f"{self._programs}{os.pathsep}{path}" if self._programs else path}
         return environment | ({"LD_LIBRARY_PATH": str(self._files.libs)} if self._files.libs else {})
 
     def figures(self) -> Figures:

@@ -60,6 +60,10 @@ class Origin(ABC):
     def installation(self, home: Path) -> Installation:
         """The files in an installed folder. Raises OSError where they are gone."""
 
+    def is_current(self, home: Path) -> bool:
+        """Whether an installed folder has all that this acidtest brings."""
+        return True
+
 
 @dataclass(frozen=True)
 class Maven(Origin):
@@ -156,6 +160,8 @@ class Debian(Origin):
     package: str
     program: str  # below the folder
     share: str
+    beside: tuple[str, ...] = ()  # packages that come with it
+    libraries: tuple[str, ...] = ()  # and programs of those, below the folder: looked at when they are brought
 
     @property
     def source(self) -> str:
@@ -166,9 +172,15 @@ class Debian(Origin):
         return self.series
 
     def bring(self, id: str, work: Path, say: Callable[[str], None]) -> Path:  # noqa: A002
-        folder = debian.bring(id, self.series, (self.package,), work, say)
-        debian.check(id, folder, [folder / self.program])
+        folder = debian.bring(id, self.series, (self.package, *self.beside), work, say)
+        debian.check(id, folder, [folder / name for name in (self.program, *self.libraries)])
         return folder
+
+    def is_current(self, home: Path) -> bool:
+        try:
+            return not debian.brought(home).lacks(self.beside)
+        except OSError:
+            return False
 
     def installation(self, home: Path) -> Installation:
         brought, program = debian.brought(home), home / self.program

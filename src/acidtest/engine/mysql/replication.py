@@ -1,4 +1,4 @@
-"""A MariaDB or MySQL server with a replica, asynchronous or semi-synchronous.
+"""A MariaDB or MySQL server with a replica, asynchronous or semi-synchronous; Galera is in ``galera``.
 
 The replica begins with a copy of the primary's files, and the primary with an empty binary log. Sources of MariaDB:
 https://mariadb.com/kb/en/semisynchronous-replication/ and https://mariadb.com/kb/en/change-master-to/; for what makes
@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from acidtest.engine.base import Ask, Engine, Launcher
+from acidtest.engine.mysql import galera
 from acidtest.engine.mysql.engine import Mysql
 from acidtest.engine.mysql.instance import BINLOG, MysqlInstance
 from acidtest.engine.replication import Ends, Mode, Pair, Replication, Seen, paired
@@ -138,7 +139,7 @@ class BinlogPair(Pair):
     def _has_applied(self, ask: Ask) -> bool:
         """All that the replica has received."""
 
-    def start_alone(self, launcher: Launcher) -> None:
+    def start_alone(self, launcher: Launcher, ask: Ask) -> None:
         self._play(waiting=False)
         self.primary.start(launcher)
 
@@ -161,7 +162,7 @@ class BinlogPair(Pair):
         for statement in (f"stop {self.keyword}", f"reset {self.keyword} all", "set global read_only = 0"):
             ask(statement)
 
-    def serve(self, launcher: Launcher) -> None:
+    def serve(self, launcher: Launcher, ask: Ask) -> None:
         self.replica.play(["server_id = 2"])
         self.replica.introduce([])
         self.replica.start(launcher)
@@ -256,8 +257,25 @@ class MysqlPair(BinlogPair):
         return ask(self.APPLIED)[0][0] == "1"
 
 
-def _pair(primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> Pair:
+def _by_binlog(primary: MysqlInstance, replica: MysqlInstance, mode: Mode, ends: Ends) -> Pair:
     return (MysqlPair if mode in OF_MYSQL else MariadbPair)(primary, replica, mode, ends)
+
+
+PAIR_BY_BINLOG = paired(MysqlInstance, _by_binlog, {"log_bin": True}, {"log_bin": False})
+PAIR_OF_NODES = paired(MysqlInstance, galera.GaleraPair)
+
+
+def _pair(
+    engine: Engine,
+    primary: Path,
+    replica: Path,
+    settings: Mapping[str, Scalar],
+    durability: str,
+    mode: Mode,
+    ends: Ends,
+) -> Pair:
+    made = PAIR_OF_NODES if mode is galera.MODE else PAIR_BY_BINLOG
+    return made(engine, primary, replica, settings, durability, mode, ends)
 
 
 OF_MARIADB, OF_MYSQL = modes("master"), modes("source")
@@ -265,19 +283,21 @@ OF_MARIADB, OF_MYSQL = modes("master"), modes("source")
 
 def _modes(engine: Engine) -> Sequence[Mode]:
     if engine.known_as.startswith("mariadb"):
-        return OF_MARIADB
+        return (*OF_MARIADB, galera.MODE) if galera.has_galera(engine) else OF_MARIADB
     return OF_MYSQL if isinstance(engine, Mysql) and engine.version.says_source else ()
 
 
-def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> None:
+def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durability: str) -> None:
     for name in ("connection", "port"):
         if settings.get(name, "socket") != "socket":
             raise BadInput(
                 f"{engine.id}: the load reaches a server with a replica by its socket: {name} is without effect",
                 f"leave {name} out",
             )
-    if settings.get("log_bin") is False:
+    if mode is galera.MODE:
+        galera.check(engine)
+    elif settings.get("log_bin") is False:
         raise BadInput(f"{engine.id}: a replica is kept up by the binary log, and log_bin = false", "leave log_bin out")
 
 
-REPLICATION = Replication(_modes, paired(MysqlInstance, _pair, {"log_bin": True}, {"log_bin": False}), _refuse)
+REPLICATION = Replication(_modes, _pair, _refuse)

@@ -225,7 +225,14 @@ VERSIONS = (
         MARIADB_11,
         id="mariadb-11.8",
         begins=(11, 5),
-        origin=Debian("11.8", "mariadb-server-core", "usr/sbin/mariadbd", "usr/share/mariadb"),
+        origin=Debian(
+            "11.8",
+            "mariadb-server-core",
+            "usr/sbin/mariadbd",
+            "usr/share/mariadb",
+            beside=("galera-4", "galera-arbitrator-4"),
+            libraries=("usr/lib/galera/libgalera_smm.so", "usr/bin/garbd"),
+        ),
     ),
 )
 

@@ -76,7 +76,7 @@ class PostgresPair(Pair):
             in_force=(state, kept, commit) == wanted,
         )
 
-    def start_alone(self, launcher: Launcher) -> None:
+    def start_alone(self, launcher: Launcher, ask: Ask) -> None:
         self.primary.play({"wal_level": "replica"}, commit="on")
         self.primary.configure()
         self.primary.start(launcher)
@@ -86,7 +86,7 @@ class PostgresPair(Pair):
             self.replica.start(launcher)
         self.replica.promote()
 
-    def serve(self, launcher: Launcher) -> None:
+    def serve(self, launcher: Launcher, ask: Ask) -> None:
         self.replica.start(launcher)
 
 
@@ -94,7 +94,7 @@ def _modes(engine: Engine) -> Sequence[Mode]:
     return MODES
 
 
-def _refuse(engine: Engine, settings: Mapping[str, Scalar], durability: str) -> None:
+def _refuse(engine: Engine, mode: Mode, settings: Mapping[str, Scalar], durability: str) -> None:
     if durability == "none":
         raise BadInput(
             f"{engine.id}: durability none is synchronous_commit = off, which waits for no replica",

@@ -1,0 +1,31 @@
+"""A Galera cluster, as a user meets it: two nodes and an arbitrator, of which first one node is lost, and then both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from blocks import loops_over_files_in, mounts_below
+from replicas import EXPERIMENT
+
+
+def test_a_cluster_gives_back_what_it_acknowledged(acidtest: Callable[..., Any], tmp_path: Path) -> None:
+    file, out = tmp_path / "galera.toml", tmp_path / "out"
+    file.write_text(EXPERIMENT.format(engine="mariadb-10.11", mode="galera", failure="both-powers"))
+    done = acidtest("powercut", file, "--out", out, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    (cut,) = (one["cut"] for one in told["cuts"])
+    # Without a failure all was found on a node whose primary had been killed: it went on with the arbitrator's vote.
+    assert cut["verdict"] == "survived", cut["reasons"]
+    assert cut["checks"]["holds-without-a-cut"] == "survived"
+    seen = cut["replication"]["seen"]
+    assert seen.count("wsrep_cluster_size 3, wsrep_cluster_status Primary, wsrep_local_state_comment Synced") == 2
+    assert seen.count("wsrep_provider_name Galera") == 2
+    assert cut["replication"]["chosen_by"].startswith("--wsrep-recover: primary ")
+    (row,) = told["replication"]
+    assert row["failures"]["both-powers"]["survived"] == 1
+    assert mounts_below(out) == []
+    assert loops_over_files_in(out) == []
