@@ -22,7 +22,7 @@ import pytest
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
-from acidtest.place import leftovers, loops, release_leftovers, standing
+from acidtest.place import holders, leftovers, loops, release_leftovers, standing
 from blocks import loops_over_files_in, mounts_below
 
 BLOCK = 4096
@@ -253,6 +253,47 @@ def test_other_labs_leave_a_standing_disk_alone_and_clean_takes_it_also_when_it_
     assert any(str(home / "disks" / "second") in line for line in released)
     assert standing.names() == []
     assert not loops.is_over(int(disk.device.name[4:]), disk.drive.file, 2)
+
+
+def test_a_disk_that_could_not_be_removed_is_removed_later(
+    acidtest: Acidtest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is unmounted by then, and its mount point is a directory of a file system that everybody uses."""
+    made = standing.create("busy", spec(filesystem="ext4"), 64)
+    assert made.device and made.mounted
+    monkeypatch.setattr(loops, "PATIENCE_S", 0.2)
+    named = f"{made.device} is in use by {Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"
+    held = os.open(made.device, os.O_RDONLY)
+    try:
+        for _ in range(2):
+            with pytest.raises(BadInput) as refused, standing.opened("busy") as disk:
+                disk.remove()
+            assert refused.value.message == named
+        assert acidtest("status", "busy")["mounted"] is None
+    finally:
+        os.close(held)
+    assert acidtest("remove", "busy") == {"removed": ["busy"]}
+
+
+def test_who_sees_a_device_mounted_in_mounts_of_its_own_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, device = tmp_path / "proc", Path("/dev/null")
+    line = "36 35 7:9 / {} rw,noatime - ext4 {} rw\n"
+    for name, namespace, comm, mounted in (
+        ("self", "1", "us", ""),
+        ("11", "1", "beside us", line.format("/here", device)),
+        ("12", "2", "a copy", line.format("/here", device)),
+        ("13", "2", "another", line.format("/there", "/dev/sda1")),
+    ):
+        at = processes / name
+        (at / "ns").mkdir(parents=True)
+        (processes / f"namespace-{namespace}").touch()
+        (at / "ns" / "mnt").symlink_to(processes / f"namespace-{namespace}")
+        (at / "comm").write_text(f"{comm}\n")
+        (at / "mountinfo").write_text(mounted)
+    monkeypatch.setattr(holders, "PROCESSES", processes)
+    assert holders.users_of_device(device) == ["a copy (12)"]
 
 
 def _pid(disk: standing.StandingDisk) -> int:
