@@ -316,3 +316,18 @@ def test_every_fault_in_the_documents_is_one() -> None:
     assert len(shown) >= 7
     for fault in shown:
         standing.check_fault(fault)
+
+
+def test_fio_finds_what_was_flushed_and_misses_what_was_not() -> None:
+    script = Path(__file__).parents[2] / "docs" / "examples" / "disk-under-fio.sh"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    ended = subprocess.run(
+        ["sh", script, "psync"], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [line.split()[-2:] for line in ended.stdout.splitlines()] == [
+        *[["intact", "ok"]] * 3,
+        *[["lost", "ok"]] * 2,
+        ["intact", "ok"],
+        ["lost", "ok"],
+    ]
