@@ -22,7 +22,7 @@ import pytest
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
-from acidtest.place import holders, leftovers, loops, release_leftovers, standing
+from acidtest.place import check, holders, leftovers, loops, release_leftovers, standing
 from blocks import loops_over_files_in, mounts_below
 
 BLOCK = 4096
@@ -189,6 +189,27 @@ def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acid
     assert "takes no fault" in acidtest("faults", "logged", "(lose)")[1]
 
 
+def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_any_cut(home: Path) -> None:
+    standing.create("counted", spec(), 16, faults=["(cut none (and writes (range 0 1M) (nth 3)))"])
+    with standing.opened("counted") as disk:
+        assert disk.device
+        for number in range(4):
+            write_block(disk.device, number, 1)
+            flush(disk.device)
+        assert disk.drive.stats().power == "ghost"
+    with standing.opened("counted") as disk:
+        disk.restore()
+        assert disk.device
+        assert [block(disk.device, number)[0] for number in range(4)] == [1, 1, 0, 0]
+        assert disk.drive.stats().faults == []
+
+
+def test_no_experiment_has_a_disk_that_takes_its_power_by_itself() -> None:
+    for fault in ("(cut none writes)", "lie-about-flush, ( CUT all (nth 3))"):
+        with pytest.raises(BadInput, match="takes the power by itself"):
+            check(spec(disk_faults=fault))
+
+
 def test_a_snapshot_is_gone_back_to(home: Path) -> None:
     standing.create("kept", spec(), 16)
     with standing.opened("kept") as disk:
@@ -311,7 +332,7 @@ def _until_unlocked(disk: standing.StandingDisk) -> None:
 
 def test_every_fault_in_the_documents_is_one() -> None:
     page = (Path(__file__).parents[2] / "docs" / "DISK.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect).*\)$", page, re.MULTILINE)
+    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect|cut).*\)$", page, re.MULTILINE)
     shown += re.findall(r"`(\((?:fail|lose) [^`…]*\))`", page)
     assert len(shown) >= 7
     for fault in shown:
