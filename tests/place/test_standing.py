@@ -206,7 +206,7 @@ def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_a
 
 def test_no_experiment_has_a_disk_that_takes_its_power_by_itself() -> None:
     for fault in ("(cut none writes)", "lie-about-flush, ( CUT all (nth 3))"):
-        with pytest.raises(BadInput, match="takes the power by itself"):
+        with pytest.raises(BadInput, match="cuts its own power"):
             check(spec(disk_faults=fault))
 
 

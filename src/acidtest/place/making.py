@@ -60,7 +60,7 @@ def check(spec: PlaceSpec) -> None:
         )
     if cutting := [fault for fault in faults(spec) if CUTS.match(fault)]:
         raise BadInput(
-            f"place.disk_faults: {cutting[0]} takes the power by itself, and nobody would know when",
+            f"place.disk_faults: {cutting[0]}: a disk that cuts its own power does so when nobody knows",
             "leave it out: acidtest powercut cuts at moments of its own, and acidtest disk has this fault",
         )
     if spec.kind == "device" and not spec.device:
