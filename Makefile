@@ -98,4 +98,4 @@ system:
 test-system:
 	@$(call debian,chromium gnupg strace procps binutils mount jfsutils f2fs-tools nilfs-tools reiserfsprogs cryptsetup-bin dmsetup lvm2 mdadm \
 	  qemu-system-x86 busybox-static mariadb-server-core galera-4 galera-arbitrator-4 openssh-server iproute2 slurm-wlm munge \
-	  redis-server etcd-server etcd-client python3-gdbm python3-diskcache)
+	  redis-server etcd-server etcd-client python3-gdbm python3-diskcache fio)

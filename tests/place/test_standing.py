@@ -22,7 +22,7 @@ import pytest
 from acidtest.errors import BadInput, CellFailed
 from acidtest.experiment import PlaceSpec
 from acidtest.files import find_rig, sync_filesystem
-from acidtest.place import leftovers, loops, release_leftovers, standing
+from acidtest.place import check, holders, leftovers, loops, release_leftovers, standing
 from blocks import loops_over_files_in, mounts_below
 
 BLOCK = 4096
@@ -189,6 +189,27 @@ def test_a_disk_with_a_log_goes_back_to_any_record_and_its_past_begins_anew(acid
     assert "takes no fault" in acidtest("faults", "logged", "(lose)")[1]
 
 
+def test_a_fault_cuts_the_power_at_a_request_and_the_disk_is_restored_as_after_any_cut(home: Path) -> None:
+    standing.create("counted", spec(), 16, faults=["(cut none (and writes (range 0 1M) (nth 3)))"])
+    with standing.opened("counted") as disk:
+        assert disk.device
+        for number in range(4):
+            write_block(disk.device, number, 1)
+            flush(disk.device)
+        assert disk.drive.stats().power == "ghost"
+    with standing.opened("counted") as disk:
+        disk.restore()
+        assert disk.device
+        assert [block(disk.device, number)[0] for number in range(4)] == [1, 1, 0, 0]
+        assert disk.drive.stats().faults == []
+
+
+def test_no_experiment_has_a_disk_that_takes_its_power_by_itself() -> None:
+    for fault in ("(cut none writes)", "lie-about-flush, ( CUT all (nth 3))"):
+        with pytest.raises(BadInput, match="cuts its own power"):
+            check(spec(disk_faults=fault))
+
+
 def test_a_snapshot_is_gone_back_to(home: Path) -> None:
     standing.create("kept", spec(), 16)
     with standing.opened("kept") as disk:
@@ -255,6 +276,47 @@ def test_other_labs_leave_a_standing_disk_alone_and_clean_takes_it_also_when_it_
     assert not loops.is_over(int(disk.device.name[4:]), disk.drive.file, 2)
 
 
+def test_a_disk_that_could_not_be_removed_is_removed_later(
+    acidtest: Acidtest, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is unmounted by then, and its mount point is a directory of a file system that everybody uses."""
+    made = standing.create("busy", spec(filesystem="ext4"), 64)
+    assert made.device and made.mounted
+    monkeypatch.setattr(loops, "PATIENCE_S", 0.2)
+    named = f"{made.device} is in use by {Path('/proc/self/comm').read_text().strip()} ({os.getpid()})"
+    held = os.open(made.device, os.O_RDONLY)
+    try:
+        for _ in range(2):
+            with pytest.raises(BadInput) as refused, standing.opened("busy") as disk:
+                disk.remove()
+            assert refused.value.message == named
+        assert acidtest("status", "busy")["mounted"] is None
+    finally:
+        os.close(held)
+    assert acidtest("remove", "busy") == {"removed": ["busy"]}
+
+
+def test_who_sees_a_device_mounted_in_mounts_of_its_own_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, device = tmp_path / "proc", Path("/dev/null")
+    line = "36 35 7:9 / {} rw,noatime - ext4 {} rw\n"
+    for name, namespace, comm, mounted in (
+        ("self", "1", "us", ""),
+        ("11", "1", "beside us", line.format("/here", device)),
+        ("12", "2", "a copy", line.format("/here", device)),
+        ("13", "2", "another", line.format("/there", "/dev/sda1")),
+    ):
+        at = processes / name
+        (at / "ns").mkdir(parents=True)
+        (processes / f"namespace-{namespace}").touch()
+        (at / "ns" / "mnt").symlink_to(processes / f"namespace-{namespace}")
+        (at / "comm").write_text(f"{comm}\n")
+        (at / "mountinfo").write_text(mounted)
+    monkeypatch.setattr(holders, "PROCESSES", processes)
+    assert holders.users_of_device(device) == ["a copy (12)"]
+
+
 def _pid(disk: standing.StandingDisk) -> int:
     return int(Path(disk.record.ledger).name.partition("-")[0])
 
@@ -270,8 +332,23 @@ def _until_unlocked(disk: standing.StandingDisk) -> None:
 
 def test_every_fault_in_the_documents_is_one() -> None:
     page = (Path(__file__).parents[2] / "docs" / "DISK.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect).*\)$", page, re.MULTILINE)
+    shown = re.findall(r"^\((?:fail|rot|lose|stop|slow|misdirect|cut).*\)$", page, re.MULTILINE)
     shown += re.findall(r"`(\((?:fail|lose) [^`…]*\))`", page)
     assert len(shown) >= 7
     for fault in shown:
         standing.check_fault(fault)
+
+
+def test_fio_finds_what_was_flushed_and_misses_what_was_not() -> None:
+    script = Path(__file__).parents[2] / "docs" / "examples" / "disk-under-fio.sh"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    ended = subprocess.run(
+        ["sh", script, "psync"], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [line.split()[-2:] for line in ended.stdout.splitlines()] == [
+        *[["intact", "ok"]] * 3,
+        *[["lost", "ok"]] * 2,
+        ["intact", "ok"],
+        ["lost", "ok"],
+    ]

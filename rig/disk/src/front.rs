@@ -162,6 +162,9 @@ impl<M: Medium + Send + 'static> Served<M> {
                 }
             }
         };
+        if disk.has_no_power() {
+            self.changed.notify_all(); // a fault may have cut it: what waits for it is answered
+        }
         let covers = self.log.as_ref().map(|log| {
             let covers = log.records();
             begun(log, &ticket, self.now());

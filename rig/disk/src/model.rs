@@ -131,6 +131,10 @@ impl<M: Medium> Disk<M> {
         let length = into.len() as u64;
         let ghost = self.power == DiskPower::Ghost;
         let struck = if ghost { Struck::default() } else { self.strike(Op::Read, at, length, now)? };
+        if let Some(keep) = struck.cut {
+            self.fail_power(keep, now);
+            return self.begin_read(at, into, now);
+        }
         let read = match struck.fails() {
             true => Ok(()),
             false => self.rot(struck.rot, at, length).and_then(|()| self.cache.read(at, into)),
@@ -159,6 +163,14 @@ impl<M: Medium> Disk<M> {
         }
         let struck = self.strike(Op::Write, at, length, now)?;
         self.tend(now);
+        if let Some(keep) = struck.cut {
+            self.make_room(at, length, now);
+            let settling = if self.capacity == 0 { u64::MAX } else { self.settling };
+            let under_way = self.cache.write(at, from, now, settling, false);
+            self.fail_power(keep, now);
+            let end = if under_way.is_ok() { End::Ghostly } else { End::Failed(libc::EIO) };
+            return Some(self.ticket(Op::Write, at, length, now, now, end));
+        }
         if struck.fails() {
             let done_at = self.timing.cached(now, length);
             return Some(struck.hold_up(self.ticket(Op::Write, at, length, now, done_at, End::Failed(struck.errno))));
@@ -192,6 +204,10 @@ impl<M: Medium> Disk<M> {
         // While a flush is under way the drive empties its cache anyway, and that includes what was written through.
         let op = if write_through && self.flushing == 0 { Op::WriteThrough } else { Op::Flush };
         let struck = self.strike(op, 0, 0, now)?;
+        if let Some(keep) = struck.cut {
+            self.fail_power(keep, now);
+            return self.begin_flush(write_through, now);
+        }
         self.tend(now);
         // A controller with a battery takes its cache for durable, whatever has become of the battery.
         let backed = self.capacity > 0 && self.battery != DiskBattery::None;
@@ -283,6 +299,15 @@ impl<M: Medium> Disk<M> {
             lost_bytes: left.lost_sectors * SECTOR,
             torn_writes: left.torn_writes,
         })
+    }
+
+    /// A cut by a fault: what is drawn by lot is drawn by the disk's own seed.
+    fn fail_power(&mut self, keep: CutKeeps, now: u64) {
+        let _ = self.cut(keep, self.seed, GhostFlushes::Succeed, now); // it has power: a fault has struck
+    }
+
+    pub fn has_no_power(&self) -> bool {
+        self.power == DiskPower::Ghost
     }
 
     /// What survived the cut is the disk.
@@ -472,8 +497,12 @@ impl<M: Medium> Disk<M> {
                     Act::Delay(ns) => struck.delay_ns += ns,
                     Act::Stop(ns) => stops_ns = stops_ns.max(ns),
                     Act::Vanish => vanishes = true,
+                    Act::Cut(keep) => struck.cut = struck.cut.or(Some(keep)),
                 },
             }
+        }
+        if struck.cut.is_some() {
+            return Some(struck);
         }
         if vanishes {
             self.power = DiskPower::Vanished;
@@ -579,6 +608,7 @@ struct Struck {
     rot: u32,
     longer: f64,
     delay_ns: u64,
+    cut: Option<CutKeeps>,
 }
 
 impl Default for Struck {
@@ -594,6 +624,7 @@ impl Default for Struck {
             rot: 0,
             longer: 1.0,
             delay_ns: 0,
+            cut: None,
         }
     }
 }

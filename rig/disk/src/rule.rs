@@ -2,7 +2,7 @@
 //!
 //!     rule      = (fail ERRNO [WHEN]) | (drop [WHEN]) | (lie [WHEN]) | (tear [WHEN]) | (lose [WHEN])
 //!               | (misdirect BYTES [WHEN]) | (rot BITS [WHEN]) | (slow FACTOR [WHEN]) | (delay TIME [WHEN])
-//!               | (stop TIME [WHEN]) | (vanish [WHEN])
+//!               | (stop TIME [WHEN]) | (vanish [WHEN]) | (cut KEEPS [WHEN])
 //!     WHEN      = always | reads | writes | flushes | once | (range FROM TO) | (nth N) | (every N) | (after N)
 //!               | (randomly P [SEED]) | (not WHEN) | (and WHEN …) | (or WHEN …)
 //!
@@ -10,6 +10,7 @@
 //! `nth`, `every`, `after` and `randomly` count only the requests about which they are asked. docs/DISK.md has the words.
 
 use super::fault::Op;
+use protocol::CutKeeps;
 use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
@@ -37,7 +38,9 @@ const ERRORS: [(&str, i32); 8] = [
     ("ENOLINK", libc::ENOLINK),
     ("EREMOTEIO", libc::EREMOTEIO),
 ];
-const ACTS: &str = "fail, drop, lie, tear, lose, misdirect, rot, slow, delay, stop or vanish";
+const KEEPS: [(&str, CutKeeps); 4] =
+    [("none", CutKeeps::None), ("torn", CutKeeps::Torn), ("reordered", CutKeeps::Reordered), ("all", CutKeeps::All)];
+const ACTS: &str = "fail, drop, lie, tear, lose, misdirect, rot, slow, delay, stop, vanish or cut";
 const CONDITIONS: &str =
     "always, reads, writes, flushes, once, or one of (range …), (nth …), (every …), (after …), (randomly …), (not …), (and …), (or …)";
 
@@ -71,6 +74,8 @@ pub enum Act {
     Stop(u64),
     /// From now on every request fails with ENODEV.
     Vanish,
+    /// Power fails while the request is under way: of the write cache, this write among it, so much is left.
+    Cut(CutKeeps),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +101,7 @@ impl Act {
             Act::Drop | Act::Lie => matches!(op, Op::Flush | Op::WriteThrough),
             Act::Tear | Act::Lose | Act::Misdirect(_) => op == Op::Write,
             Act::Rot(_) => matches!(op, Op::Read | Op::Write),
-            Act::Fail(_) | Act::Slow(_) | Act::Delay(_) | Act::Stop(_) | Act::Vanish => true,
+            Act::Fail(_) | Act::Slow(_) | Act::Delay(_) | Act::Stop(_) | Act::Vanish | Act::Cut(_) => true,
         }
     }
 
@@ -191,6 +196,10 @@ impl fmt::Display for Rule {
             Act::Delay(time) => write!(f, "(delay {}", Time(time))?,
             Act::Stop(time) => write!(f, "(stop {}", Time(time))?,
             Act::Vanish => f.write_str("(vanish")?,
+            Act::Cut(keeps) => {
+                let name = KEEPS.iter().find(|(_, one)| *one == keeps).map_or("none", |(name, _)| name);
+                write!(f, "(cut {name}")?;
+            }
         }
         match &self.when {
             When::Always => f.write_str(")"),
@@ -353,6 +362,11 @@ impl<'a> Parser<'a> {
             "delay" => Act::Delay(self.time()?),
             "stop" => Act::Stop(self.time()?),
             "vanish" => Act::Vanish,
+            "cut" => {
+                let keeps =
+                    |word: &str| KEEPS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).map(|(_, one)| *one);
+                Act::Cut(self.value("what is left of the write cache: none, torn, reordered or all", keeps)?)
+            }
             _ => return Err(self.refused(token, ACTS)),
         };
         let when = match self.next() {
@@ -518,6 +532,7 @@ mod tests {
         prop_oneof![
             prop::sample::select(ERRORS.to_vec()).prop_map(|(_, errno)| Act::Fail(errno)),
             prop::sample::select(vec![Act::Drop, Act::Lie, Act::Tear, Act::Lose, Act::Vanish]),
+            prop::sample::select(KEEPS.to_vec()).prop_map(|(_, keeps)| Act::Cut(keeps)),
             (1..1u64 << 40).prop_map(|sectors| Act::Misdirect(sectors * SECTOR)),
             (1..=BITS_MAX as u32).prop_map(Act::Rot),
             (10..100_000u32).prop_map(|tenths| Act::Slow(f64::from(tenths) / 10.0)),

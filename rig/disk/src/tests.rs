@@ -552,6 +552,46 @@ fn a_disk_that_has_vanished_fails_everything_until_it_is_mended_and_still_has_it
 }
 
 #[test]
+fn a_fault_cuts_the_power_at_the_request_that_it_names() {
+    let mut disk = disk(100, &["(cut none (and writes (nth 3)))"]);
+    for number in 1..=2 {
+        assert_eq!(write(&mut disk, number, number as u8, 0), Finished::Done);
+        assert_eq!(flush(&mut disk, 0), Finished::Settled);
+    }
+    let under_way = disk.begin_write(3 * BLOCK as u64, &[3; BLOCK], 0).unwrap();
+    assert!(!under_way.taken());
+    assert_eq!((disk.finish(&under_way, 0), disk.stats(0, 0).power), (Finished::Done, DiskPower::Ghost));
+    assert_eq!((byte(&mut disk, 3), flush(&mut disk, 0)), (3, Finished::Done), "it goes on as after any cut");
+    assert_eq!(disk.stats(0, 0).faults[0].struck, 1);
+    disk.revive().unwrap();
+    assert_eq!([1, 2, 3].map(|number| byte(&mut disk, number)), [1, 2, 0]);
+    assert_eq!(disk.stats(0, 0).faults.len(), 0);
+}
+
+#[test]
+fn of_the_write_under_way_so_much_is_left_as_the_fault_says() {
+    let left = |fault: &str, cache_blocks: usize| {
+        let mut disk = disk(cache_blocks, &[fault]);
+        write(&mut disk, 0, 1, 0);
+        disk.revive().unwrap();
+        let mut content = [0; BLOCK];
+        let ticket = disk.begin_read(0, &mut content, 0).unwrap();
+        disk.finish(&ticket, 0);
+        content.iter().filter(|byte| **byte == 1).count()
+    };
+    for cache_blocks in [0, 100] {
+        assert_eq!(left("(cut all writes)", cache_blocks), BLOCK);
+        assert_eq!(left("(cut none writes)", cache_blocks), 0);
+        assert!(left("(cut torn writes)", cache_blocks).is_multiple_of(512));
+    }
+    let mut disk = disk(100, &["(cut none flushes)"]);
+    write(&mut disk, 0, 1, 0);
+    assert_eq!(flush(&mut disk, 0), Finished::Done, "the flush under way settles nothing");
+    disk.revive().unwrap();
+    assert_eq!(byte(&mut disk, 0), 0);
+}
+
+#[test]
 fn a_disk_that_stops_for_a_while_takes_nothing_meanwhile_and_goes_on() {
     let mut disk = disk(100, &["(stop 2s (and writes (nth 2)))"]);
     assert_eq!(write(&mut disk, 0, 1, 0), Finished::Done);

@@ -19,6 +19,7 @@ from acidtest.reference.words import words
 # Those of acidtest.question, whose import a shell would wait for.
 QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut")
 LIMITS = ("p99 < 10 ms", "p99.9 < 50 ms", "p90 < 1 s", "mean < 2 ms", "max < 1 s")  # of acidtest search
+DISK_KEEPS = ("none", "torn", "reordered", "all")  # of ``disk_keeps`` in ``[place]``
 SERVERS = ("firebird://", "postgresql://", "mysql://", "mariadb://")  # of acidtest.families, with their other names
 EXPERIMENT_BYTES_MAX = 1 << 20
 LOOKED_AT_MAX = 1_000  # files; a shell waits
@@ -67,7 +68,7 @@ def disk_kinds(incomplete: str) -> list[str]:
 
 def disk_keeps(incomplete: str) -> list[str]:
     """Of ``disk_keeps`` in ``[place]``."""
-    return [name for name in ("none", "torn", "reordered", "all") if name.startswith(incomplete)]
+    return [name for name in DISK_KEEPS if name.startswith(incomplete)]
 
 
 def families(incomplete: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,11 +24,21 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+Completes = Callable[[str], list[str]]
+
+
+def _option(flag: str, said: str, metavar: str, completes: Completes | None = None, **more: Any) -> Any:
+    return typer.Option(flag, help=said, metavar=metavar, autocompletion=completes, **more)
+
+
+def _flag(flag: str, said: str) -> Any:
+    return typer.Option(flag, help=said)
+
+
 Name = Annotated[str, typer.Argument(help="What the disk is called.", metavar="NAME", autocompletion=complete.disks)]
-Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
-KEEPS = ("none", "torn", "reordered", "all")
+Seed = Annotated[int, _option("--seed", "Of what is drawn by lot.", "N", min=0)]
+Json = Annotated[bool, _flag("--json", "Print it as JSON.")]
 SIZE = re.compile(r"(\d+)([KMGT])i?B?", re.IGNORECASE)
-LOG_LINES = 20
 
 
 def megabytes(text: str) -> int:
@@ -42,53 +53,45 @@ def megabytes(text: str) -> int:
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the disk will be called.", metavar="NAME")],
-    size: Annotated[str, typer.Option("--size", help="How large it is.", metavar="SIZE")] = "512M",
+    size: Annotated[str, _option("--size", "How large it is.", "SIZE")] = "512M",
     filesystem: Annotated[
         str,
-        typer.Option(
+        _option(
             "--filesystem",
-            help="Make this file system on it and mount it; raw leaves a block device.",
-            metavar="FILESYSTEM",
-            autocompletion=complete.filesystems_and_raw,
+            "Make this file system on it and mount it; raw leaves a block device.",
+            "FILESYSTEM",
+            complete.filesystems_and_raw,
         ),
     ] = "ext4",
-    at: Annotated[
-        Path | None, typer.Option("--at", help="Mount it at this empty directory.", metavar="DIR", show_default=False)
-    ] = None,
-    mkfs: Annotated[str, typer.Option("--mkfs", help="More options for mkfs.", metavar="OPTIONS")] = "",
-    mount: Annotated[str, typer.Option("--mount", help="Mount it with these options.", metavar="OPTIONS")] = "defaults",
+    at: Annotated[Path | None, _option("--at", "Mount it at this empty directory.", "DIR", show_default=False)] = None,
+    mkfs: Annotated[str, _option("--mkfs", "More options for mkfs.", "OPTIONS")] = "",
+    mount: Annotated[str, _option("--mount", "Mount it with these options.", "OPTIONS")] = "defaults",
     disk: Annotated[
         str,
-        typer.Option(
-            "--disk",
-            help="It takes as long as such a drive: none, rotating, sata-ssd, nvme.",
-            metavar="KIND",
-            autocompletion=complete.disk_kinds,
+        _option(
+            "--disk", "It takes as long as such a drive: none, rotating, sata-ssd, nvme.", "KIND", complete.disk_kinds
         ),
     ] = "none",
     disk_parameters: Annotated[
-        str, typer.Option("--disk-parameters", help="Its timing, as rpm=5400,seek_average_ms=9.", metavar="LIST")
+        str, _option("--disk-parameters", "Its timing, as rpm=5400,seek_average_ms=9.", "LIST")
     ] = "",
     disk_cache_mb: Annotated[
-        int, typer.Option("--disk-cache-mb", help="Size of its volatile write cache; 0 is off.", metavar="MIB")
+        int, _option("--disk-cache-mb", "Size of its volatile write cache; 0 is off.", "MIB")
     ] = 32,
     disk_battery: Annotated[
-        str, typer.Option("--disk-battery", help="The cache has a battery: none, good, dead.", metavar="STATE")
+        str, _option("--disk-battery", "The cache has a battery: none, good, dead.", "STATE")
     ] = "none",
     disk_sector: Annotated[
-        int, typer.Option("--disk-sector", help="Written whole or not at all: 512 or 4096 bytes.", metavar="BYTES")
+        int, _option("--disk-sector", "Written whole or not at all: 512 or 4096 bytes.", "BYTES")
     ] = 4096,
     disk_medium: Annotated[
-        str, typer.Option("--disk-medium", help="Its content lies in memory, or in a file.", metavar="WHERE")
+        str, _option("--disk-medium", "Its content lies in memory, or in a file.", "WHERE")
     ] = "memory",
     faults: Annotated[
-        list[str] | None,
-        typer.Option("--fault", help="What it does wrong, from when it is mounted. Repeatable.", metavar="FAULT"),
+        list[str] | None, _option("--fault", "What it does wrong, from when it is mounted. Repeatable.", "FAULT")
     ] = None,
-    log: Annotated[
-        bool, typer.Option("--log", help="It logs every write and flush, to go back to any of them.")
-    ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of what its faults draw by lot.", metavar="N", min=0)] = 1,
+    log: Annotated[bool, _flag("--log", "It logs every write and flush, to go back to any of them.")] = False,
+    seed: Seed = 1,
     json: Json = False,
 ) -> None:
     """Make a disk, which stays until it is removed. The options are keys that experiments have for a place."""
@@ -162,7 +165,7 @@ def faults(
         ),
     ] = None,
     clear: Annotated[
-        bool, typer.Option("--clear", help="No fault any more, before those named here: what has stopped goes on.")
+        bool, _flag("--clear", "No fault any more, before those named here: what has stopped goes on.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -186,24 +189,19 @@ def cut(
     name: Name,
     keeps: Annotated[
         str,
-        typer.Option(
-            "--keeps",
-            help="What is left of the write cache: none, torn, reordered, all.",
-            metavar="WHAT",
-            autocompletion=complete.disk_keeps,
-        ),
+        _option("--keeps", "What is left of the write cache: none, torn, reordered, all.", "WHAT", complete.disk_keeps),
     ] = "none",
-    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn by lot.", metavar="N", min=0)] = 1,
+    seed: Seed = 1,
     failing: Annotated[
-        bool, typer.Option("--failing-flushes", help="Flushes after the cut fail, instead of being forgotten.")
+        bool, _flag("--failing-flushes", "Flushes after the cut fail, instead of being forgotten.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Cut the power. The disk goes on answering, and forgets what it is told, until it is restored."""
     from acidtest.place import standing
 
-    if keeps not in KEEPS:
-        raise BadInput(not_among("--keeps", keeps, KEEPS))
+    if keeps not in complete.DISK_KEEPS:
+        raise BadInput(not_among("--keeps", keeps, complete.DISK_KEEPS))
     with standing.opened(name) as disk:
         done = disk.cut(keeps, seed, "fail" if failing else "succeed")  # type: ignore[arg-type]  # it is one of them
     lines = [
@@ -227,10 +225,9 @@ def snapshot(name: Name, json: Json = False) -> None:
 @app.command()
 def restore(
     name: Name,
-    to_snapshot: Annotated[bool, typer.Option("--snapshot", help="Go back to the snapshot.")] = False,
+    to_snapshot: Annotated[bool, _flag("--snapshot", "Go back to the snapshot.")] = False,
     record: Annotated[
-        int | None,
-        typer.Option("--record", help="Go back to the first N records of its log.", metavar="N", show_default=False),
+        int | None, _option("--record", "Go back to the first N records of its log.", "N", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
@@ -262,9 +259,7 @@ def _came_back(disk: StandingDisk, recovery: Recovery) -> str:
 @app.command("log")
 def log_(
     name: Name,
-    count: Annotated[
-        int | None, typer.Option("--last", help="Only so many.", metavar="N", min=1, show_default=False)
-    ] = None,
+    count: Annotated[int | None, _option("--last", "Only so many.", "N", min=1, show_default=False)] = None,
     json: Json = False,
 ) -> None:
     """List the log of writes and flushes of a disk that was created with --log."""

@@ -116,9 +116,11 @@ class CuttablePlace:
         return Held(self._loop, device, self._attached, self._mount_id, self._mounted, self._is_cut)
 
     def take_up(self, held: Held) -> None:
-        """Go on where another process has left it."""
+        """Go on where another process has left it. Whether it is mounted is read back: that process may have been
+        stopped on the way, and anybody may unmount."""
         self._loop, self.device, self._attached = held.loop, Path(held.device), held.attached
-        self._mount_id, self._mounted, self._is_cut = held.mount, held.mounted, held.cut
+        self._mount_id, self._is_cut = held.mount, held.cut
+        self._mounted = held.mount is not None and bool(mounts.mounted_at(self.path, self.device))
 
     def prepare(self, files: Sequence[Path]) -> None:
         """Make the file system and copy ``files`` into it. It is mounted afterwards. Raises CellFailed."""

@@ -1,13 +1,15 @@
-"""Whether somebody else has a file open, without a lock of our own, which could keep its program from working."""
+"""Who uses a file, a file system or a device, without a lock of our own, which could keep a program from working."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from acidtest.files import kernel_text
+from acidtest.place.facts import parse_mountinfo
 
 LOCKS = Path("/proc/locks")
 PROCESSES = Path("/proc")
@@ -37,8 +39,8 @@ def _is_locked(inodes: set[tuple[int, int]]) -> bool:
 
 
 def _is_open(inodes: set[tuple[int, int]]) -> bool:
-    for process in PROCESSES.iterdir():
-        if not process.name.isdecimal() or int(process.name) == os.getpid():
+    for process in _processes():
+        if int(process.name) == os.getpid():
             continue
         with suppress(OSError), os.scandir(process / "fd") as descriptors:
             for descriptor in descriptors:
@@ -47,3 +49,46 @@ def _is_open(inodes: set[tuple[int, int]]) -> bool:
                     if (stated.st_dev, stated.st_ino) in inodes:
                         return True
     return False
+
+
+def users_of(point: Path) -> list[str]:
+    """Processes that have something on the file system mounted at ``point`` open, run from it or are in it:
+    ``"bash (123)"``."""
+    device = point.stat().st_dev
+    return [_named(process) for process in _processes() if any(one.st_dev == device for one in _has(process))]
+
+
+def users_of_device(device: Path) -> list[str]:
+    """Processes that have this block device open, or see it mounted in a mount namespace that is not ours."""
+    number, ours = device.stat().st_rdev, (PROCESSES / "self" / "ns" / "mnt").stat().st_ino
+
+    def uses(process: Path) -> bool:
+        if any(one.st_rdev == number and stat.S_ISBLK(one.st_mode) for one in _has(process)):
+            return True
+        with suppress(OSError):
+            if (process / "ns" / "mnt").stat().st_ino != ours:
+                mounted = parse_mountinfo(kernel_text(process / "mountinfo"))
+                return any(mount.source == str(device) for mount in mounted)
+        return False
+
+    return [_named(process) for process in _processes() if uses(process)]
+
+
+def _processes() -> Iterator[Path]:
+    return (process for process in PROCESSES.iterdir() if process.name.isdecimal())
+
+
+def _has(process: Path) -> Iterator[os.stat_result]:
+    """What it has open, is in or runs from; of a process that we may not look into, or that is gone, nothing."""
+    links = [process / "cwd", process / "root", process / "exe"]
+    with suppress(OSError):
+        links += (process / "fd").iterdir()
+    for link in links:
+        with suppress(OSError):
+            yield link.stat()
+
+
+def _named(process: Path) -> str:
+    with suppress(OSError):
+        return f"{kernel_text(process / 'comm').strip()} ({process.name})"
+    return f"({process.name})"  # it has ended since

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ from acidtest.place.storage import JOURNAL_MB, DeviceStorage, LoopStorage, Stora
 
 SMALLEST_MB = 512  # that every file system in the table can be made on
 
+CUTS = re.compile(r"\(\s*cut\b", re.IGNORECASE)
+
 
 def check(spec: PlaceSpec) -> None:
     """Refuse what makes no sense on any machine. Raises BadInput."""
@@ -54,6 +57,11 @@ def check(spec: PlaceSpec) -> None:
     if spec.kind == "machine" and IGNORES_WRITE_THROUGH in faults(spec):
         raise BadInput(
             f"place: {IGNORES_WRITE_THROUGH} cannot be told from here of a disk in a guest", 'write kind = "disk"'
+        )
+    if cutting := [fault for fault in faults(spec) if CUTS.match(fault)]:
+        raise BadInput(
+            f"place.disk_faults: {cutting[0]}: a disk that cuts its own power does so when nobody knows",
+            "leave it out: acidtest powercut cuts at moments of its own, and acidtest disk has this fault",
         )
     if spec.kind == "device" and not spec.device:
         raise BadInput("place: kind device needs a device", 'add device = "/dev/..."')

@@ -8,11 +8,13 @@ alone; once it is gone, all of it is left over, and ``acidtest clean`` releases 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,11 +31,13 @@ from acidtest.journal.protocol import CutKeeps, DiskAnswer, DiskCut, DiskReady, 
 from acidtest.place import making
 from acidtest.place.cuttable import CuttablePlace, Held, Recovery
 from acidtest.place.disk import IGNORES_WRITE_THROUGH, SILENCE_S, CommandedDisk, answered, asked, described
+from acidtest.place.holders import users_of, users_of_device
 from acidtest.place.ledger import Ledger
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 SOCKET_PATH_MAX = 107  # bytes; see unix(7)
 USERS_SHOWN = 5
+LOOKED_AT_S = 2.0  # udev looks into every device that was written to
 
 
 @dataclass(frozen=True)
@@ -145,8 +149,8 @@ class StandingDisk:
         self._place.take_up(replace(self.record.held, cut=self.drive.stats().power == "ghost"))
 
     def settings(self) -> list[SettingInForce]:
-        """File system, mount options and queue, as read back."""
-        return self._place.settings() if self.device else []
+        """File system, mount options and queue, as read back; nothing of one that somebody has unmounted."""
+        return self._place.settings() if self.mounted or (self.device and self.record.spec.filesystem == RAW) else []
 
     def begin(self, faults: Sequence[str]) -> None:
         """Make the file system and mount it, then let faults begin. Raises CellFailed."""
@@ -233,15 +237,30 @@ class StandingDisk:
 
     def _leave(self) -> None:
         """Raises BadInput while somebody uses it: it is never unmounted under anybody."""
-        for point in [*([self.mounted] if self.mounted else []), self.drive.file.parent]:  # a guest has its file
-            if users := users_of(point):
-                shown = ", ".join(users[:USERS_SHOWN]) + (" and others" if len(users) > USERS_SHOWN else "")
-                raise BadInput(f"{point} is in use by {shown}", "end them, then try again")
+        end = time.monotonic() + (0 if self.mounted else LOOKED_AT_S)
+        while users := self._users():
+            if time.monotonic() >= end:
+                raise self._in_use(users)
+            time.sleep(0.1)
+
+    def _users(self) -> list[str]:
+        over = users_of(self.mounted) if self.mounted else users_of_device(self.device) if self.device else []
+        return over or users_of(self.drive.file.parent)  # a guest has its file
+
+    def _in_use(self, users: Sequence[str]) -> BadInput:
+        shown = ", ".join(users[:USERS_SHOWN]) + (" and others" if len(users) > USERS_SHOWN else "")
+        who = f" by {shown}" if users else ""
+        return BadInput(f"{self.mounted or self.device} is in use{who}", "end what uses it, then try again")
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[None]:
+        """However far it gets, the next command goes on from there."""
         try:
             yield
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            raise self._in_use(self._users()) from None
         finally:
             self._keep()
 
@@ -257,7 +276,8 @@ class StandingDisk:
         with contextlib.suppress(CellFailed):
             if not self._place.held().cut:
                 self.drive.cut("none", 0)  # a slow one would take its time for what is thrown away
-        self._place.release()
+        with self._kept():
+            self._place.release()
         self.drive.end()
         self._ledger.close()
 
@@ -439,26 +459,3 @@ def words(record: Record, stats: DiskStats | None) -> str:
     """The drive, and what it does wrong now."""
     wrong = [one.fault for one in stats.faults] if stats else []
     return ", ".join([*described(record.spec), *wrong])
-
-
-def users_of(point: Path) -> list[str]:
-    """Processes that have something on the file system mounted at ``point`` open, run from it or are in it:
-    ``"bash (123)"``."""
-    device = point.stat().st_dev
-    users = []
-    for process in Path("/proc").glob("[0-9]*"):
-        links = [process / "cwd", process / "root", process / "exe"]
-        with contextlib.suppress(OSError):
-            links += (process / "fd").iterdir()
-        if any(_is_on(link, device) for link in links):
-            with contextlib.suppress(OSError):
-                comm = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
-                users.append(f"{comm} ({process.name})")
-    return users
-
-
-def _is_on(link: Path, device: int) -> bool:
-    try:
-        return link.stat().st_dev == device
-    except OSError:
-        return False

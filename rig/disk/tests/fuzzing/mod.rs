@@ -9,19 +9,20 @@ use std::collections::HashSet;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-const SEEDS: [&str; 9] = [
+const SEEDS: [&str; 10] = [
     "(fail EIO (and writes (range 1M 2M) (nth 3)))",
     "(misdirect 64K (or (every 7) (and once (not (range 0 4096)))))",
     "(rot 3 (and reads (randomly 0.25 99)))",
     "(slow 10.5 (after 1000))",
     "(stop 2s (and flushes (nth 2)))",
     "(delay 250us)",
+    "(cut torn (and writes (nth 5)))",
     "(lose (not (not (or reads writes flushes always))))",
     "eio on write at 1048576 once",
     "stop after 1000 requests fail after 5 s",
 ];
 /// What is put in at random.
-pub const WORDS: [&str; 48] = [
+pub const WORDS: [&str; 50] = [
     "(",
     ")",
     "((",
@@ -40,6 +41,8 @@ pub const WORDS: [&str; 48] = [
     "delay",
     "stop",
     "vanish",
+    "cut",
+    "torn",
     "always",
     "reads",
     "writes",
