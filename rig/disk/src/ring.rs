@@ -3,8 +3,8 @@
 //! 7.42 on for the structs.
 //!
 //! The kernel has a queue for each processor, and puts a request into that of the processor that it comes from. Each is
-//! served by a thread of its own, on that processor and before other work there: a request is not carried to another
-//! processor, and the answer does not wait until somebody's time slice is over.
+//! served by a thread of its own on that processor: a request is not carried to another one, whose sleep would have to be
+//! ended first.
 
 use super::device::Device;
 use super::front::Channel;
@@ -64,6 +64,7 @@ impl Ring {
     pub fn register(&mut self) -> io::Result<()> {
         run_on(usize::from(self.queue));
         self.uring.submitter().register_enable_rings()?;
+        self.uring.submitter().register_files(&[self.device.as_raw_fd()])?;
         let room = [&self.header, &self.payload]
             .map(|region| libc::iovec { iov_base: region.as_ptr().cast_mut().cast(), iov_len: region.len() });
         self.command(REGISTER, 0, &room)?;
@@ -84,7 +85,7 @@ impl Ring {
         bytes[8..16].copy_from_slice(&commit_id.to_ne_bytes());
         bytes[16..18].copy_from_slice(&self.queue.to_ne_bytes());
         let address = (!room.is_empty()).then_some(room.as_ptr() as u64);
-        let command = opcode::UringCmd80::new(types::Fd(self.device.as_raw_fd()), command).cmd(bytes).addr(address);
+        let command = opcode::UringCmd80::new(types::Fixed(0), command).cmd(bytes).addr(address);
         let mut entry = command.build();
         // SAFETY: a submission is the kernel's struct of 128 bytes, and this is its member len. The memory that a
         // registration names lives as long as the ring, and both live until the connection has ended.
@@ -161,17 +162,14 @@ impl Channel for Ring {
     }
 }
 
-/// The calling thread runs on this processor alone, and before all that is not in a hurry: what a disk does takes no time of
-/// the machine's other work. Where the kernel does not let it, it runs as others do.
+/// The calling thread runs on this processor alone, where the kernel lets it.
 fn run_on(processor: usize) {
-    // SAFETY: structs of this function, of the sizes that are told.
+    // SAFETY: a struct of this function, of the size that is told.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         if processor < libc::CPU_SETSIZE as usize {
             libc::CPU_SET(processor, &mut set);
             libc::sched_setaffinity(0, std::mem::size_of_val(&set), &raw const set);
         }
-        let first = libc::sched_param { sched_priority: 1 };
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first);
     }
 }
