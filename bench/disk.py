@@ -6,17 +6,21 @@ of runs that followed each other; absolute figures are this machine's at this ho
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from acidtest.errors import MachineLacks
 from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, Place, make
+from acidtest.words import counted
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes its own directory
 SIZE_MB = 512
@@ -73,12 +77,30 @@ def main(rounds: int) -> None:
                 spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)
                 places[kind] = make(spec, Path(directory), ledger, database_bytes=1)
             try:
+                print(f"disk: {places['disk'].facts().disk}\n")
                 measure(places, rounds)
+                with others_busy() as busy:
+                    print(f"\nwith {counted(busy, 'other core')} busy")
+                    measure(places, rounds)
             finally:
                 for place in places.values():
                     place.release()
     finally:
         ledger.close()
+
+
+@contextlib.contextmanager
+def others_busy() -> Iterator[int]:
+    """Meanwhile all cores but one have something else to do; how many."""
+    others = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(len(os.sched_getaffinity(0)) - 1)
+    ]
+    try:
+        yield len(others)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def measure(places: dict[str, Place], rounds: int) -> None:
