@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,6 +134,7 @@ guests = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(guests, name="guest")
+Json = Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")]
 Name = Annotated[str, typer.Argument(help="What the guest is called.", metavar="NAME", autocompletion=complete.disks)]
 
 
@@ -165,6 +167,7 @@ def create(
     accelerator: Annotated[
         str, typer.Option("--accelerator", help="tcg, which emulates its processor, or kvm.", metavar="KIND")
     ] = "tcg",
+    json: Json = False,
 ) -> None:
     """Make a guest that runs acidtest plug serve on a simulated disk, and switch it on."""
     from acidtest.cli.disk import megabytes
@@ -182,7 +185,9 @@ def create(
     words = ["plug", "serve", str(file.absolute()), *(["--quick"] if quick else [])]
     words += ["--at", guest.AT, "--listen", f"{guest.ADDRESS}:{port}"]
     command = [sys.executable, "-c", "from acidtest.cli import main; main()", *words]
-    print(f"making {name}: it boots now, and is emulated", flush=True)
+    say = partial(print, file=sys.stderr if json else sys.stdout, flush=True)
+    how = "is emulated" if accelerator == "tcg" else "has this machine's processors"
+    say(f"making {name}: it boots now, and {how}")
     console = guest.create(
         name,
         guest.Service(command, Path.cwd(), f"listens at {guest.ADDRESS}"),
@@ -193,37 +198,49 @@ def create(
         cpus=cpus,
         accelerator=accelerator,
         faults=faults or [],
-        say=print,
+        say=say,
     )
-    print(f"{name}: acidtest plug serve listens at 127.0.0.1:{port}; its console is {console}")
+    served = f"127.0.0.1:{port}"
+    if json:
+        print(json_.dumps({"name": name, "server": served, "console": str(console)}))
+    else:
+        print(f"{name}: acidtest plug serve listens at {served}; its console is {console}")
 
 
 @guests.command()
-def off(name: Name) -> None:
+def off(name: Name, json: Json = False) -> None:
     """Take the guest's power: what its disk has not flushed is lost."""
     from acidtest.place.guest import standing as guest
 
     with guest.opened(name) as found:
         found.switch_off()
+    _told(name, "off", json=json)
 
 
 @guests.command()
-def on(name: Name) -> None:
+def on(name: Name, json: Json = False) -> None:
     """Give the guest its power: it boots on what its disk has kept."""
     from acidtest.place.guest import kernel
     from acidtest.place.guest import standing as guest
 
     with guest.opened(name) as found:
-        found.switch_on(kernel.ready(print))
+        found.switch_on(kernel.ready(partial(print, file=sys.stderr if json else sys.stdout)))
+    _told(name, "on", json=json)
 
 
 @guests.command()
-def remove(name: Name) -> None:
+def remove(name: Name, json: Json = False) -> None:
     """End the guest, and remove it and its disk."""
     from acidtest.place.guest import standing as guest
 
     with guest.opened(name) as found:
         found.remove()
+    _told(name, "removed", json=json)
+
+
+def _told(name: str, state: str, *, json: bool) -> None:
+    if json:
+        print(json_.dumps({"name": name, "state": state}))
 
 
 def _planned(file: Path, *, quick: bool, cuts: int | None) -> Plan:
