@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 WHEELS = {"5.0": "5.0.4.4", "4.0": "4.0.7.4", "3.0": "3.0.14.4"}
 BEGUN = "FINDING_RUNTIME"
 SCRATCH = "FINDING_SCRATCH"
+FINISHED = re.compile(r"Validation finished: (\d+) errors, (\d+) warnings")
 CHILD = "FINDING_CHILD"  # a process that the program starts and kills
 
 
@@ -74,3 +77,22 @@ def _wheel(version: str, under: Path) -> Path:
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), wheel]
         subprocess.run(install, check=True)
     return folder / "firebird" / "embedded" / "runtime"
+
+
+def validated(database: Path) -> dict[str, Any]:
+    """What ``gfix -validate -full -no_update`` says: errors and warnings as ``validation``, None where it did not end,
+    and ``validation_said`` where it failed."""
+    from firebird.driver import DatabaseError, SrvRepairFlag, connect_server
+
+    said: dict[str, Any] = {"validation": None}
+    log = Path(os.environ[BEGUN]) / "firebird.log"
+    log.write_bytes(b"")
+    try:
+        with connect_server("", user="SYSDBA") as server:
+            full = SrvRepairFlag.VALIDATE_DB | SrvRepairFlag.CHECK_DB | SrvRepairFlag.FULL
+            server.database.repair(database=str(database), flags=full)
+    except DatabaseError as error:
+        said["validation_said"] = " ".join(str(error).split())
+    if ended := FINISHED.search(log.read_text(errors="replace")):
+        said["validation"] = [int(ended[1]), int(ended[2])]
+    return said

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 import tempfile
 from collections import Counter
@@ -28,7 +27,6 @@ import engine_writes
 
 ROWS = 50
 SAID = [b"committing", b"committed"]
-FINISHED = re.compile(r"Validation finished: (\d+) errors, (\d+) warnings")
 DOES = {"drop": "drop table t", "delete": "delete from t"}
 WHOLE, GONE, EMPTY, UNREADABLE, IN_PART = "whole", "gone", "empty", "cannot be read", "in part"
 
@@ -97,19 +95,9 @@ def end(database: str, statement: str) -> None:
 
 def examine(state: Path) -> dict[str, Any]:
     """What has become of the table, and what ``gfix -validate -full -no_update`` says of the database."""
-    from firebird.driver import DatabaseError, SrvRepairFlag, connect, connect_server
+    from firebird.driver import DatabaseError, connect
 
-    seen: dict[str, Any] = {"validation": None}
-    log = Path(os.environ[embedded.BEGUN]) / "firebird.log"
-    log.write_bytes(b"")
-    with connect_server("", user="SYSDBA") as server:
-        full = SrvRepairFlag.VALIDATE_DB | SrvRepairFlag.CHECK_DB | SrvRepairFlag.FULL
-        try:
-            server.database.repair(database=str(state), flags=full)
-        except DatabaseError as error:
-            seen["validation_said"] = " ".join(str(error).split())
-    if ended := FINISHED.search(log.read_text(errors="replace")):
-        seen["validation"] = [int(ended[1]), int(ended[2])]
+    seen = embedded.validated(state)
     try:
         with connect(str(state), user="SYSDBA") as connection, connection.cursor() as cursor:
             named = "select rdb$relation_id from rdb$relations where rdb$relation_name = 'T'"

@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -34,7 +33,6 @@ from engine_writes import Write
 
 ROWS = 5  # of each transaction
 LIMIT_S = 60  # for one state
-FINISHED = re.compile(r"Validation finished: (\d+) errors, (\d+) warnings")
 KINDS = {1: "header", 2: "free space", 3: "transactions", 4: "pointer", 5: "data", 6: "index root", 7: "index"}
 
 
@@ -217,19 +215,9 @@ def check() -> int:
 
 
 def examine(state: Path) -> dict[str, Any]:
-    from firebird.driver import DatabaseError, SrvRepairFlag, connect, connect_server
+    from firebird.driver import DatabaseError, connect
 
-    seen: dict[str, Any] = {"validation": None}
-    log = Path(os.environ[embedded.BEGUN]) / "firebird.log"
-    log.write_bytes(b"")
-    try:
-        with connect_server("", user="SYSDBA") as server:
-            full = SrvRepairFlag.VALIDATE_DB | SrvRepairFlag.CHECK_DB | SrvRepairFlag.FULL
-            server.database.repair(database=str(state), flags=full)
-    except DatabaseError as error:
-        seen["validation_said"] = " ".join(str(error).split())
-    if ended := FINISHED.search(log.read_text(errors="replace")):
-        seen["validation"] = [int(ended[1]), int(ended[2])]
+    seen = embedded.validated(state)
     try:
         with connect(str(state), user="SYSDBA") as connection, connection.cursor() as cursor:
             seen["version"] = connection.info.firebird_version
