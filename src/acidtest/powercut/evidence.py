@@ -75,3 +75,7 @@ class CutEvidence:
     storage: StorageFailure | None = None
     first_missing_ns: int | None = None  # when that was acknowledged which is missing, of CLOCK_MONOTONIC
     unkept: str = ""  # why the file of a state that lost could not be written
+
+    def mounted(self, seconds: float, *, repaired: bool, said: str) -> None:
+        """The file system that was cut gives its data back; see ``place.cuttable.Recovery``."""
+        self.filesystem_recovery_s, self.filesystem_repaired, self.filesystem_mending_said = seconds, repaired, said

@@ -293,7 +293,7 @@ def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutE
     trial.place.begin(state.on(load.log))
     try:
         recovery = trial.place.mount_survivor()
-        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
     except CellFailed as error:
         evidence.mount_error = error.message
     else:

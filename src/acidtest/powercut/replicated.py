@@ -270,8 +270,7 @@ class ReplicatedTrial(Trial):
         except CellFailed as error:
             evidence.mount_error = error.message
             return None
-        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
-        evidence.filesystem_mending_said = recovery.said
+        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
         return recovery
 
     def _choose(self, evidence: CutEvidence) -> None:
@@ -286,7 +285,7 @@ class ReplicatedTrial(Trial):
         recovery = replica if chosen.server == "replica" else primary
         assert recovery is not None
         evidence.mount_error = None
-        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
+        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
         self._look_on(chosen.server)
         assert evidence.replication is not None
         update = {"looked_on": chosen.server, "chosen_by": chosen.said}
@@ -325,8 +324,7 @@ class ReplicatedTrial(Trial):
         place.begin(state.on(log))
         try:
             recovery = place.mount_survivor()
-            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
-            evidence.filesystem_mending_said = recovery.said
+            evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
         except CellFailed as error:
             evidence.mount_error = error.message
         else:

@@ -186,8 +186,7 @@ class StorageTrial(Trial):
             evidence.mount_error = error.message
             self.place.abandon()
             return
-        evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
-        evidence.filesystem_mending_said = recovery.said
+        evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
         (self.place.path / FILLER).unlink(missing_ok=True)
         self.inspector.inspect(evidence, evidence.acknowledged or [])
         if ended := self.instance.died():

@@ -314,8 +314,7 @@ class Trial:
             self.place.abandon()
             return self.judged(evidence)
         if recovery is not None:
-            evidence.filesystem_repaired, evidence.filesystem_recovery_s = recovery.repaired, recovery.seconds
-            evidence.filesystem_mending_said = recovery.said
+            evidence.mounted(recovery.seconds, repaired=recovery.repaired, said=recovery.said)
         self.inspector.inspect(evidence, acknowledged)
         self._recovery_s = evidence.engine_recovery_s or self._recovery_s
         if not self.place.tells_times:

@@ -179,20 +179,19 @@ class GaleraPair(Pair):
             environment=self.primary.environment(),
             ready=lambda: listens(self._arbitrator.pid, GROUP_PORT),
         )
-        self._play(self.replica)
         self._begin(self.replica, replica)
 
     def end_beside(self) -> None:
         self._arbitrator.kill()
 
     def _begin(self, node: MysqlInstance, launcher: Launcher, *more: str) -> None:
+        self._play(node)
         position = node.recovered_position(launcher)
         self._play(node, f"wsrep_start_position = {position}", *more)
         node.start(launcher)
 
     def _bootstrap(self, node: MysqlInstance, launcher: Launcher) -> None:
         """Begin a cluster with what this node has."""
-        self._play(node)
         state = node.data / STATE
         if state.exists():
             text = state.read_text(encoding="utf-8", errors="replace")
