@@ -52,7 +52,7 @@ def test_a_history_that_loses_is_made_smaller_and_loses_again(acidtest: Callable
     file.write_text(CUTS)
     environment = {"ACIDTEST_RIG": str(PLANTED), "REAL_RIG": str(find_rig()), "PLANTED": "early"}
     asked = ("powercut", file, "--only", "history/sqlite/drive", "--out", out)
-    ran = acidtest(*asked, "--smaller", "12", environment=environment)
+    ran = acidtest(*asked, "--smaller", "1", environment=environment)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     terminals = [int(many) for many in re.findall(r"^.*terminals = (\d+).*: lost: ", ran.stdout, re.MULTILINE)]
     assert terminals[:2] == [3, 1], ran.stdout

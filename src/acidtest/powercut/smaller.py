@@ -129,14 +129,21 @@ def make_smaller(
 ) -> Found:
     """Try smaller and smaller histories for about so long, and write the last that lost into ``out``.
 
-    ``cut`` makes the cuts of an experiment in a directory of their own. Raises BadInput where there is nothing to leave
+    The time begins when the first history has been cut. ``cut`` makes the cuts of an experiment in a directory of their own. Raises BadInput where there is nothing to leave
     out of the workload, and where the file cannot be written.
     """
     if not list(cell.workload.smaller()):
         raise BadInput(
             f"--smaller: nothing can be left out of workload {cell.workload_name}", "it is for the workload history"
         )
-    end, numbers = time.monotonic() + seconds, itertools.count(1)
+    numbers = itertools.count(1)
+    end: float | None = None
+
+    def goes_on() -> bool:
+        nonlocal end
+        if end is None:
+            end = time.monotonic() + seconds
+        return time.monotonic() < end
 
     def attempt(workload: WorkloadSpec) -> Found:
         alone = with_workload(experiment, cell, workload, CUTS)
@@ -145,7 +152,7 @@ def make_smaller(
         reasons = tuple(losses[0][1].cut.reasons) if losses and losses[0][1].cut else ()
         return Found(workload, losses[0][0] if losses else None, len(recordings), reasons)
 
-    found = smallest(cell.workload, attempt, lambda: time.monotonic() < end, tell)
+    found = smallest(cell.workload, attempt, goes_on, tell)
     if found.loss is not None:
         heading = [f"A history that lost under {cell.combination}, made smaller; it is run by acidtest powercut.",
                    *found.reasons[:3]]  # fmt: skip
