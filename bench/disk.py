@@ -1,7 +1,8 @@
 """What the simulated disk costs: ext4 on it, and on a plain loop device over a file in memory (tmpfs), in turns.
 
 Both media are memory, and the disk takes no time of its own: what is left is the way through FUSE. Ratios are of pairs
-of runs that followed each other; absolute figures are this machine's at this hour.
+of runs that followed each other; absolute figures are this machine's at this hour. Each round makes both places anew,
+now the one first and now the other: of two loop devices the one that is made first has been up to a sixth slower.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from acidtest.errors import MachineLacks
@@ -22,6 +23,7 @@ from acidtest.experiment import PlaceSpec
 from acidtest.place import Ledger, Place, make
 from acidtest.words import counted
 
+KINDS = ("disk", "loop")
 MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes its own directory
 SIZE_MB = 512
 FILE_MB = 128
@@ -66,27 +68,47 @@ MEASURES: dict[str, Callable[[Path], float]] = {
 }
 
 
+Measured = dict[tuple[str, str], list[float]]  # by what is measured and the kind of place, one figure a round
+
+
 def main(rounds: int) -> None:
     if not os.access(MEMORY, os.W_OK) or os.geteuid() != 0:
         raise MachineLacks(f"needs root and {MEMORY}", "run it as root on a machine with a tmpfs there")
+    idle: Measured = {}
+    beside: Measured = {}
     ledger = Ledger()
-    places: dict[str, Place] = {}
     try:
-        with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
-            for kind in ("disk", "loop"):
-                spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)
-                places[kind] = make(spec, Path(directory), ledger, database_bytes=1)
-            try:
-                print(f"disk: {places['disk'].facts().disk}\n")
-                measure(places, rounds)
+        for round_ in range(rounds):
+            kinds = KINDS if round_ % 2 else KINDS[::-1]
+            with both_places(kinds, ledger) as places:
+                if not round_:
+                    print(f"disk: {places['disk'].facts().disk}")
+                measure(places, idle)
                 with others_busy() as busy:
-                    print(f"\nwith {counted(busy, 'other core')} busy")
-                    measure(places, rounds)
-            finally:
-                for place in places.values():
-                    place.release()
+                    measure(places, beside)
     finally:
         ledger.close()
+    print("\nother cores idle")
+    show(idle)
+    print(f"\n{counted(busy, 'other core')} busy")
+    show(beside)
+
+
+@contextlib.contextmanager
+def both_places(kinds: Sequence[str], ledger: Ledger) -> Iterator[dict[str, Place]]:
+    """Made in this order, with the file in each."""
+    places: dict[str, Place] = {}
+    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
+        try:
+            for kind in kinds:
+                spec = PlaceSpec(kind=kind, filesystem="ext4", size_mb=SIZE_MB)
+                places[kind] = make(spec, Path(directory), ledger, database_bytes=1)
+                (places[kind].path / "file").touch()
+                sequential_mb_s(places[kind].path / "file")
+            yield places
+        finally:
+            for place in places.values():
+                place.release()
 
 
 @contextlib.contextmanager
@@ -103,19 +125,16 @@ def others_busy() -> Iterator[int]:
             other.wait()
 
 
-def measure(places: dict[str, Place], rounds: int) -> None:
-    measured: dict[tuple[str, str], list[float]] = {}
-    for place in places.values():
-        (place.path / "file").touch()
-        sequential_mb_s(place.path / "file")
-    for round_ in range(rounds):
-        for name, of in MEASURES.items():
-            # Who goes first alternates.
-            for kind in sorted(places, reverse=bool(round_ % 2)):
-                measured.setdefault((name, kind), []).append(of(places[kind].path / "file"))
+def measure(places: dict[str, Place], measured: Measured) -> None:
+    for name, of in MEASURES.items():
+        for kind, place in places.items():
+            measured.setdefault((name, kind), []).append(of(place.path / "file"))
+
+
+def show(measured: Measured) -> None:
     print(f"{'':<36}{'disk':>24}{'loop':>24}{'ratio':>22}")
     for name in MEASURES:
-        disk, loop = measured[name, "disk"], measured[name, "loop"]
+        disk, loop = (measured[name, kind] for kind in KINDS)
         ratios = [d / p for d, p in zip(disk, loop, strict=True)]
         print(f"{name:<36}{spread(disk, 0):>24}{spread(loop, 0):>24}{spread(ratios, 2):>22}")
 

@@ -115,7 +115,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             // Beside rings: what wants no answer still comes through the device.
             let awake = if threads == 1 && !over_rings { self.awake } else { Duration::ZERO };
             let mut requests = Requests::new(device.clone()?, self.data_bytes, awake)?;
-            self.spawn(move |served| serve(served, &mut requests))?;
+            self.spawn(move |served| serve(served, &mut requests, false))?;
         }
         // Until all are registered the kernel keeps requests back.
         for mut ring in rings {
@@ -125,7 +125,7 @@ impl<M: Medium + Send + 'static> Served<M> {
                 let serves = begun.is_ok();
                 let _ = told.send(begun);
                 if serves {
-                    serve_in_turn(served, &mut ring);
+                    serve(served, &mut ring, true);
                 }
             })?;
             registered.recv().map_err(Error::other)??;
@@ -152,8 +152,9 @@ impl<M: Medium + Send + 'static> Served<M> {
         settled: impl FnOnce(&Log, u64, u64),
     ) -> Finished {
         let mut disk = self.disk();
+        let mut now;
         let ticket = loop {
-            let now = self.now();
+            now = self.now();
             match begin(&mut disk, now) {
                 Some(ticket) => break ticket,
                 None => {
@@ -171,7 +172,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             covers
         });
         while disk.is_alive(&ticket) {
-            let left = disk.waits_until(&ticket).saturating_sub(self.now());
+            let left = disk.waits_until(&ticket).saturating_sub(now);
             if left == 0 {
                 break;
             } else if left > SLEEP_MIN_NS {
@@ -184,6 +185,7 @@ impl<M: Medium + Send + 'static> Served<M> {
                 }
                 disk = self.disk();
             }
+            now = self.now();
         }
         let now = self.now();
         let finished = disk.finish(&ticket, now);
@@ -210,17 +212,10 @@ pub trait Channel {
     fn answer_data(&mut self, unique: u64, length: usize);
 }
 
-/// Serves until the connection ends.
-fn serve<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
+/// Serves until the connection ends. `in_turn`: others serve beside this one, and the disk does one thing at a time.
+fn serve<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel, in_turn: bool) {
     while channel.next() {
-        answer(served, channel);
-    }
-}
-
-/// The same, where others serve beside this one: a disk without a queue does one thing at a time.
-fn serve_in_turn<M: Medium + Send + 'static>(served: &Served<M>, channel: &mut impl Channel) {
-    while channel.next() {
-        let _turn = served.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = in_turn.then(|| served.turn.lock().unwrap_or_else(PoisonError::into_inner));
         answer(served, channel);
     }
 }

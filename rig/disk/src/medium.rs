@@ -86,6 +86,27 @@ impl DerefMut for Region {
     }
 }
 
+/// Writes a whole block past the processor's caches: nobody reads it soon, and a cache would first read what is replaced.
+#[cfg(target_arch = "x86_64")]
+fn fill(block: &mut [u8; BLOCK], from: &[u8; BLOCK]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    const WORD: usize = size_of::<__m128i>();
+    let (to, from) = (block.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
+    debug_assert!(to.is_aligned());
+    // SAFETY: both are blocks, which such words make up; frames begin on a page. Every x86-64 has SSE2.
+    unsafe {
+        for word in 0..BLOCK / WORD {
+            _mm_stream_si128(to.add(word), _mm_loadu_si128(from.add(word)));
+        }
+        _mm_sfence(); // other processors see the block before they see that this one is done
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fill(block: &mut [u8; BLOCK], from: &[u8; BLOCK]) {
+    block.copy_from_slice(from);
+}
+
 /// A medium of memory. A block is a frame, which a slot can exchange for its own: so to keep the past copies nothing.
 pub struct Memory {
     frames: Region,
@@ -114,6 +135,14 @@ impl Memory {
         match number.checked_sub(self.frame_of.len()) {
             None => &mut self.frames[number * BLOCK..][..BLOCK],
             Some(number) => &mut self.slot_frames[number * BLOCK..][..BLOCK],
+        }
+    }
+
+    fn put(&mut self, number: u32, part: Range<usize>, from: &[u8]) {
+        let frame = self.frame_mut(number);
+        match (<&mut [u8; BLOCK]>::try_from(&mut *frame), <&[u8; BLOCK]>::try_from(from)) {
+            (Ok(block), Ok(from)) => fill(block, from),
+            _ => frame[part].copy_from_slice(from),
         }
     }
 }
@@ -148,7 +177,7 @@ impl Medium for Memory {
 
     fn write(&mut self, at: u64, from: &[u8]) -> io::Result<()> {
         for (block, part, within) in parts(at, from.len()) {
-            self.frame_mut(self.frame_of[block])[part].copy_from_slice(&from[within]);
+            self.put(self.frame_of[block], part, &from[within]);
         }
         Ok(())
     }
@@ -161,7 +190,7 @@ impl Medium for Memory {
     }
 
     fn replace(&mut self, slot: usize, block: usize, from: &[u8]) -> io::Result<()> {
-        self.frame_mut(self.frame_of_slot[slot]).copy_from_slice(from);
+        self.put(self.frame_of_slot[slot], 0..BLOCK, from);
         std::mem::swap(&mut self.frame_of[block], &mut self.frame_of_slot[slot]);
         Ok(())
     }
