@@ -3,7 +3,6 @@
 use super::front::Channel;
 use super::medium::Region;
 use super::wire::{self, Answer, Head};
-use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::{fcntl_getfl, fcntl_setfl, OFlags};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -16,8 +15,14 @@ use std::time::{Duration, Instant};
 const SOURCE: &str = "acidtest-disk";
 const FUSE_DEV_IOC_CLONE: libc::Ioctl = 0x8004_e500u32 as libc::Ioctl;
 const PAGE: usize = 4096;
-/// After a longer request the reader sleeps: what comes next takes its time.
+
+/// How long it is looked for the next request: a flush follows its write within microseconds, and to be woken takes longer.
+const AWAKE: Duration = Duration::from_micros(50);
+/// After a longer request there is no looking: what comes next takes its time.
 const SMALL: usize = 64 << 10;
+/// A processor that was given away for longer is wanted by others, and there is no looking for a while.
+const WANTED: Duration = Duration::from_micros(20);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection to the kernel.
 pub struct Device(OwnedFd);
@@ -92,26 +97,56 @@ impl From<Device> for OwnedFd {
     }
 }
 
-/// Requests of one descriptor, and the buffer that they are read into: placed so that the bytes of a write begin on a
-/// page, and those of an answer in the same place.
+/// Looking for the next request instead of sleeping until it comes, as long as nobody else wants the processor.
+#[derive(Default)]
+pub struct Looking {
+    pauses_until: Option<Instant>,
+}
+
+impl Looking {
+    fn until<T>(&mut self, mut found: impl FnMut() -> Option<T>) -> Option<T> {
+        let began = Instant::now();
+        if self.pauses_until.is_some_and(|until| began < until) {
+            return None;
+        }
+        let mut now = began;
+        while now - began < AWAKE {
+            if let Some(found) = found() {
+                return Some(found);
+            }
+            let given_away = Instant::now();
+            std::thread::yield_now();
+            now = Instant::now();
+            if now - given_away > WANTED {
+                self.pauses_until = Some(now + PAUSE);
+                break;
+            }
+        }
+        None
+    }
+}
+
+/// Requests of one thread, and the buffer that they are read into: placed so that the bytes of a write begin on a page, and
+/// those of an answer in the same place.
 pub struct Requests {
     device: OwnedFd,
+    /// With it a descriptor of the same connection that does not wait.
+    looking: Option<(Looking, OwnedFd)>,
+    /// The last request came through that one, and its answer goes back there.
+    was_looked_for: bool,
     buffer: Region,
     length: usize,
-    awake: Duration,
 }
 
 impl Requests {
-    /// For requests of up to so many bytes. After a small one it does not sleep for the time `awake`, but looks for the next
-    /// again and again: a flush follows its write within microseconds, and to be woken takes longer. Whoever else wants
-    /// the processor has it meanwhile.
-    pub fn new(device: Device, data_bytes: usize, awake: Duration) -> io::Result<Self> {
-        let device = device.0;
-        if !awake.is_zero() {
-            let flags = fcntl_getfl(&device)?;
-            fcntl_setfl(&device, flags | OFlags::NONBLOCK)?;
+    /// For requests of up to so many bytes.
+    pub fn new(device: Device, data_bytes: usize, looking: Option<Looking>) -> io::Result<Self> {
+        let looking = looking.map(|looking| Ok::<_, Error>((looking, device.clone()?.0))).transpose()?;
+        if let Some((_, device)) = &looking {
+            fcntl_setfl(device, fcntl_getfl(device)? | OFlags::NONBLOCK)?;
         }
-        Ok(Requests { device, buffer: Region::new(PAGE + data_bytes + PAGE)?, length: 0, awake })
+        let buffer = Region::new(PAGE + data_bytes + PAGE)?;
+        Ok(Requests { device: device.0, looking, was_looked_for: false, buffer, length: 0 })
     }
 
     fn request(&self) -> &[u8] {
@@ -120,27 +155,34 @@ impl Requests {
 
     /// What can go wrong is that nobody waits for it any more.
     fn send(&self, answer: &[u8]) {
-        let _ = rustix::io::write(&self.device, answer);
+        let looked = self.looking.as_ref().filter(|_| self.was_looked_for);
+        let device = looked.map_or(&self.device, |(_, device)| device);
+        let _ = rustix::io::write(device, answer);
     }
 }
 
 impl Channel for Requests {
     fn next(&mut self) -> bool {
-        let awake = if (1..=SMALL).contains(&self.length) { self.awake } else { Duration::ZERO };
-        let sleeps_at = Instant::now() + awake;
+        let room = &mut self.buffer[PAGE - wire::WRITE_HEAD..];
+        let found = self.looking.as_mut().filter(|_| self.length <= SMALL).and_then(|(looking, device)| {
+            looking.until(|| match rustix::io::read(&*device, &mut *room) {
+                Err(Errno::AGAIN) => None,
+                told => Some(told),
+            })
+        });
+        self.was_looked_for = found.is_some();
+        let mut told = found.unwrap_or(Err(Errno::AGAIN));
         loop {
-            match rustix::io::read(&self.device, &mut self.buffer[PAGE - wire::WRITE_HEAD..]) {
+            match told {
                 Ok(length) => {
                     self.length = length;
                     return true;
                 }
-                Err(Errno::AGAIN) if Instant::now() < sleeps_at => std::thread::yield_now(),
-                Err(Errno::AGAIN) => {
-                    let _ = poll(&mut [PollFd::new(&self.device, PollFlags::IN)], None);
-                }
-                Err(Errno::INTR | Errno::NOENT) => {}
+                Err(Errno::AGAIN | Errno::INTR | Errno::NOENT) => {}
                 Err(_) => return false,
             }
+            self.was_looked_for = false;
+            told = rustix::io::read(&self.device, &mut *room);
         }
     }
 

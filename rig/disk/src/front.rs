@@ -4,7 +4,7 @@
 //! short: nothing between a request and its answer may ask for memory, or both wait for ever. So the kernel's protocol is
 //! spoken here, into buffers that are there from the start: [`super::device`] and [`super::ring`].
 
-use super::device::{Device, Requests};
+use super::device::{Device, Looking, Requests};
 use super::log::Log;
 use super::medium::Medium;
 use super::model::{Disk, Finished, Ticket};
@@ -20,8 +20,6 @@ use std::time::Duration;
 /// Below that a sleep would take longer than it should.
 const SLEEP_MIN_NS: u64 = 60_000;
 const WAKES_LATE_NS: u64 = 20_000;
-/// Of a disk that is not patient.
-const AWAKE: Duration = Duration::from_micros(50);
 const STACK_BYTES: usize = 128 << 10;
 
 /// A disk and what waits for it.
@@ -37,8 +35,8 @@ pub struct Served<M> {
     size_bytes: u64,
     data_bytes: usize,
     began_ns: u64,
-    /// How long a reader of the device that is alone looks for the next request before it sleeps, after a small one.
-    awake: Duration,
+    /// Whether each request is slept for, even by a thread that is alone.
+    patient: bool,
 }
 
 impl<M: Medium + Send + 'static> Served<M> {
@@ -62,7 +60,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             size_bytes,
             data_bytes,
             began_ns,
-            awake: if patient { Duration::ZERO } else { AWAKE },
+            patient,
         })
     }
 
@@ -113,8 +111,8 @@ impl<M: Medium + Send + 'static> Served<M> {
         let over_rings = !rings.is_empty();
         for _ in 0..threads {
             // Beside rings: what wants no answer still comes through the device.
-            let awake = if threads == 1 && !over_rings { self.awake } else { Duration::ZERO };
-            let mut requests = Requests::new(device.clone()?, self.data_bytes, awake)?;
+            let looking = (!self.patient && threads == 1 && !over_rings).then(Looking::default);
+            let mut requests = Requests::new(device.clone()?, self.data_bytes, looking)?;
             self.spawn(move |served| serve(served, &mut requests, false))?;
         }
         // Until all are registered the kernel keeps requests back.
@@ -341,7 +339,7 @@ mod tests {
         use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
         let (ours, kernel) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::empty(), None).unwrap();
-        let requests = Requests::new(ours.into(), 1 << 16, Duration::ZERO).unwrap();
+        let requests = Requests::new(ours.into(), 1 << 16, None).unwrap();
         ((served, requests), kernel)
     }
 
