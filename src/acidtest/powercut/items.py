@@ -62,12 +62,6 @@ class ItemLog(AcknowledgementLog):
             self._log.append(_taken(self._lines[known], self._arrived_ns[known], self._seen))
 
 
-def items(lines: Sequence[bytes], arrived_ns: Sequence[int]) -> list[Acknowledgement]:
-    """Acknowledgements of the items in ``lines``. Raises CellFailed as in ``ItemLog.read``."""
-    seen: set[str] = set()
-    return [_taken(line, at_ns, seen) for line, at_ns in zip(lines, arrived_ns, strict=True)]
-
-
 def _taken(line: bytes, at_ns: int, seen: set[str]) -> Acknowledgement:
     """The next item after those that were ``seen``, which it joins. Raises CellFailed as in ``ItemLog.read``."""
     number = len(seen) + 1

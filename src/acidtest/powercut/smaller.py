@@ -129,8 +129,8 @@ def make_smaller(
 ) -> Found:
     """Try smaller and smaller histories for about so long, and write the last that lost into ``out``.
 
-    The time begins when the first history has been cut. ``cut`` makes the cuts of an experiment in a directory of their own. Raises BadInput where there is nothing to leave
-    out of the workload, and where the file cannot be written.
+    The time begins when the first history has been cut. ``cut`` makes the cuts of an experiment in a directory of their
+    own. Raises BadInput where there is nothing to leave out of the workload, and where the file cannot be written.
     """
     if not list(cell.workload.smaller()):
         raise BadInput(
