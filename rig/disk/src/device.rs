@@ -21,7 +21,7 @@ const AWAKE: Duration = Duration::from_micros(50);
 /// After a longer request there is no looking: what comes next takes its time.
 const SMALL: usize = 64 << 10;
 /// A processor that was given away for longer is wanted by others, and there is no looking for a while.
-const WANTED: Duration = Duration::from_micros(20);
+const WANTED: Duration = Duration::from_micros(50);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection to the kernel.
