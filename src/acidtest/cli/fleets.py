@@ -61,7 +61,7 @@ class Machines:
         out: Path,
         watcher: conductor.Watcher,
         *,
-        only: str | None,
+        only: Sequence[str],
         seed: int | None,
         command: Sequence[str],
     ) -> conductor.RunOutcome:

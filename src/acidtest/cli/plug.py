@@ -79,7 +79,9 @@ def witness(
         int | None,
         typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
     ] = None,
-    only: Annotated[str | None, typer.Option("--only", help="One combination, as the table names it.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="A combination, as the table names it; may be given again.")
+    ] = None,
     quick: Quick = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON, progress on standard error.")
@@ -114,7 +116,7 @@ def witness(
             address,
             switch,
             patience=plug.Patience(off_for, back_within),
-            only=only,
+            only=only or (),
             tell=watcher.brings,
             command=["plug", "witness", *command],
         )

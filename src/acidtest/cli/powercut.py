@@ -34,7 +34,9 @@ def powercut(
         int | None,
         typer.Option("--cuts", help="Cuts of each combination; by default the repetitions.", min=1, max=1000),
     ] = None,
-    only: Annotated[str | None, typer.Option("--only", help="One combination, as the table names it.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="A combination, as the table names it; may be given again.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Make the cut of this seed again.", min=0)] = None,
     replay: Annotated[
         Path | None, typer.Option("--replay", help="Only inspect the disk in a state file again.", metavar="STATE.json")
@@ -67,11 +69,11 @@ def powercut(
 
     if smaller is not None:
         given_too = [name for name, one in (("--fleet", fleet), ("--seed", seed), ("--cuts", cuts)) if one is not None]
-        if given_too or json or only is None:
+        if given_too or json or only is None or len(only) > 1:
             raise BadInput("powercut --smaller: makes its own cuts", "give it FILE, --only COMBINATION and --out alone")
-        _make_smaller(file, out, only, float(smaller), to_cut, quick=quick)
+        _make_smaller(file, out, only[0], float(smaller), to_cut, quick=quick)
         return
-    given = (("--cuts", cuts), ("--only", only), ("--seed", seed))
+    given = [("--cuts", cuts), *(("--only", name) for name in only or ()), ("--seed", seed)]
     command = [str(file), *(["--quick"] if quick else [])]
     command += [word for option, value in given if value is not None for word in (option, str(value))]
     console = Console(stderr=json, highlight=False)
@@ -87,7 +89,7 @@ def powercut(
             console.print(note, markup=False, soft_wrap=True)
         cut_power = machines.cut_power if machines is not None else power_cuts.cut_power
         with stopping.leaving(leaves), watching(console) as watcher:
-            outcome = cut_power(planned, file, out, watcher, only=only, seed=seed, command=command)
+            outcome = cut_power(planned, file, out, watcher, only=only or (), seed=seed, command=command)
     page = show_cuts(outcome.journal, out, console, json=json)
     recordings = outcome.journal.recordings
     if any(recording.status == "failed" for recording in recordings):
@@ -108,7 +110,7 @@ def _make_smaller(
 
     console = Console(highlight=False)
     planned = planning.planned(file, quick=quick, cuts=True, part=part)
-    cell = chosen(planned, only=only)[0]
+    cell = chosen(planned, only=[only])[0]
 
     def tell(found: power_cuts.FoundHistory) -> None:
         came = "lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"

@@ -75,7 +75,7 @@ def cut_power(
     out: Path,
     watcher: Watcher,
     *,
-    only: str | None = None,
+    only: Sequence[str] = (),
     seed: int | None = None,
     command: Sequence[str] = (),
 ) -> RunOutcome:

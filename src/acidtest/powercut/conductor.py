@@ -48,19 +48,20 @@ from acidtest.powercut.storage_trial import StorageTrial
 from acidtest.powercut.trial import KeepSurvivors, Trial
 
 
-def chosen(plan: Plan, *, only: str | None = None, seed: int | None = None) -> list[Cell]:
+def chosen(plan: Plan, *, only: Sequence[str] = (), seed: int | None = None) -> list[Cell]:
     """The cuts of ``plan``, those of a combination together.
 
-    With ``only`` just the combination of that name; with ``seed`` each cut is the one that this seed draws. Raises
-    BadInput when no combination has the name.
+    With ``only`` just the combinations of these names; with ``seed`` each cut is the one that this seed draws. Raises
+    BadInput when no combination has a name.
     """
     ranks = {cell.combination: rank for rank, cell in enumerate(plan.combinations())}
-    if only is not None and only not in ranks:
-        raise BadInput(
-            not_among("--only: combination", only, ranks),
-            "acidtest plan --json has the ids of all cells: what stands before '#'",
-        )
-    cells = [cell for cell in plan.cells if only in (None, cell.combination)]
+    for name in only:
+        if name not in ranks:
+            raise BadInput(
+                not_among("--only: combination", name, ranks),
+                "acidtest plan --json has the ids of all cells: what stands before '#'",
+            )
+    cells = [cell for cell in plan.cells if not only or cell.combination in only]
     cells.sort(key=lambda cell: (ranks[cell.combination], cell.repetition))
     if seed is not None:
         cells = [replace(cell, seed=seed, id=f"{cell.combination}#{cell.repetition}-seed-{seed}") for cell in cells]
@@ -74,7 +75,7 @@ def cut_power(
     watcher: Watcher,
     *,
     drives: Drives = simulated,
-    only: str | None = None,
+    only: Sequence[str] = (),
     seed: int | None = None,
     command: Sequence[str] = (),
 ) -> RunOutcome:
@@ -106,7 +107,7 @@ def builds_states(cell: Cell) -> bool:
 
 
 def cuts_of(
-    plan: Plan, out: Path, *, only: str | None, seed: int | None, command: Sequence[str]
+    plan: Plan, out: Path, *, only: Sequence[str], seed: int | None, command: Sequence[str]
 ) -> tuple[Plan, Output]:
     """The plan of the cuts alone, and the directory ``out`` with their journal; all else is as in ``cut_power``."""
     cuts = replace(plan, cells=tuple(chosen(plan, only=only, seed=seed)))

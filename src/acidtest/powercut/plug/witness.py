@@ -112,7 +112,7 @@ def watch(
     switch: Switch | None,
     *,
     patience: Patience = Patience(),
-    only: str | None = None,
+    only: Sequence[str] = (),
     tell: Tell = lambda line: None,
     command: Sequence[str] = (),
 ) -> RunOutcome:
