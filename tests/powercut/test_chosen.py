@@ -19,6 +19,7 @@ engine = ["sqlite"]
 durability = ["drive", "os"]
 "place.filesystem" = ["ext4", "xfs"]
 [workload.numbered]
+count = 10
 [place]
 kind = "disk"
 """,
