@@ -27,7 +27,7 @@ kind = "disk"
     ).to_cut(),
     cuts=True,
 )
-NAMES = list(dict.fromkeys(cell.combination for cell in PLAN.cells))
+NAMES = [cell.combination for cell in PLAN.combinations()]
 
 
 def test_all_are_made_those_of_a_combination_together() -> None:
