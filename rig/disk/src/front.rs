@@ -150,9 +150,8 @@ impl<M: Medium + Send + 'static> Served<M> {
         settled: impl FnOnce(&Log, u64, u64),
     ) -> Finished {
         let mut disk = self.disk();
-        let mut now;
         let ticket = loop {
-            now = self.now();
+            let now = self.now();
             match begin(&mut disk, now) {
                 Some(ticket) => break ticket,
                 None => {
@@ -170,7 +169,7 @@ impl<M: Medium + Send + 'static> Served<M> {
             covers
         });
         while disk.is_alive(&ticket) {
-            let left = disk.waits_until(&ticket).saturating_sub(now);
+            let left = disk.waits_until(&ticket).saturating_sub(self.now());
             if left == 0 {
                 break;
             } else if left > SLEEP_MIN_NS {
@@ -183,7 +182,6 @@ impl<M: Medium + Send + 'static> Served<M> {
                 }
                 disk = self.disk();
             }
-            now = self.now();
         }
         let now = self.now();
         let finished = disk.finish(&ticket, now);
