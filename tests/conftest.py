@@ -16,6 +16,7 @@ from acidtest.engine import Engine, catalogue
 from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
+from durations import Recorder
 from groups import arrange
 from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
 
@@ -28,7 +29,8 @@ EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Recorder(config), "durations")
     # Commands that tests run inherit what is ignored here, as by nohup or in the background of a script, and stay deaf.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -41,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def state(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A state directory for this worker alone, so that no test meets in a ledger what another one made.
 
     What a killed run of the tests left in such directories is released first.
@@ -61,6 +63,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                     with contextlib.suppress(AcidtestError):  # no business of these tests
                         release_leftovers()
         patch.setenv("ACIDTEST_HOME", str(home))
+        request.config.pluginmanager.getplugin("durations").begin(base / "costs")
         yield home
 
 

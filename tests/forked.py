@@ -119,15 +119,23 @@ def _attend(request: dict[str, Any], answers: int, stdout: int, stderr: int) -> 
     os.close(stdout)
     os.close(stderr)
     os.write(answers, str(pid).encode())
-    os.write(answers, str(os.waitpid(pid, 0)[1]).encode())
+    _, status, used = os.wait4(pid, 0)
+    durations.add("processor", used.ru_utime + used.ru_stime)
+    os.write(answers, str(status).encode())
     os._exit(0)
 
 
 if __name__ == "__main__":
     import acidtest
 
+    sys.path.append(str(Path(__file__).parent))
+    import durations
+
+    sys.path.pop()
+
     for module in pkgutil.walk_packages(acidtest.__path__, "acidtest."):
         if module.name not in LEFT_OUT:
             import_module(module.name)
+    durations.timed()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a process with threads cannot fork"
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -14,7 +14,8 @@ cores=$(nproc)
 part() {
   local name=$1
   shift
-  .venv/bin/python -m pytest -q --durations=15 --durations-min=10 --junitxml="$work/$name.xml" "$@"
+  ACIDTEST_DURATIONS="$work/$name.durations" \
+    .venv/bin/python -m pytest -q --durations=15 --durations-min=10 --junitxml="$work/$name.xml" "$@"
   echo $? >"$work/$name.code"
 }
 
@@ -29,11 +30,14 @@ else
     timeout --kill-after=60 1800 cargo test --locked --workspace --no-fail-fast >"$work/rust" 2>&1
     echo $? >"$work/rust.code"
   ) &
-  part beside "${beside[@]}" $((2 * cores)) -m "not alone" "$@" # most of them wait most of the time
+  these="not long and "
+  [ $extent = whole ] || these=
+  part beside "${beside[@]}" $((2 * cores)) -m "${these}not alone" "$@" # most of them wait most of the time
   wait
   cat "$work/rust"
-  part alone -m alone "$@"
+  part alone -m "${these}alone" "$@"
 fi
+[ -z "${ACIDTEST_KEEP_DURATIONS:-}" ] || .venv/bin/python tests/durations.py "$work"
 
 .venv/bin/python - "$work" <<'PY'
 import re, sys

@@ -14,7 +14,7 @@ from builds import Build
 class Family:
     """One family, and the engines of it that tests run.
 
-    ``builds`` are installations at paths, by the names that tests give them, ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing.
+    ``builds`` are installations at paths, by the names that tests give them, ``private`` are those that acidtest brings where the machine has none, ``others`` those that need no bringing. ``typical`` are those that ``make test`` runs all contract suites over: one of each kind.
     ``asked`` are settings that must reach the engine, the first of them as it was written, and ``asked_of_newer`` those
     of the engines that know the setting which is the key. ``asked_once`` are those of them that admit one session only, and ``shown_nowhere``,
     by engine, those that nothing shows.
@@ -39,6 +39,7 @@ class Family:
     builds: Mapping[str, Build] = field(default_factory=dict)
     private: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    typical: tuple[str, ...] = ()
     dialects: tuple[str, ...] = ()
     discard: str = ""
     always_conflicts: tuple[str, ...] = ()

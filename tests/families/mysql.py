@@ -8,6 +8,7 @@ from families.base import Family
 FAMILY = Family(
     family="mysql",
     private=("mariadb-10.11", "mariadb-11.8", "mysql-5.5", "mysql-9.7"),  # the first is Debian's where it is installed
+    typical=("mariadb-10.11", "mysql-9.7"),
     builds={"built-mariadb-11.8": Build("mariadb", brought("mariadb-11.8"))},
     dialects=("mariadb-10.11", "mysql-5.5", "mysql-9.7"),
     asked={

@@ -8,6 +8,7 @@ from families.base import Family
 FAMILY = Family(
     family="postgresql",
     private=("postgresql-15", "postgresql-17"),  # Debian's, or brought as the other is
+    typical=("postgresql-17",),
     builds={"built-postgresql-17": Build("postgresql", brought("postgresql-17"))},
     dialects=("postgresql-15",),
     asked={

@@ -8,6 +8,7 @@ from families.base import Family
 FAMILY = Family(
     family="sqlite",
     others=("sqlite",),
+    typical=("sqlite",),
     builds={"built-sqlite": Build("sqlite", sqlite_library)},
     version="3.",
     dialects=("sqlite",),

@@ -1,0 +1,94 @@
+"""Which tests ``make test-fast``, ``make test`` and ``make test-long`` run.
+
+- ``make test-long`` runs every test.
+- ``make test`` leaves out what is marked ``long``, and some of the parameters of a test that is marked ``covering`` or
+  ``sampled``: those that differ from the others in nothing that another test does not see.
+- ``make test-fast`` runs those of ``make test`` that ask nothing of the machine and are not marked ``slow``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from families import FAMILIES
+
+TESTS = Path(__file__).parent
+# Suites that ask nothing of the machine. What opens a browser is no part of them.
+PURE = {
+    "analysis", "audit", "cli", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
+    "report", "studies", "workload",
+}  # fmt: skip
+FAST_ENGINE = "sqlite"
+TYPICAL = {engine for family in FAMILIES.values() for engine in family.typical}
+
+
+def mark(items: list[pytest.Item]) -> None:
+    """Mark as ``long`` what only ``make test-long`` runs, and as ``fast`` what ``make test-fast`` runs."""
+    by_function: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        by_function[item.path, getattr(item, "originalname", item.name)].append(item)
+    for same in by_function.values():
+        for item in _left_out(same):
+            item.add_marker("long")
+    for item in items:
+        if not item.get_closest_marker("long") and _asks_little(item) and not item.get_closest_marker("slow"):
+            item.add_marker("fast")
+
+
+def suite(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
+
+
+def engine(item: pytest.Item) -> str:
+    """The engine whose turn it is in a contract suite; "" of other tests."""
+    return str(_parameters(item).get("engine", ""))
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    call = getattr(item, "callspec", None)
+    return dict(call.params) if call else {}
+
+
+def _asks_little(item: pytest.Item) -> bool:
+    if suite(item) in ("engine", "session"):
+        return engine(item) == FAST_ENGINE
+    return suite(item) in PURE and "browser" not in getattr(item, "fixturenames", ())
+
+
+def _left_out(same: list[pytest.Item]) -> list[pytest.Item]:
+    """Of the tests of one function, over its parameters."""
+    kept = same
+    if engine(same[0]) and not same[0].get_closest_marker("every_engine"):
+        kept = [item for item in kept if engine(item) in TYPICAL]
+    if covering := same[0].get_closest_marker("covering"):
+        kept = _covering(kept, *covering.args)
+    if sampled := same[0].get_closest_marker("sampled"):
+        count = min(*sampled.args, len(kept))
+        kept = [kept[position * len(kept) // count] for position in range(count)]
+    return [item for item in same if item not in kept]
+
+
+def _covering(items: list[pytest.Item], strength: int = 1) -> list[pytest.Item]:
+    """Few of them, in which each combination of ``strength`` parameters' values stands that stands in any of them.
+
+    Greedy, as in Cohen, Dalal, Fredman and Patton: The AETG System (IEEE Transactions on Software Engineering 23, 1997).
+    """
+    covers = {id(item): _combinations(item, strength) for item in items}
+    missing = set().union(*covers.values())
+    kept = []
+    while missing:
+        best = max(items, key=lambda item: len(covers[id(item)] & missing))
+        missing -= covers[id(best)]
+        kept.append(best)
+    return [item for item in items if item in kept]
+
+
+def _combinations(item: pytest.Item, strength: int) -> set[tuple[tuple[str, str], ...]]:
+    call = getattr(item, "callspec", None)
+    values = sorted((name, str(call.indices.get(name, value))) for name, value in call.params.items()) if call else []
+    return set(itertools.combinations(values, min(strength, len(values))))
