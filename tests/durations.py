@@ -192,7 +192,9 @@ class Kept:
         """A line for each file of tests, so that a change is read as one."""
         parts = []
         for name in ("files", "fixtures", "rig"):
-            lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(getattr(self, name).items()))
+            lines = ",\n".join(
+                f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(getattr(self, name).items())
+            )
             parts.append(f"{json.dumps(name)}: {{\n{lines}\n}}")
         KEPT.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
@@ -215,7 +217,16 @@ def _of_file(tests: list[dict[str, Any]]) -> dict[str, Any]:
 
 def table(kept: Kept) -> str:
     """By suite: tests and seconds of each extent, and what the seconds of ``make test`` go into."""
-    head = ["Suite", "Tests", "Seconds", *(kind.capitalize() for kind in KINDS), "Other", "Processor", "Only long: tests", "Seconds"]
+    head = [
+        "Suite",
+        "Tests",
+        "Seconds",
+        *(kind.capitalize() for kind in KINDS),
+        "Other",
+        "Processor",
+        "Only long: tests",
+        "Seconds",
+    ]
     rows, total = [], Counter[str]()
     by_suite: dict[str, Counter[str]] = defaultdict(Counter)
     for file, of in kept.files.items():
