@@ -49,7 +49,8 @@ def write_page(
         sentences[group.verdict] += len(group.sentences)
     unread = [(place(one), one.text) for one in (*bench.broken, *bench.passed)]
     unread += [(name, "is of an unknown kind") for name in bench.unread]
-    html = templates().get_template("audit.html.j2").render(
+    page = templates().get_template("audit.html.j2")
+    html = page.render(
         title=harmless((bench.declared and bench.declared.title) or f"Audit of {root.resolve().name}"),
         standings=[(verdict, sentences[verdict]) for verdict in VERDICTS if sentences[verdict]],
         severities=[(s, sum(one.severity == s and not one.waiver for one in findings)) for s in SEVERITIES],

@@ -55,7 +55,8 @@ def write_page(results: Report, path: Path) -> None:
     """Write the page to ``path``, whole or not at all. Raises OSError."""
     held, answer = results.diagnosis, results.answer
     findings = sorted(held.audited.findings, key=lambda one: SEVERITIES.index(one["severity"])) if held.audited else []
-    html = templates().get_template("diagnosis.html.j2").render(
+    page = templates().get_template("diagnosis.html.j2")
+    html = page.render(
         title=f"Diagnosis of {results.subject}",
         answer=answer,
         standings=[(one, len(answer.of(one))) for one in STANDINGS if answer.of(one)],

@@ -87,7 +87,8 @@ def fill(
     ``place_notes`` are the numbers of the findings that concern a place.
     """
     header, recordings = journal.header, journal.recordings
-    html = templates().get_template(template).render(
+    page = templates().get_template(template)
+    html = page.render(
         title=str(header.experiment.get("title") or header.experiment["name"]),
         header=header,
         plots=plots,
