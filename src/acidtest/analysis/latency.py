@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import itemgetter
 
 from acidtest.journal.protocol import Histogram
 from acidtest.words import counted
@@ -60,7 +61,7 @@ def percentiles_ns(histogram: Histogram, shares: Iterable[float]) -> list[int]:
     if not histogram.count:
         raise ValueError("an empty histogram has no percentile")
     buckets = list(histogram.buckets)
-    ends = list(accumulate(count for _, count in buckets))
+    ends = list(accumulate(map(itemgetter(1), buckets)))
     ranks = [max(1, math.ceil(share * histogram.count - 1e-9)) for share in shares]
     within = [bisect_left(ends, rank) for rank in ranks]
     return [min(buckets[at][0], histogram.max_ns) if at < len(buckets) else histogram.max_ns for at in within]
