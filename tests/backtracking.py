@@ -11,7 +11,7 @@ from typing import Any
 
 Node = tuple[Any, Any]
 FAILS = "\x00"
-UNBOUNDED = op.MAXREPEAT
+IGNORECASE, MULTILINE = int(re.IGNORECASE), int(re.MULTILINE)
 
 
 class TooMany(Exception):
@@ -24,7 +24,9 @@ class Steps:
     def __init__(self, pattern: re.Pattern[Any], most: int) -> None:
         source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
         self.tree: list[Node] = list(parser.parse(source, pattern.flags & ~re.DEBUG & ~re.UNICODE))
-        self.flags = pattern.flags
+        self.flags = int(pattern.flags)
+        self._lists: dict[int, list[Node]] = {}
+        self._answers: dict[tuple[int, str], bool] = {}  # of a character at a node
         self.taken, self.most = 0, most
 
     def of(self, text: str, how: str) -> int:
@@ -56,11 +58,11 @@ class Steps:
             yield from self._repeat(what, of, text, at)
         elif what is op.BRANCH:
             for branch in of[1]:
-                yield from self._sequence(list(branch), 0, text, at)
+                yield from self._sequence(self._list(branch), 0, text, at)
         elif what is op.SUBPATTERN:
-            yield from self._sequence(list(of[3]), 0, text, at)
+            yield from self._sequence(self._list(of[3]), 0, text, at)
         elif what is op.ATOMIC_GROUP:
-            yield from [next(self._sequence(list(of), 0, text, at))][:1]
+            yield from [next(self._sequence(self._list(of), 0, text, at))][:1]
         elif what in (op.ASSERT, op.ASSERT_NOT):
             if self._looks(of, text, at) is (what is op.ASSERT):
                 yield at
@@ -75,20 +77,20 @@ class Steps:
     def _looks(self, of: Any, text: str, at: int) -> bool:
         direction, nodes = of
         if direction > 0:
-            return next(self._sequence(list(nodes), 0, text, at), None) is not None
+            return next(self._sequence(self._list(nodes), 0, text, at), None) is not None
         low, _ = nodes.getwidth()
-        return at >= low and any(end == at for end in self._sequence(list(nodes), 0, text, at - low))
+        return at >= low and any(end == at for end in self._sequence(self._list(nodes), 0, text, at - low))
 
     def _stands(self, where: Any, text: str, at: int) -> bool:
         if where in (op.AT_BEGINNING, op.AT_BEGINNING_STRING):
-            return at == 0 or (bool(self.flags & re.MULTILINE) and text[at - 1] == "\n")
+            return at == 0 or (bool(self.flags & MULTILINE) and text[at - 1] == "\n")
         if where in (op.AT_END, op.AT_END_STRING):
-            return at == len(text) or (bool(self.flags & re.MULTILINE) and text[at] == "\n")
+            return at == len(text) or (bool(self.flags & MULTILINE) and text[at] == "\n")
         sides = [0 <= n < len(text) and (text[n].isalnum() or text[n] == "_") for n in (at - 1, at)]
         return (sides[0] != sides[1]) is (where is op.AT_BOUNDARY)
 
     def _repeat(self, what: Any, of: Any, text: str, at: int) -> Iterator[int]:
-        low, high, nodes = of[0], of[1], list(of[2])
+        low, high, nodes = of[0], of[1], self._list(of[2])
         if len(nodes) == 1 and nodes[0][0] in (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN) and what is not op.MIN_REPEAT:
             end = at
             while end < len(text) and end - at < high and self._is(nodes[0], text[end]):
@@ -115,8 +117,21 @@ class Steps:
         if greedy and done >= low:
             yield at
 
+    def _list(self, nodes: Any) -> list[Node]:
+        """Of a part of the tree, which is slow to go through as the parser has it."""
+        found = self._lists.get(id(nodes))
+        if found is None:
+            found = self._lists[id(nodes)] = list(nodes)
+        return found
+
     def _is(self, node: Node, one: str) -> bool:
-        if self.flags & re.IGNORECASE:
+        found = self._answers.get((id(node), one))
+        if found is None:
+            found = self._answers[id(node), one] = self._matches(node, one)
+        return found
+
+    def _matches(self, node: Node, one: str) -> bool:
+        if self.flags & IGNORECASE:
             return any(_is(node, of, self.flags) for of in {one, one.lower(), one.upper()} if len(of) == 1)
         return _is(node, one, self.flags)
 

@@ -31,6 +31,9 @@ SHARED = ("engines", "guest", "page")  # parts of the state directory that are b
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Recorder(config), "durations")
+    # Of numpy, before it is imported: its matrices here are small, and threads that wait for each other take processors
+    # from the other workers.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     # Commands that tests run inherit what is ignored here, as by nohup or in the background of a script, and stay deaf.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:

@@ -79,17 +79,14 @@ MEANS = {
 def histogram(values_ns: Any) -> Histogram:
     """An HDR histogram with three significant figures: 2,048 sub-buckets, the highest equivalent value reported."""
     values = np.asarray(values_ns, dtype=np.int64)
-    counts: dict[int, int] = {}
-    for value in values.tolist():
-        shift = max(0, value.bit_length() - 11)
-        highest = (((value >> shift) + 1) << shift) - 1
-        counts[highest] = counts.get(highest, 0) + 1
+    shift = np.maximum(np.frexp(values.astype(float))[1] - 11, 0)  # of the bits of a value beyond eleven
+    highest, counts = np.unique((((values >> shift) + 1) << shift) - 1, return_counts=True)
     return Histogram(
         count=len(values),
         min_ns=int(values.min()) if len(values) else 0,
         max_ns=int(values.max()) if len(values) else 0,
         mean_ns=float(values.mean()) if len(values) else 0.0,
-        buckets=sorted(counts.items()),
+        buckets=list(zip(highest.tolist(), counts.tolist(), strict=True)),
     )
 
 
@@ -470,7 +467,7 @@ def _cell(levels: dict[str, str], repetition: int, last: bool) -> Recording:
     changes: dict[str, Any] = {}
     if levels["workload"] == "commits":
         run = result(rate, count=500, seed=seed)
-        base = recording(levels, repetition).workload
+        base = recording(levels, repetition, found=run).workload
         changes["workload"] = base | {"count": 500, "duration_s": None}
     elif levels["engine"] == "firebird-5.0" and levels["durability"] == "drive":
         drifting = [rate * (1.3 - 0.05 * second) for second in range(12)]

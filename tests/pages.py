@@ -81,6 +81,21 @@ UNREADABLE = r"""
 }
 """
 
+# Plots are drawn anew when the window's width changes.
+AS_WIDE_AS_ITS_PLACE = """
+() => [...document.querySelectorAll(".plot")].every((e) => {
+  const drawn = e.querySelector("svg");
+  return !e.clientWidth || Math.abs(drawn.getBoundingClientRect().width - e.clientWidth) < 3;
+})
+"""
+
+
+def turned(page: Page, width: int, scheme: str) -> None:
+    """The page, open already, on a screen of another width and with another colour scheme."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.wait_for_function(AS_WIDE_AS_ITS_PLACE)
+
 
 def opened(
     browser: Browser, file: Path, width: int = 1280, scheme: str = "light", *, plots: bool = True

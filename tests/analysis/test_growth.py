@@ -97,6 +97,7 @@ def test_what_the_published_series_foretells_holds_what_was_measured() -> None:
     assert any("further than any forecast" in doubt for doubt in prediction.doubts)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("curve", [CLIFF, BEND], ids=["cliff", "bend"])
 @pytest.mark.parametrize("sizes", [6, 8, 11])
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.05])
@@ -151,9 +152,10 @@ def test_a_step_is_told_and_is_no_knee() -> None:
     assert step.share == pytest.approx(0.07, abs=0.02)
 
 
+@pytest.mark.covering
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("repetitions", [1, 3])
-@pytest.mark.slow
 def test_intervals_of_predictions_hold_what_comes(name: str, repetitions: int) -> None:
     held = []
     for seed in range(8):

@@ -15,8 +15,9 @@ from acidtest.analysis.search.run import growing
 from acidtest.journal.protocol import ArrivalCounts, Histogram, Second
 from acidtest.limits import limit_of
 from queues import Kind, Server, searched, true_rate_per_s
+from support import times
 
-SEEDS = 100
+SEEDS = times(20, 100)
 SECONDS = 120.0
 SERVICE_MS = 1.0
 # The limit lies where 54 and 89 % of a server that takes 1 ms are used, of either kind.
@@ -26,7 +27,7 @@ PLANTED: list[tuple[Kind, float]] = [("M/M/1", 10.0), ("M/D/1", 20.0)]
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("kind", "limit_ms"), PLANTED)
-def test_a_planted_limit_is_found_within_5_percent_in_95_of_100_searches(kind: Kind, limit_ms: float) -> None:
+def test_a_planted_limit_is_found_within_5_percent_in_19_of_20_searches(kind: Kind, limit_ms: float) -> None:
     truth = true_rate_per_s(kind, SERVICE_MS, 0.99, limit_ms)
     near, runs = 0, []
     for seed in range(SEEDS):
@@ -35,7 +36,7 @@ def test_a_planted_limit_is_found_within_5_percent_in_95_of_100_searches(kind: K
         assert found.confirmed is not None, seed
         near += abs(found.confirmed.rate_per_s / truth - 1) <= 0.05
         runs.append(len(taken))
-    assert near >= 95
+    assert near >= 0.95 * SEEDS
     assert sorted(runs)[SEEDS // 2] <= 20
     assert max(runs) <= 45
 

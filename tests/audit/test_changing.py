@@ -112,6 +112,7 @@ def told(root: Path) -> set[str]:
     }
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("at", OPENINGS)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("of", KITS, ids=lambda of: of.name)

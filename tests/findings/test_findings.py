@@ -56,6 +56,7 @@ def test_each_says_what_is_known_and_what_is_guessed(name: str) -> None:
     assert any(f"../findings/{name}/README.md" in page for page in documents)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
 @pytest.mark.usefixtures("engines_installed")
 def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: str, tmp_path: Path) -> None:
@@ -64,6 +65,7 @@ def test_rows_on_a_page_that_counts_as_empty_are_hidden_after_a_kill(version: st
     assert (code, found["kills"], found["hidden_from_scans"], found["missing_by_key"]) == (SHOWN, 1, 1, 0)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
 @pytest.mark.usefixtures("engines_installed")
 def test_a_kill_within_the_commit_of_a_drop_leaves_a_table_without_pages(version: str, tmp_path: Path) -> None:
@@ -77,6 +79,7 @@ def test_a_kill_within_the_commit_of_a_drop_leaves_a_table_without_pages(version
     assert set(found["table"]) <= {"whole", "empty"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
 @pytest.mark.usefixtures("engines_installed")
 def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: Path) -> None:
@@ -87,6 +90,7 @@ def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: 
     assert (code, set(found["rows"].values())) == (NOT_SHOWN, {7})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
 @pytest.mark.usefixtures("engines_installed")
 def test_a_torn_page_brings_rows_that_nobody_wrote_and_a_whole_one_does_not(version: str, tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import pytest
 from acidtest.formats import firebird_trace
 from acidtest.formats.firebird_trace import Reader
 from fuzz import harness
+from support import times
 from traces import COMMIT, FAILED, FULL, INSERT, SELECT, START
 
 pytestmark = pytest.mark.slow
 
 SEED = 20261123
-TRIES = 2500
+TRIES = times(500, 2500)
 
 
 def test_mutations() -> None:

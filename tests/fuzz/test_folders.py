@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from fuzz import folders, harness
+from support import times
 
 pytestmark = pytest.mark.slow
 
 SEED = 20261123
-TRIES = 1500
+TRIES = times(400, 1500)
 
 
 @pytest.mark.parametrize("files", folders.faults(), ids=lambda files: next(iter(files), "empty"))

@@ -9,11 +9,12 @@ import pytest
 from acidtest.audit import importers
 from acidtest.audit.importers.file import File
 from fuzz import harness
+from support import times
 
 pytestmark = pytest.mark.slow
 
 SEED = 20261121
-TRIES = 2500
+TRIES = times(600, 2500)
 
 
 @pytest.mark.parametrize("files", harness.faults(), ids=lambda files: next(iter(files)))

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from fuzz import harness, logs
+from support import times
 
 pytestmark = pytest.mark.slow
 
 SEED = 20261124
-TRIES = 700
+TRIES = times(200, 700)
 
 
 PAST = [("/".join(files), content) for files in logs.faults() for content in files.values()]

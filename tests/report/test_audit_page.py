@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from acidtest import experiment, question
@@ -17,7 +17,7 @@ from acidtest.audit.unchecked import kit
 from acidtest.cli.instead import QUESTIONS, instead
 from acidtest.report import findings as shown
 from acidtest.report.audit_page import write_page
-from pages import opened, unreadable
+from pages import opened, turned, unreadable
 
 LONG = "a_word_" * 40
 README = f"""# Two engines on an NVMe drive
@@ -40,9 +40,9 @@ FILES = {
 }
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    root = tmp_path / "kit"
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    root = tmp_path_factory.mktemp("audited") / "kit"
     for name, text in FILES.items():
         file = root / name.replace("</script>", "script")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -50,31 +50,34 @@ def bench(tmp_path: Path) -> Bench:
     return importers.read(root)
 
 
-@pytest.fixture
-def page(bench: Bench, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def page(browser: Browser, bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    directory = tmp_path_factory.mktemp("page")
     findings = judge.waived(judge.of_bench(bench), {"best-of": "on <purpose>"})
     write_page(
-        tmp_path / "kit",
+        directory / "kit",
         bench,
         findings,
         kit.unchecked(bench),
         instead(bench, findings, whole=True),
-        tmp_path / "audit.html",
+        directory / "audit.html",
     )
-    return tmp_path / "audit.html"
+    page, trouble = opened(browser, directory / "audit.html", plots=False)
+    yield page
+    page.context.close()
+    assert trouble == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 420])
-def test_it_can_be_read(browser: Browser, page: Path, width: int, scheme: str) -> None:
-    opened_, trouble = opened(browser, page, width, scheme, plots=False)
-    opened_.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert (trouble, unreadable(opened_)) == ([], [])
+def test_it_can_be_read(page: Page, width: int, scheme: str) -> None:
+    turned(page, width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert unreadable(page) == []
 
 
-def test_it_says_what_falls_and_why(browser: Browser, page: Path) -> None:
-    opened_, _ = opened(browser, page, plots=False)
-    group = opened_.locator("section.group").first
+def test_it_says_what_falls_and_why(page: Page) -> None:
+    group = page.locator("section.group").first
     assert re.search(r"published sentences? falls?", group.locator("h2").inner_text())
     assert "PostgreSQL is 2 times faster than MySQL." in group.inner_text()
     assert group.locator("article h3").first.inner_text().startswith("invalid")
@@ -82,16 +85,14 @@ def test_it_says_what_falls_and_why(browser: Browser, page: Path) -> None:
     assert "It would be disproved by" in group.inner_text()
 
 
-def test_marks_of_other_people_stay_words(browser: Browser, page: Path) -> None:
-    opened_, _ = opened(browser, page, plots=False)
-    assert opened_.locator("main b").count() == 0
-    assert "on <purpose>" in opened_.locator("main").inner_text()
+def test_marks_of_other_people_stay_words(page: Page) -> None:
+    assert page.locator("main b").count() == 0
+    assert "on <purpose>" in page.locator("main").inner_text()
 
 
-def test_links_lead_to_findings(browser: Browser, page: Path) -> None:
-    opened_, _ = opened(browser, page, plots=False)
-    targets = opened_.eval_on_selector_all("a[href^='#']", "all => all.map(one => one.getAttribute('href'))")
-    assert all(opened_.locator(target).count() == 1 for target in targets)
+def test_links_lead_to_findings(page: Page) -> None:
+    targets = page.eval_on_selector_all("a[href^='#']", "all => all.map(one => one.getAttribute('href'))")
+    assert all(page.locator(target).count() == 1 for target in targets)
 
 
 def test_what_it_offers_instead_is_an_experiment(bench: Bench) -> None:

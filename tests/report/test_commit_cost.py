@@ -24,7 +24,7 @@ from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
 from factory import journal, observed, priced, recording
-from pages import opened, unreadable
+from pages import NARROW, WIDE, opened, turned, unreadable
 
 
 def stored(held: Journal, path: Path) -> None:
@@ -75,18 +75,13 @@ def test_the_terminal_shows_all_three_in_one_table() -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
-def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path) -> None:
     run, cuts = priced()
     write_page(results(run, cuts=cuts), tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
-    assert trouble == []
+    page, trouble = opened(browser, tmp_path / "report.html", *NARROW)
     assert unreadable(page) == []
     shown = [" ".join(row.split()) for row in page.locator(".commit-cost tbody tr").all_inner_texts()]
     assert shown == ["none 0.167 3,000 1.00 0 0 not cut – –", "drive 7.94 63.0 3.00 2.00 8.00 3 of 3 0 survived"]
-    drawn = page.locator("#commit-cost svg .mark-symbol.role-mark path")
-    assert [one.get_attribute("fill") for one in drawn.all()] == [VERDICTS["survived"].colour]
-    assert page.locator("#commit-cost svg .mark-rect.role-mark path").count() == 5
     assert page.locator(".cuts tbody tr").count() == 1
     calls = [" ".join(row.split()) for row in page.locator(".calls tbody tr").all_inner_texts()]
     assert calls == ["none 500 1.00 4,100 0 none 0 0", "drive 500 3.00 12,300 2.00 2.00 fdatasync 8,000 0"]
@@ -98,7 +93,14 @@ def test_the_page_shows_all_three_and_each_call(browser: Browser, tmp_path: Path
     assert opened_.locator(".commit tbody tr").count() == 2
     assert opened_.locator(".commit tbody tr.soft").inner_text().split() == ["90.0", "disk", "disk:", "flush"]
     assert "1.00 flush of 7,000 µs" in opened_.inner_text()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for screen in (NARROW, WIDE):
+        turned(page, *screen)
+        drawn = page.locator("#commit-cost svg .mark-symbol.role-mark path")
+        assert [one.get_attribute("fill") for one in drawn.all()] == [VERDICTS["survived"].colour]
+        assert page.locator("#commit-cost svg .mark-rect.role-mark path").count() == 5
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert unreadable(page) == []
+    assert trouble == []
     page.context.close()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 import factory
 from acidtest.analysis.summary import Interval, Summary
@@ -28,7 +29,7 @@ from acidtest.journal.models import Journal
 from acidtest.journal.probe import Layer
 from acidtest.report.diagnosis import LOG, report
 from acidtest.report.diagnosis_page import drawn, write_page
-from pages import opened, unreadable
+from pages import opened, turned, unreadable
 
 LONG = "a_word_" * 40
 HOSTILE = "</script><b>bold</b>\x1b[2J"
@@ -76,26 +77,28 @@ def made(journal: Journal) -> Diagnosis:
     )  # fmt: skip
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> Path:
-    journal = study()
-    write_page(report(made(journal), None, journal), tmp_path / "diagnosis.html")
-    return tmp_path / "diagnosis.html"
+@pytest.fixture(scope="module")
+def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    journal, file = study(), tmp_path_factory.mktemp("page") / "diagnosis.html"
+    write_page(report(made(journal), None, journal), file)
+    page, trouble = opened(browser, file, plots=False)
+    yield page
+    page.context.close()
+    assert trouble == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 420])
-def test_it_can_be_read(browser: Browser, page: Path, width: int, scheme: str) -> None:
-    opened_, trouble = opened(browser, page, width, scheme, plots=False)
-    opened_.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert (trouble, unreadable(opened_)) == ([], [])
+def test_it_can_be_read(page: Page, width: int, scheme: str) -> None:
+    turned(page, width, scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert unreadable(page) == []
 
 
-def test_it_says_all_parts(browser: Browser, page: Path) -> None:
-    opened_, _ = opened(browser, page, plots=False)
-    words = opened_.locator("body").inner_text()
-    assert opened_.locator("article.bottleneck h3").count() == 7  # six bottlenecks, and a finding
-    assert opened_.locator("main b").count() == 0
+def test_it_says_all_parts(page: Page) -> None:
+    words = page.locator("body").inner_text()
+    assert page.locator("article.bottleneck h3").count() == 7  # six bottlenecks, and a finding
+    assert page.locator("main b").count() == 0
     for said in ("<b>bold</b>", "deadlock, 3 times", "The oldest transaction", "forced_writes = true", "ServerMode"):
         assert said in words
     assert "What was not looked at" in words

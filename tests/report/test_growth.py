@@ -21,7 +21,7 @@ from acidtest.report.results import Results, results
 from acidtest.report.statistics_tables import tables_of
 from acidtest.report.terminal import print_results
 from factory import database_statistics, failed, growing, recording, study
-from pages import opened, unreadable
+from pages import NARROW, WIDE, opened, turned, unreadable
 
 LOOKS = Looks({"engine": ("sqlite", "firebird-5.0"), "place.disk": ("rotating", "sata-ssd")})
 
@@ -72,7 +72,7 @@ def test_the_terminal_answers_first_and_shows_every_size(disks: Results, width: 
     assert "Reduced scale: memory is held to 50.33 MB of 17.18 GB; a warehouse has 2 % of its rows." in said
 
 
-def test_json_has_the_answer_the_predictions_and_the_statistics(disks: Results) -> None:
+def test_json_has_the_answer_the_predictions_and_the_statistics(disks: Results, studied: Results) -> None:
     (told,) = json.loads(json.dumps(disks.as_json()))["growth"]
     assert len(told["series"]) == 4
     first = told["series"][0]
@@ -83,7 +83,7 @@ def test_json_has_the_answer_the_predictions_and_the_statistics(disks: Results) 
     assert first["sizes"][0]["statistics"]["tables"][0]["name"] == "order_line"
     assert first["sizes"][1]["device"]["reads"]["share"] == pytest.approx(0.81, abs=0.01)
     assert told["beside"][0]["ratios"][1]["ratio"] == pytest.approx(12.3, rel=0.1)
-    assert results(study()).as_json()["growth"] == []
+    assert studied.as_json()["growth"] == []
 
 
 def test_each_plot_is_there_only_if_the_series_bear_it() -> None:
@@ -148,13 +148,9 @@ def test_what_is_unusual_stands_out() -> None:
     assert tables_of(nothing).tables == ()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
-def test_the_page_shows_plots_statistics_and_the_scale(
-    browser: Browser, tmp_path: Path, disks: Results, width: int, scheme: str
-) -> None:
+def test_the_page_shows_plots_statistics_and_the_scale(browser: Browser, tmp_path: Path, disks: Results) -> None:
     write_page(disks, tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
-    assert trouble == []
+    page, trouble = opened(browser, tmp_path / "report.html", *WIDE)
     assert unreadable(page) == []
     (table,) = disks.tables
     assert table.growth is not None
@@ -170,7 +166,11 @@ def test_the_page_shows_plots_statistics_and_the_scale(
     # What is folded is as wide as the page once it is opened.
     page.locator("summary", has_text="Latency, kinds").click()
     page.wait_for_function("document.querySelector('#series-0 svg').getBoundingClientRect().width > 300")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for screen in (WIDE, NARROW):
+        turned(page, *screen)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert unreadable(page) == []
+    assert trouble == []
     page.context.close()
 
 
@@ -188,8 +188,8 @@ def test_a_page_without_statistics_device_or_a_second_size_has_no_empty_sections
     assert "Tables and indexes" not in (tmp_path / "report.html").read_text().partition("<script>")[0]
 
 
-def test_a_page_of_other_experiments_says_nothing_of_growth(tmp_path: Path) -> None:
-    write_page(results(study()), tmp_path / "report.html")
+def test_a_page_of_other_experiments_says_nothing_of_growth(tmp_path: Path, studied: Results) -> None:
+    write_page(studied, tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text().partition("<script>")[0].partition("<body>")[2]
     assert not [word for word in ("growth", "grows", "reduced scale") if word in html]
 

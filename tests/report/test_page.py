@@ -4,82 +4,81 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from acidtest.report.numbers import number, percent
 from acidtest.report.page import _library, write_page
 from acidtest.report.results import Results, results
-from factory import file_systems, journal, limited, recording, result, study, tpcc
-from pages import NARROW, WIDE, opened, unreadable
+from factory import file_systems, journal, limited, recording, result, tpcc
+from pages import NARROW, WIDE, opened, turned, unreadable
 
 
 @pytest.fixture(scope="module")
-def found() -> Results:
-    return results(study())
-
-
-@pytest.fixture(scope="module")
-def file(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(studied: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_page(found, path)
+    write_page(studied, path)
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 420])
-def test_it_draws_without_a_network_and_never_scrolls_sideways(
-    browser: Browser, file: Path, found: Results, width: int, scheme: str
-) -> None:
-    page, trouble = opened(browser, file, width, scheme)
-    assert trouble == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert unreadable(page) == []
-    plots = page.locator(".plot svg")
-    assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in found.tables)
-    # A plot must be more than its frame.
-    assert page.locator("#bars-0 svg .mark-rect path").count() >= len(found.tables[0].lines)
+@pytest.fixture(scope="module")
+def page(browser: Browser, file: Path) -> Iterator[Page]:
+    """Opened once for those who read in it."""
+    page, _ = opened(browser, file)
+    yield page
     page.context.close()
 
 
-def test_the_table_shows_the_results(browser: Browser, file: Path, found: Results) -> None:
-    page, _ = opened(browser, file)
-    for position, table in enumerate(found.tables):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_draws_without_a_network_and_never_scrolls_sideways(
+    browser: Browser, file: Path, studied: Results, scheme: str
+) -> None:
+    page, trouble = opened(browser, file, 420, scheme)
+    for width in (420, 1280):
+        turned(page, width, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert unreadable(page) == []
+        plots = page.locator(".plot svg")
+        assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in studied.tables)
+        # A plot must be more than its frame.
+        assert page.locator("#bars-0 svg .mark-rect path").count() >= len(studied.tables[0].lines)
+    assert trouble == []
+    page.context.close()
+
+
+def test_the_table_shows_the_results(page: Page, studied: Results) -> None:
+    for position, table in enumerate(studied.tables):
         rows = page.locator(".results").nth(position).locator("tbody tr")
         assert rows.count() == len(table.lines)
         for index, line in enumerate(table.lines):
             text = rows.nth(index).inner_text()
             assert number(line.goodput.median) in text
             assert (line.verdict or "base") in text
-    page.context.close()
 
 
-def test_every_mark_leads_to_its_finding(browser: Browser, file: Path, found: Results) -> None:
-    page, _ = opened(browser, file)
+def test_every_mark_leads_to_its_finding(page: Page, studied: Results) -> None:
     marked = set()
     for link in page.locator("sup a").all():
         target = link.get_attribute("href")
         assert page.locator(f"li{target}").count() == 1
         marked.add(target)
-    assert marked == {f"#note-{n}" for n in range(1, len(found.findings) + 1)}
+    assert marked == {f"#note-{n}" for n in range(1, len(studied.findings) + 1)}
     page.locator("sup a").first.click()
     assert page.evaluate("document.querySelector(':target').id").startswith("note-")
-    page.context.close()
 
 
-def test_settings_machine_and_bad_cells_are_there(browser: Browser, file: Path, found: Results) -> None:
-    page, _ = opened(browser, file)
+def test_settings_machine_and_bad_cells_are_there(page: Page, studied: Results) -> None:
     text = page.locator("body").inner_text()
     for fact in ("Example CPU 3000", "Linux 6.12.1", "ext4", "Example SSD 1TB", "write back"):
         assert fact in text
-    for one in found.bad:
+    for one in studied.bad:
         assert one.cell in text
         assert one.reason in text
     page.locator("details", has_text="sqlite, drive").last.locator("summary").click()
     assert page.locator("details[open]").get_by_role("rowheader", name="synchronous", exact=True).count() == 1
-    page.context.close()
 
 
 def test_kinds_and_loads_are_there(browser: Browser, tmp_path: Path) -> None:
@@ -117,12 +116,12 @@ def test_the_page_fetches_nothing_by_its_own_words(file: Path) -> None:
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", html)
 
 
-def test_an_interrupted_write_leaves_the_old_page(found: Results, tmp_path: Path, monkeypatch) -> None:
+def test_an_interrupted_write_leaves_the_old_page(studied: Results, tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
     with pytest.raises(OSError, match="no"):
-        write_page(found, path)
+        write_page(studied, path)
     assert path.read_text() == "old"
 
 
@@ -157,12 +156,10 @@ def test_two_factors_stand_in_grids_with_a_plot_and_tints(browser: Browser, tmp_
         assert styles == ["background: rgb(0 114 178 / 0.00)", "background: rgb(0 114 178 / 0.32)"]
     assert unreadable(page) == []
     assert "filesystem matters most" in page.locator(".answer").inner_text()
+    page.context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [WIDE, NARROW])
-def test_rows_of_many_factors_and_long_names_are_told_apart(
-    browser: Browser, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_rows_of_many_factors_and_long_names_are_told_apart(browser: Browser, tmp_path: Path) -> None:
     """Three factors vary; one level is a sentence, one a word without an end."""
     factors = {
         "engine": ("sqlite", "postgresql-17"),
@@ -176,13 +173,20 @@ def test_rows_of_many_factors_and_long_names_are_told_apart(
         for repetition in (1, 2)
     ]
     write_page(results(journal(held)), tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
+    page, trouble = opened(browser, tmp_path / "report.html", *NARROW)
+    for screen in (NARROW, WIDE):
+        turned(page, *screen)
+        _told_apart(page, factors["engine"] + factors["variant"])
     assert trouble == []
+    page.context.close()
+
+
+def _told_apart(page: Page, keys: Sequence[str]) -> None:
     assert unreadable(page) == []
     for kind in ("percentiles", "series"):
         figure = page.locator("figure", has=page.locator(f"#{kind}-0"))
         assert figure.locator(".panel-title").all_inner_texts() == ["terminals 1", "terminals 16"]
-        assert figure.locator(".key").all_inner_texts() == [*factors["engine"], *factors["variant"]]
+        assert figure.locator(".key").all_inner_texts() == list(keys)
         for panel in figure.locator(".plot").all():
             lines = panel.locator("svg .mark-line.role-mark path").all()
             looks = {(line.get_attribute("stroke"), line.get_attribute("stroke-dasharray")) for line in lines}
@@ -195,7 +199,6 @@ def test_rows_of_many_factors_and_long_names_are_told_apart(
     )
     assert len(lefts) == 8
     assert min(lefts) > reach
-    page.context.close()
 
 
 def test_a_curve_takes_five_points_and_what_is_not_drawn_is_named(browser: Browser, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import itertools
 import pytest
 from rich.console import Console
 
-import factory
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.report.numbers import number, percent
 from acidtest.report.results import Results, results
@@ -81,8 +80,8 @@ def test_without_a_base_a_grid_shows_rates() -> None:
     assert "most" not in text.split("What the factors do")[1].split("Storage")[0]
 
 
-def test_engines_by_durability_need_no_grid() -> None:
-    assert all(not table.grids and table.effects for table in results(factory.study()).tables)
+def test_engines_by_durability_need_no_grid(studied: Results) -> None:
+    assert all(not table.grids and table.effects for table in studied.tables)
 
 
 def test_effects_are_there_for_programs(study: Results) -> None:

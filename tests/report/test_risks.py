@@ -14,13 +14,13 @@ from acidtest.analysis.risks import LevelRisk
 from acidtest.analysis.survival import survivals
 from acidtest.journal.models import Recording, Verdict
 from acidtest.report.page import write_page
-from acidtest.report.results import results
+from acidtest.report.results import Results, results
 from acidtest.report.risks import cuts_text, fault_lines, print_risks, sentence
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival
 from acidtest.report.terminal import print_results
 from acidtest.risk import NO_RISK, Risk
-from factory import cut, cut_off, priced, recording, study
+from factory import cut, cut_off, priced, recording
 
 WIDTHS = [80, 140]
 
@@ -41,8 +41,8 @@ def was_cut(drive: str, *verdicts: Verdict, lost: int = 0) -> list[Recording]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_risk_of_each_level_stands_beneath_the_rates(width: int) -> None:
-    text = printed(print_results, results(study()), width=width)
+def test_the_risk_of_each_level_stands_beneath_the_rates(studied: Results, width: int) -> None:
+    text = printed(print_results, studied, width=width)
     assert max(map(len, text.splitlines())) <= width
     lines = text[text.index("What may be lost at a power cut or an OS crash (killed: when only the engine is)") :]
     assert text.index("What may be lost") > text.index("p99 ms")
@@ -53,11 +53,11 @@ def test_the_risk_of_each_level_stands_beneath_the_rates(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_figure_gives_way_to_the_risk(width: int) -> None:
+def test_no_figure_gives_way_to_the_risk(studied: Results, width: int) -> None:
     """The lines of the tables are the same with and without it."""
-    found = results(study())
     with_it, without = (
-        printed(print_results, one, width=width) for one in (found, replace(found, risks=(), unchecked=(), faults={}))
+        printed(print_results, one, width=width)
+        for one in (studied, replace(studied, risks=(), unchecked=(), faults={}))
     )
     assert set(without.splitlines()) - set(with_it.splitlines()) == set()
 
@@ -98,7 +98,7 @@ def test_what_is_not_known_is_said_to_be() -> None:
     assert fault_lines({"it forgets": ("a", "b")}) == ["a, b, at every level: it forgets."]
 
 
-def test_programs_get_the_risk_its_cuts_and_what_was_not_checked() -> None:
+def test_programs_get_the_risk_its_cuts_and_what_was_not_checked(studied: Results) -> None:
     run, cuts = priced()
     told = json.loads(json.dumps(results(run, cuts=cuts).as_json()))
     weak, strong = told["risks"]
@@ -112,15 +112,13 @@ def test_programs_get_the_risk_its_cuts_and_what_was_not_checked() -> None:
     assert strong["power_cuts"] == {"made": 3, "survived": 3, "lost": 0, "unknown": 0}
     assert strong["may"]["lost"] is None
     assert {"what": "clients in each other's way", "why": "there was one terminal"} in told["not_checked"]
-    assert [fault["engines"] for fault in results(study()).as_json()["known_faults"]] == [
-        ["firebird-4.0", "firebird-5.0"]
-    ]
+    assert [fault["engines"] for fault in studied.as_json()["known_faults"]] == [["firebird-4.0", "firebird-5.0"]]
     assert as_json(cuts)["not_checked"][0]["what"] == "other moments"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_what_was_not_checked_stands_beneath_a_run_and_beneath_power_cuts(width: int) -> None:
-    run = printed(print_results, results(study()), width=width)
+def test_what_was_not_checked_stands_beneath_a_run_and_beneath_power_cuts(studied: Results, width: int) -> None:
+    run = printed(print_results, studied, width=width)
     cuts = printed(print_survival, cut_off(), width=width)
     for text in (run, cuts):
         (paragraph,) = [one for one in text.split("\n\n") if "Not checked: " in one]

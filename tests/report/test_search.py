@@ -18,7 +18,7 @@ from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
 from acidtest.report.search import Relative, answers, results, sentences
 from acidtest.report.search_page import write_search_page
 from acidtest.report.search_terminal import print_searches
-from pages import NARROW, WIDE, opened, unreadable
+from pages import NARROW, WIDE, opened, turned, unreadable
 from queues import Kind, Server
 
 SPEC = {"limit": "p99 < 20 ms", "step_percent": 2.0, "unserved_percent": 1.0, "runs_max": 60}
@@ -157,9 +157,11 @@ def test_programs_get_every_run(searched: Journal) -> None:
 def test_the_page_is_readable_on_any_screen(searched: Journal, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_search_page(results(searched), path)
-    for width, scheme in (WIDE, NARROW):
-        page, trouble = opened(browser, path, width, scheme)
-        assert trouble == []
+    page, trouble = opened(browser, path, *NARROW)
+    for screen in (NARROW, WIDE):
+        turned(page, *screen)
         assert unreadable(page) == []
         assert page.locator("#load .plot svg").count() == 2
         assert "The highest rate with p99 < 20 ms" in page.inner_text("main")
+    assert trouble == []
+    page.context.close()

@@ -15,6 +15,7 @@ from acidtest.report import shapes
 from acidtest.report.page import write_page
 from acidtest.report.results import results
 from acidtest.report.terminal import print_results
+from pages import NARROW, WIDE, opened, turned
 
 LEVELS = {"workload": "tpcb", "engine": "postgresql-17", "durability": "drive"}
 RATES = [100, 100, 100, 100, 20, 10, 100, 100, 100, 100]
@@ -88,18 +89,17 @@ def test_programs_get_the_figures_whole() -> None:
     assert stall["engine"][2]["then"] == 0
 
 
-@pytest.mark.parametrize("width", [420, 1280])
-def test_the_page_has_each_stall_in_its_width_and_folds_all_but_the_first(
-    browser: Browser, tmp_path: Path, width: int
-) -> None:
+def test_the_page_has_each_stall_in_its_width_and_folds_all_but_the_first(browser: Browser, tmp_path: Path) -> None:
     write_page(results(held(told(), [100.0, 100.0, 10.0] * 7)), tmp_path / "page.html")
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((tmp_path / "page.html").as_uri())
+    page, trouble = opened(browser, tmp_path / "page.html", *NARROW)
     stalls = page.locator(".stall")
     assert stalls.count() == 7
     assert page.locator(".stall:visible").count() == shapes.STALLS_OPEN
     page.locator(".more-stalls summary").click()
     assert page.locator(".stall:visible").count() == 7
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert "log written 3.00 MB/s (3.00)" in stalls.first.inner_text()
-    page.close()
+    for screen in (NARROW, WIDE):
+        turned(page, *screen)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert "log written 3.00 MB/s (3.00)" in stalls.first.inner_text()
+    assert trouble == []
+    page.context.close()

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,7 +19,10 @@ from acidtest.report.charts import VERDICTS
 from acidtest.report.survival_page import write_survival_page
 from acidtest.report.survival_table import as_json, print_survival
 from factory import cut, cut_off, journal, recording
-from pages import opened, unreadable
+from pages import NARROW, WIDE, opened, turned, unreadable
+
+CHECKS = {"engine-starts": "survived", "acknowledged-commits-are-there": "lost", "conditions-hold": "lost"}
+CHECKERS = "checkers that answered lost: acknowledged-commits-are-there, conditions-hold"
 
 
 def flushes() -> Journal:
@@ -74,52 +77,40 @@ def test_crash_states_have_no_speed() -> None:
     assert row.commits_per_s is None
 
 
-def test_what_the_engine_did_after_a_failed_flush_is_told(browser: Browser, tmp_path: Path) -> None:
+def test_what_the_engine_did_after_a_failed_flush_is_told() -> None:
     assert "2 stopped, 1 went on" in printed(flushes())
     assert "after failed flush" not in printed(cut_off())
     (row,) = as_json(flushes())["combinations"]
     assert row["after_failed_flush"] == {"stopped": 2, "went on": 1}
-    write_survival_page(flushes(), tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html")
-    assert trouble == []
-    assert "2 stopped, 1 went on" in page.locator(".cuts tbody").inner_text()
-    page.context.close()
 
 
-def test_the_checkers_that_answered_the_verdict_are_named(browser: Browser, tmp_path: Path) -> None:
-    checks = {"engine-starts": "survived", "acknowledged-commits-are-there": "lost", "conditions-hold": "lost"}
-    held = journal([recording(cut=cut("lost", lost=1, checks=checks))])
-    line = "checkers that answered lost: acknowledged-commits-are-there, conditions-hold"
-    assert line in printed(held)
-    write_survival_page(held, tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html")
-    assert trouble == []
-    assert line in page.locator(".witnesses tbody").inner_text()
-    page.context.close()
-    assert as_json(held)["cuts"][0]["cut"]["checks"] == checks
+def test_the_checkers_that_answered_the_verdict_are_named() -> None:
+    held = journal([recording(cut=cut("lost", lost=1, checks=CHECKS))])
+    assert CHECKERS in printed(held)
+    assert as_json(held)["cuts"][0]["cut"]["checks"] == CHECKS
     # Journals of older versions do not have them.
     assert "checkers" not in printed(journal([recording(cut=cut("lost", lost=1))]))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
-def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+def test_the_page_tells_of_failed_flushes_and_of_checkers(browser: Browser, tmp_path: Path) -> None:
+    held = journal([*flushes().recordings, recording(repetition=4, cut=cut("lost", lost=1, checks=CHECKS))])
+    write_survival_page(held, tmp_path / "report.html")
+    page, trouble = opened(browser, tmp_path / "report.html")
+    assert "2 stopped, 1 went on" in page.locator(".cuts tbody").inner_text()
+    assert CHECKERS in page.locator(".witnesses tbody").inner_text()
+    assert trouble == []
+    page.context.close()
+
+
+def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path) -> None:
     held = asked(cut_off(), "cuts.toml", "--quick", cells=12)
     write_survival_page(held, tmp_path / "report.html")
-    page, trouble = opened(browser, tmp_path / "report.html", width, scheme)
+    page, trouble = opened(browser, tmp_path / "report.html", *NARROW)
+    for screen in (NARROW, WIDE):
+        turned(page, *screen)
+        assert unreadable(page) == []
+        _survival_is_drawn(page)
     assert trouble == []
-    assert unreadable(page) == []
-
-    drawn = page.locator("#survival svg .mark-symbol.role-mark path")
-    assert drawn.count() == 3
-    colours = Counter((one.get_attribute("fill"), one.get_attribute("stroke")) for one in drawn.all())
-    colour = {verdict: look.colour for verdict, look in VERDICTS.items()}
-    assert colours[colour["survived"], colour["survived"]] == colours[colour["lost"], colour["lost"]] == 1
-    assert colours["transparent", colour["unknown"]] == 1
-    assert len({one.get_attribute("d") for one in drawn.all()}) == 3
-    ticks = Counter(one.get_attribute("fill") for one in page.locator("#survival svg .mark-rect.role-mark path").all())
-    assert ticks == {colour["survived"]: 6, colour["lost"]: 2, colour["unknown"]: 1}
-    labels = page.locator("#survival svg .role-axis-label text").all_text_contents()
-    assert sorted(label for label in labels if " of " in label) == ["1 of 3", "2 of 3", "3 of 3"]
 
     rows = [" ".join(row.split()) for row in page.locator(".cuts tbody tr").all_inner_texts()]
     assert rows == [
@@ -137,6 +128,20 @@ def test_speed_and_survival_are_one_picture(browser: Browser, tmp_path: Path, wi
     assert missing in page.locator("header").inner_text()
     assert "1 of 4 combinations survived every cut" in page.locator(".answer").inner_text()
     page.context.close()
+
+
+def _survival_is_drawn(page: Page) -> None:
+    drawn = page.locator("#survival svg .mark-symbol.role-mark path")
+    assert drawn.count() == 3
+    colours = Counter((one.get_attribute("fill"), one.get_attribute("stroke")) for one in drawn.all())
+    colour = {verdict: look.colour for verdict, look in VERDICTS.items()}
+    assert colours[colour["survived"], colour["survived"]] == colours[colour["lost"], colour["lost"]] == 1
+    assert colours["transparent", colour["unknown"]] == 1
+    assert len({one.get_attribute("d") for one in drawn.all()}) == 3
+    ticks = Counter(one.get_attribute("fill") for one in page.locator("#survival svg .mark-rect.role-mark path").all())
+    assert ticks == {colour["survived"]: 6, colour["lost"]: 2, colour["unknown"]: 1}
+    labels = page.locator("#survival svg .role-axis-label text").all_text_contents()
+    assert sorted(label for label in labels if " of " in label) == ["1 of 3", "2 of 3", "3 of 3"]
 
 
 def test_a_cut_without_any_speed_still_has_a_page(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from acidtest.report.terminal import print_results
 from factory import journal, limited, loaded, recording, study, tpcc
 
 
-@pytest.fixture(scope="module")
-def found() -> Results:
-    return results(study())
+@pytest.fixture
+def found(studied: Results) -> Results:
+    return studied
 
 
 def shown(found: Results, width: int) -> str:
@@ -156,7 +156,7 @@ def test_a_run_without_any_done_cell_says_so() -> None:
 
 
 def test_cells_that_have_not_run_are_counted() -> None:
-    held = study()
+    held = study(["sqlite"], ["commits"], repetitions=1)
     held.header.cells += 7
     assert "7 of" in shown(results(held), 160)
 
@@ -230,8 +230,8 @@ def test_footnotes_that_differ_in_figures_are_one() -> None:
         (["takes 0.5% of it", "takes 30% of it"], "takes 0.5 to 30% of it"),
     ],
 )
-def test_figures_that_differ_are_a_span(texts: list[str], text: str) -> None:
-    (first, *_) = results(study()).findings
+def test_figures_that_differ_are_a_span(found: Results, texts: list[str], text: str) -> None:
+    (first, *_) = found.findings
     alike = [replace(first, text=one) for one in texts]
     assert len({wording(one) for one in alike}) == 1
     assert together(alike).text == text
@@ -248,8 +248,8 @@ def test_figures_that_differ_are_a_span(texts: list[str], text: str) -> None:
         ("/dev/sda1 is slow", "/dev/sda2 is slow"),
     ],
 )
-def test_names_and_versions_are_no_figures(one: str, other: str) -> None:
-    (first, *_) = results(study()).findings
+def test_names_and_versions_are_no_figures(found: Results, one: str, other: str) -> None:
+    (first, *_) = found.findings
     assert wording(replace(first, text=one)) != wording(replace(first, text=other))
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import itemgetter
 
 from acidtest.journal.protocol import Histogram
 from acidtest.words import counted
@@ -50,15 +53,18 @@ def percentile_ns(histogram: Histogram, share: float) -> int:
     and never above the maximum. Raises ValueError for an empty histogram.
     Source: HdrHistogram, getValueAtPercentile; nearest rank as in Hyndman and Fan (1996), definition 1.
     """
+    return percentiles_ns(histogram, [share])[0]
+
+
+def percentiles_ns(histogram: Histogram, shares: Iterable[float]) -> list[int]:
+    """``percentile_ns`` of each of ``shares``."""
     if not histogram.count:
         raise ValueError("an empty histogram has no percentile")
-    rank = max(1, math.ceil(share * histogram.count - 1e-9))
-    counted = 0
-    for value, count in histogram.buckets:
-        counted += count
-        if counted >= rank:
-            return min(value, histogram.max_ns)
-    return histogram.max_ns
+    buckets = list(histogram.buckets)
+    ends = list(accumulate(map(itemgetter(1), buckets)))
+    ranks = [max(1, math.ceil(share * histogram.count - 1e-9)) for share in shares]
+    within = [bisect_left(ends, rank) for rank in ranks]
+    return [min(buckets[at][0], histogram.max_ns) if at < len(buckets) else histogram.max_ns for at in within]
 
 
 def values_needed(share: float) -> int:
@@ -89,4 +95,4 @@ def curve_ms(histogram: Histogram, points: int = 60) -> list[tuple[float, float]
     last = math.log10(histogram.count / VALUES_BEYOND)
     first = math.log10(2)
     shares = [1 - 10 ** -(first + (last - first) * i / (points - 1)) for i in range(points)]
-    return [(share, percentile_ns(histogram, share) / 1e6) for share in shares]
+    return [(share, ns / 1e6) for share, ns in zip(shares, percentiles_ns(histogram, shares), strict=True)]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -130,9 +131,15 @@ def pettitt(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[int, 
     largest = float(u[split - 1])
     if n > PERMUTED_UP_TO:
         return split, min(1.0, 2 * math.exp(-6 * largest**2 / (n**3 + n**2)))
-    shuffled = np.random.default_rng(SEED).permuted(np.tile(ranks, (PERMUTATIONS, 1)), axis=1)
-    as_large = int((_u(shuffled).max(axis=-1) >= largest - 1e-9).sum())
+    as_large = int((_u(ranks[_permutations(n)]).max(axis=-1) >= largest - 1e-9).sum())
     return split, (as_large + 1) / (PERMUTATIONS + 1)
+
+
+@cache
+def _permutations(n: int) -> np.ndarray[tuple[int, int], np.dtype[np.int8]]:
+    """Of ``n`` positions, a row each: the same in every test of so many values."""
+    positions = np.tile(np.arange(n, dtype=np.int8), (PERMUTATIONS, 1))
+    return np.random.default_rng(SEED).permuted(positions, axis=1)
 
 
 def _u(ranks: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:

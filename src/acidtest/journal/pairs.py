@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Annotated, Any, overload
 
 from pydantic import AfterValidator, Field, PlainSerializer
@@ -17,7 +18,7 @@ class Pairs(Sequence[tuple[int, int]]):
     __slots__ = ("_numbers",)
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
-        self._numbers = array("q", (number for pair in pairs for number in pair))
+        self._numbers = array("q", chain.from_iterable(pairs))
 
     def __len__(self) -> int:
         return len(self._numbers) // 2

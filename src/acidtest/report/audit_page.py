@@ -13,7 +13,7 @@ from acidtest.audit.standing import VERDICTS, Verdict, groups
 from acidtest.audit.unchecked import Unchecked
 from acidtest.report.findings import Instead, blocks, heading, place, sureness
 from acidtest.report.page import templates, write_whole
-from acidtest.words import counted, harmless
+from acidtest.words import harmless
 
 SHOWN_MAX = 5  # findings of one rule, and sentences of a group, that are not folded away
 ALL_MAX = 200  # of what is
@@ -49,9 +49,8 @@ def write_page(
         sentences[group.verdict] += len(group.sentences)
     unread = [(place(one), one.text) for one in (*bench.broken, *bench.passed)]
     unread += [(name, "is of an unknown kind") for name in bench.unread]
-    environment = templates()
-    environment.filters |= {"harmless": harmless, "counted": counted}
-    html = environment.get_template("audit.html.j2").render(
+    page = templates().get_template("audit.html.j2")
+    html = page.render(
         title=harmless((bench.declared and bench.declared.title) or f"Audit of {root.resolve().name}"),
         standings=[(verdict, sentences[verdict]) for verdict in VERDICTS if sentences[verdict]],
         severities=[(s, sum(one.severity == s and not one.waiver for one in findings)) for s in SEVERITIES],

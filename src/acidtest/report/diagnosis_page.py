@@ -11,9 +11,7 @@ from acidtest.analysis.diagnosis import STANDINGS
 from acidtest.analysis.summary import Summary
 from acidtest.audit.finding import SEVERITIES
 from acidtest.report.diagnosis import Report, not_understood, settings_told, where, written
-from acidtest.report.numbers import interval, number
 from acidtest.report.page import templates, write_whole
-from acidtest.words import counted, harmless
 
 FINDINGS_MAX, SETTINGS_MAX = 60, 300
 
@@ -56,10 +54,9 @@ def drawn(ratios: list[Summary]) -> list[Drawn | None]:
 def write_page(results: Report, path: Path) -> None:
     """Write the page to ``path``, whole or not at all. Raises OSError."""
     held, answer = results.diagnosis, results.answer
-    environment = templates()
-    environment.filters |= {"harmless": harmless, "counted": counted, "number": number, "interval": interval}
     findings = sorted(held.audited.findings, key=lambda one: SEVERITIES.index(one["severity"])) if held.audited else []
-    html = environment.get_template("diagnosis.html.j2").render(
+    page = templates().get_template("diagnosis.html.j2")
+    html = page.render(
         title=f"Diagnosis of {results.subject}",
         answer=answer,
         standings=[(one, len(answer.of(one))) for one in STANDINGS if answer.of(one)],

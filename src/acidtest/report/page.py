@@ -47,7 +47,7 @@ from acidtest.report.pivot import short
 from acidtest.report.results import COUNTED, Results, name_of, not_run
 from acidtest.report.survival_table import ms, page_tables
 from acidtest.report.vega import CONFIG, Chart
-from acidtest.words import counted
+from acidtest.words import counted, harmless
 
 # How the sentence begins that names the rows of a verdict that decides nothing.
 UNDECIDED = {
@@ -86,13 +86,9 @@ def fill(
 
     ``place_notes`` are the numbers of the findings that concern a place.
     """
-    environment = templates()
-    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
-    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
-    environment.filters |= {"name": _name, "lower_by": lower_by}
-    environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
     header, recordings = journal.header, journal.recordings
-    html = environment.get_template(template).render(
+    page = templates().get_template(template)
+    html = page.render(
         title=str(header.experiment.get("title") or header.experiment["name"]),
         header=header,
         plots=plots,
@@ -114,12 +110,18 @@ def fill(
     write_whole(html, path)
 
 
+@cache
 def templates() -> jinja2.Environment:
-    """Where pages come from; what is shown of other people is escaped."""
-    return jinja2.Environment(
+    """Where pages come from; what is shown of other people is escaped. A template is compiled once."""
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
+    environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
+    environment.filters |= {"name": _name, "lower_by": lower_by, "harmless": harmless}
+    environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
+    return environment
 
 
 def write_whole(html: str, path: Path) -> None:

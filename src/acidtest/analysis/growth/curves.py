@@ -22,7 +22,10 @@ TINY = 1e-12  # of a rate that a curve lets fall to nothing
 
 @dataclass(frozen=True)
 class Curve:
-    """A family of curves: ``at(parameters, x)``, where to begin, and between which bounds."""
+    """A family of curves: ``at(parameters, x)``, where to begin, and between which bounds.
+
+    Where each of the parameters is a column, ``at`` gives a row for each of its figures.
+    """
 
     name: str
     supposes: str  # in words
@@ -31,6 +34,7 @@ class Curve:
     bounds: Callable[[Floats], Sequence[tuple[float, float]]]  # of each parameter, of x
     simpler: Curve | None = None  # stands in where there are too few sizes for this one
     measured: Callable[[Floats], Floats] | None = None  # of x: z that it has to meet too, measured apart from the rates
+    exact: bool = False  # the start is the solution of least squares
 
 
 @dataclass(frozen=True)
@@ -83,20 +87,9 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     if curve.measured is not None:
         all_x, all_z = np.concatenate([x, x]), np.concatenate([z, curve.measured(x)])
     low, high = np.array(limits).T
-    begin = min(
-        (np.clip(np.asarray(start, dtype=float), low, high) for start in curve.starts(x, z)),
-        key=lambda start: float(((curve.at(start, all_x) - all_z) ** 2).sum()),
-    )
-    inside = np.clip(begin, low + HELD / 10, high - HELD / 10)
-    solution = scipy.optimize.least_squares(
-        lambda values: curve.at(values, all_x) - all_z,
-        inside,
-        jac=lambda values: _jacobian(curve, values, all_x),
-        bounds=(low, high),
-        x_scale="jac",
-        max_nfev=60,
-    )
-    values = solution.x if 2 * solution.cost <= ((curve.at(begin, all_x) - all_z) ** 2).sum() else begin
+    starts = np.clip(np.array(list(curve.starts(x, z)), dtype=float), low, high)
+    begin = starts[int(((curve.at(starts.T[..., None], all_x) - all_z) ** 2).sum(axis=1).argmin())]
+    values = begin if curve.exact else _refined(curve, begin, all_x, all_z, low, high)
     left = float(((curve.at(values, x) - z) ** 2).sum())
     slopes = _jacobian(curve, values, all_x)
     # A parameter at its bound is not free; one that the sizes say nothing of has no column.
@@ -107,15 +100,22 @@ def fit(curve: Curve, x: Floats, z: Floats) -> Fit | None:
     return Fit(curve, values, scatter, freedom, covariance, limits)
 
 
+def _refined(curve: Curve, begin: Floats, x: Floats, z: Floats, low: Floats, high: Floats) -> Floats:
+    solution = scipy.optimize.least_squares(
+        lambda values: curve.at(values, x) - z,
+        np.clip(begin, low + HELD / 10, high - HELD / 10),
+        jac=lambda values: _jacobian(curve, values, x),
+        bounds=(low, high),
+        x_scale="jac",
+        max_nfev=60,
+    )
+    return solution.x if 2 * solution.cost <= ((curve.at(begin, x) - z) ** 2).sum() else begin
+
+
 def _jacobian(curve: Curve, values: Floats, x: Floats) -> Floats:
     steps = 1e-6 * np.maximum(1.0, np.abs(values))
-    return np.stack(
-        [
-            (curve.at(values + step * unit, x) - curve.at(values - step * unit, x)) / (2 * step)
-            for step, unit in zip(steps, np.eye(len(values)), strict=True)
-        ],
-        axis=1,
-    )
+    more, less = (curve.at((values[:, None] + sign * np.diag(steps))[..., None], x) for sign in (1, -1))
+    return np.asarray((more - less).T / (2 * steps))
 
 
 def line(x: Floats, z: Floats) -> tuple[float, float]:
@@ -129,9 +129,10 @@ def _shares(x: Floats) -> Floats:
 
 
 def _bent(x: Floats, z: Floats) -> Iterable[Sequence[float]]:
-    for knee in np.linspace(x[1], x[-2], 40):
-        columns = np.stack([np.ones_like(x), x, -np.maximum(x - knee, 0)], axis=1)
-        begin, slope, more = np.linalg.lstsq(columns, z, rcond=None)[0]
+    knees = np.linspace(x[1], x[-2], 40)
+    bends = -np.maximum(x - knees[:, None], 0)
+    columns = np.stack([np.ones_like(bends), np.broadcast_to(x, bends.shape), bends], axis=-1)
+    for knee, (begin, slope, more) in zip(knees, np.linalg.pinv(columns) @ z, strict=True):
         if more >= 0:
             yield [begin, slope, more, knee]
     yield [*line(x, z), 0.0, float(np.mean(x[1:-1]))]
@@ -142,9 +143,10 @@ FREE = (-1e3, 1e3)  # of a logarithm, or of a slope: no bound that figures reach
 CONSTANT = Curve(
     "constant",
     "the rate does not depend on the size",
-    lambda p, x: np.full(x.shape, p[0]),
+    lambda p, x: p[0] + 0 * x,
     lambda x, z: [[z.mean()]],
     lambda x: [FREE],
+    exact=True,
 )
 POWER = Curve(
     "power",
@@ -153,12 +155,13 @@ POWER = Curve(
     lambda x, z: [line(x, z)],
     lambda x: [FREE, FREE],
     CONSTANT,
+    exact=True,
 )
 LOGARITHMIC = Curve(
     "logarithmic",
     "each doubling takes the same number of transactions a second, until none is left",
     lambda p, x: p[0] + np.log(np.maximum(1 - p[1] * x, TINY)),
-    lambda x, z: [(line(x, z)[0], share) for share in _shares(x)],
+    lambda x, z: itertools.product([line(x, z)[0]], _shares(x)),
     lambda x: [FREE, (-1e3, (1 - 1e-6) / x.max())],
     CONSTANT,
 )
@@ -166,7 +169,7 @@ LOGARITHMIC_TIME = Curve(
     "logarithmic time",
     "each doubling adds the same time to a transaction, as searches in deeper indexes do",
     lambda p, x: p[0] - np.log(np.maximum(1 + p[1] * x, TINY)),
-    lambda x, z: [(line(x, z)[0], -share) for share in _shares(x)],
+    lambda x, z: itertools.product([line(x, z)[0]], -_shares(x)),
     lambda x: [FREE, (-(1 - 1e-6) / x.max(), 1e3)],
     CONSTANT,
 )

@@ -192,7 +192,7 @@ def _left_by(curve: Curve, x: Floats, z: Floats) -> Floats:
         return np.asarray(((z - line @ (line.T @ z)) ** 2).sum(axis=0))
     bound = next(b for b in curve.bounds(x)[1] if abs(b) < 1e3)
     shares = np.concatenate([bound * np.linspace(0, 1, 120), -np.sign(bound) * np.geomspace(1e-3, 1e3, 200) / x.max()])
-    shapes = np.stack([curve.at(np.array([0.0, share]), x) for share in shares], axis=1)
+    shapes = curve.at(np.stack([0 * shares, shares])[..., None], x).T
     shapes -= shapes.mean(axis=0)
     centred = z - z.mean(axis=0)
     apart = (shapes**2).sum(axis=0)[:, None] - 2 * shapes.T @ centred
