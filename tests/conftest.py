@@ -102,7 +102,7 @@ def ledger() -> Iterator[Ledger]:
     ledger.close()
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     """One engine after another: what a contract suite runs over."""
     builds = {name: build for family in FAMILIES.values() for name, build in family.builds.items()}
