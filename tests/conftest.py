@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -111,20 +112,26 @@ def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
 
 @pytest.fixture(scope="session")
 def sealed(engines_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Engine], list[Path]]:
-    """The files of an engine's sealed, empty database, made once for all who copy them."""
-    made: dict[str, list[Path]] = {}
+    """The files of an engine's sealed, empty database, made once in a run for all who copy them."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sealed"
 
     def files(engine: Engine) -> list[Path]:
-        if engine.id not in made:
-            ledger = Ledger()
-            instance = engine.create(tmp_path_factory.mktemp("sealed"), {})
-            try:
-                instance.start(ledger)
-                instance.seal()
-                made[engine.id] = instance.database_files()
-            finally:
-                instance.release()
-                ledger.close()
-        return made[engine.id]
+        directory = shared / engine.id
+        made = directory / "made"
+        with one_worker_at_a_time(tmp_path_factory, f"sealed-{engine.id}"):
+            if not made.exists():
+                shutil.rmtree(directory, ignore_errors=True)  # of one that could not be made
+                directory.mkdir(parents=True)
+                ledger = Ledger()
+                instance = engine.create(directory, {})
+                try:
+                    instance.start(ledger)
+                    instance.seal()
+                    made.write_text("\n".join(path.name for path in instance.database_files()))
+                finally:
+                    instance.release()
+                    ledger.close()
+        return [directory / name for name in made.read_text().splitlines()]
 
     return files

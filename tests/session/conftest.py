@@ -1,8 +1,7 @@
-"""What the suites of sessions share: one instance of an engine for all tests of a module, empty at the start of each."""
+"""What the suites of sessions share: one instance of an engine for all tests of a module, which find its database anew."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,45 +19,49 @@ from families import FAMILIES
 
 
 @pytest.fixture(scope="module")
-def running(
-    engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Instance, list[Path]]]:
-    """A started instance over a copy of an empty database, and another copy of that database's files."""
-    directory, ledger = tmp_path_factory.mktemp("instance"), Ledger()
-    instance = adopt(engine, sealed(engine), directory)
+def database(engine: Engine, sealed: Callable[[Engine], list[Path]]) -> list[Path]:
+    """The files of the sealed database that each test of the module begins with: an empty one."""
+    return sealed(engine)
+
+
+@pytest.fixture(scope="module")
+def anew(
+    engine: Engine, database: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Instance]]:
+    """Hands out the started instance of the module, with the database in it as it was at first."""
+    directory, copies, ledger = tmp_path_factory.mktemp("instance"), tmp_path_factory.mktemp("copies"), Ledger()
+    for path in database:
+        copy_tree(path, directory / path.name)
+    instance = engine.adopt(directory, {}, "os")
+    empties = FAMILIES[engine.family].empties
+    if not empties:  # once it is configured
+        for path in instance.database_files():
+            copy_tree(path, copies / path.name)
+
+    def handed_out() -> Instance:
+        if empties:
+            ask = AskPhase(questions=list(empties))
+            job = Job(seed=1, target=instance.target(), workload=CommitsWorkload(row_bytes=1), inspect=[], phases=[ask])
+            list(converse(job, ledger, instance.environment()))
+        else:
+            files = instance.database_files()
+            while isinstance(instance, ServedInstance) and _has_open(instance._server.pid, files):
+                time.sleep(0.02)  # the end of a session takes a moment to arrive
+            for left in directory.iterdir():  # what lies beside it too: a log, or backups
+                if left.is_file():
+                    left.unlink()
+            for path in copies.iterdir():
+                copy_tree(path, directory / path.name)
+        return instance
+
     try:
-        empty = [directory / f"empty-{path.name}" for path in instance.database_files()]
-        for path, copy in zip(instance.database_files(), empty, strict=True):
-            if path.is_file():
-                copy_tree(path, copy)
         instance.start(ledger)
-        yield instance, empty
+        yield handed_out
     finally:
         instance.release()
         ledger.close()
 
 
 @pytest.fixture
-def instance(running: tuple[Instance, list[Path]], engine: Engine, ledger: Ledger) -> Instance:
-    """The instance of this module, without anything that another test left in its database."""
-    instance, empty = running
-    if statements := FAMILIES[engine.family].empties:
-        ask = AskPhase(questions=list(statements))
-        job = Job(seed=1, target=instance.target(), workload=CommitsWorkload(row_bytes=1), inspect=[], phases=[ask])
-        list(converse(job, ledger, instance.environment()))
-        return instance
-    for path, copy in zip(instance.database_files(), empty, strict=True):
-        if isinstance(instance, ServedInstance):
-            while _has_open(instance._server.pid, [path]):  # the end of a session takes a moment to arrive
-                time.sleep(0.02)
-        for left in path.parent.glob(f"{path.name}*"):  # with the log beside it
-            left.unlink()
-        copy_tree(copy, path)
-    return instance
-
-
-def adopt(engine: Engine, files: list[Path], directory: Path) -> Instance:
-    """An instance over a copy of a sealed database, not started yet."""
-    for path in files:
-        copy_tree(path, directory / path.name)
-    return engine.adopt(directory, {}, "os")
+def instance(anew: Callable[[], Instance]) -> Instance:
+    return anew()
