@@ -19,7 +19,7 @@ from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
 from durations import Recorder
 from groups import arrange
-from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
+from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
 
 # A machine that is slow or busy is no defect.
 settings.register_profile("acidtest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -88,12 +88,15 @@ def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     experiments = "".join(file.read_text() for file in EXPERIMENTS.glob("*.toml"))
     shipped = [engine for engine in catalogue.all_engines() if f'"{engine}"' in experiments]
     brought = dict.fromkeys([*(engine for family in FAMILIES.values() for engine in family.private), *shipped])
+    installed = shared_by_workers(tmp_path_factory) / "engines-installed"
     with one_worker_at_a_time(tmp_path_factory, "engines"):
-        subprocess.run(
-            [ACIDTEST, "engines", "install", *brought],
-            env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
-            check=True, capture_output=True, text=True, timeout=800,
-        )  # fmt: skip
+        if not installed.exists():
+            subprocess.run(
+                [ACIDTEST, "engines", "install", *brought],
+                env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
+                check=True, capture_output=True, text=True, timeout=800,
+            )  # fmt: skip
+            installed.touch()
 
 
 @pytest.fixture
@@ -113,8 +116,7 @@ def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
 @pytest.fixture(scope="session")
 def sealed(engines_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Engine], list[Path]]:
     """The files of an engine's sealed, empty database, made once in a run for all who copy them."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sealed"
+    shared = shared_by_workers(tmp_path_factory) / "sealed"
 
     def files(engine: Engine) -> list[Path]:
         directory = shared / engine.id
