@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
 from durations import Recorder
 from groups import arrange
-from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
+from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
 
 # A machine that is slow or busy is no defect.
 settings.register_profile("acidtest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -90,12 +91,15 @@ def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     experiments = "".join(file.read_text() for file in EXPERIMENTS.glob("*.toml"))
     shipped = [engine for engine in catalogue.all_engines() if f'"{engine}"' in experiments]
     brought = dict.fromkeys([*(engine for family in FAMILIES.values() for engine in family.private), *shipped])
+    installed = shared_by_workers(tmp_path_factory) / "engines-installed"
     with one_worker_at_a_time(tmp_path_factory, "engines"):
-        subprocess.run(
-            [ACIDTEST, "engines", "install", *brought],
-            env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
-            check=True, capture_output=True, text=True, timeout=800,
-        )  # fmt: skip
+        if not installed.exists():
+            subprocess.run(
+                [ACIDTEST, "engines", "install", *brought],
+                env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
+                check=True, capture_output=True, text=True, timeout=800,
+            )  # fmt: skip
+            installed.touch()
 
 
 @pytest.fixture
@@ -105,7 +109,7 @@ def ledger() -> Iterator[Ledger]:
     ledger.close()
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
     """One engine after another: what a contract suite runs over."""
     builds = {name: build for family in FAMILIES.values() for name, build in family.builds.items()}
@@ -114,20 +118,25 @@ def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
 
 @pytest.fixture(scope="session")
 def sealed(engines_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Engine], list[Path]]:
-    """The files of an engine's sealed, empty database, made once for all who copy them."""
-    made: dict[str, list[Path]] = {}
+    """The files of an engine's sealed, empty database, made once in a run for all who copy them."""
+    shared = shared_by_workers(tmp_path_factory) / "sealed"
 
     def files(engine: Engine) -> list[Path]:
-        if engine.id not in made:
-            ledger = Ledger()
-            instance = engine.create(tmp_path_factory.mktemp("sealed"), {})
-            try:
-                instance.start(ledger)
-                instance.seal()
-                made[engine.id] = instance.database_files()
-            finally:
-                instance.release()
-                ledger.close()
-        return made[engine.id]
+        directory = shared / engine.id
+        made = directory / "made"
+        with one_worker_at_a_time(tmp_path_factory, f"sealed-{engine.id}"):
+            if not made.exists():
+                shutil.rmtree(directory, ignore_errors=True)  # of one that could not be made
+                directory.mkdir(parents=True)
+                ledger = Ledger()
+                instance = engine.create(directory, {})
+                try:
+                    instance.start(ledger)
+                    instance.seal()
+                    made.write_text("\n".join(path.name for path in instance.database_files()))
+                finally:
+                    instance.release()
+                    ledger.close()
+        return [directory / name for name in made.read_text().splitlines()]
 
     return files

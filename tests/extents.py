@@ -24,7 +24,6 @@ PURE = {
     "report", "studies", "workload",
 }  # fmt: skip
 FAST_ENGINE = "sqlite"
-TYPICAL = {engine for family in FAMILIES.values() for engine in family.typical}
 
 
 def mark(items: list[pytest.Item]) -> None:
@@ -64,13 +63,22 @@ def _left_out(same: list[pytest.Item]) -> list[pytest.Item]:
     """Of the tests of one function, over its parameters."""
     kept = same
     if engine(same[0]) and not same[0].get_closest_marker("every_engine"):
-        kept = [item for item in kept if engine(item) in TYPICAL]
+        kept = [item for item in kept if engine(item) in _typical({engine(item) for item in kept})]
     if covering := same[0].get_closest_marker("covering"):
         kept = _covering(kept, *covering.args)
     if sampled := same[0].get_closest_marker("sampled"):
         count = min(*sampled.args, len(kept))
         kept = [kept[position * len(kept) // count] for position in range(count)]
     return [item for item in same if item not in kept]
+
+
+def _typical(engines: set[str]) -> set[str]:
+    """Of these engines the typical ones of each family; of a family of which none is typical, its first."""
+    kept = set[str]()
+    for family in FAMILIES.values():
+        of = [engine for engine in family.engines if engine in engines]
+        kept |= set(of) & set(family.typical) or set(of[:1])
+    return kept
 
 
 def _covering(items: list[pytest.Item], strength: int = 1) -> list[pytest.Item]:

@@ -52,6 +52,12 @@ def one_worker_at_a_time(factory: TempPathFactory, name: str) -> Iterator[None]:
         yield
 
 
+def shared_by_workers(factory: TempPathFactory) -> Path:
+    """A directory of this run of the tests, in which one worker leaves what it made for all."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 def journal_lines(directory: Path, name: str = "journal.jsonl") -> list[dict[str, Any]]:
     """The recordings as they stand in the file, none folded together."""
     lines = (directory / name).read_text().splitlines()

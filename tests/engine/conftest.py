@@ -11,6 +11,7 @@ import pytest
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.journal.models import Scalar
 from acidtest.place import Ledger
+from acidtest.place.trees import copy_tree
 from inspecting import Made
 
 
@@ -46,4 +47,19 @@ def adopt(engine: Engine, template: Path, tmp_path: Path, ledger: Ledger) -> Ite
 
     yield adopted
     for instance in made:
+        instance.release()
+
+
+@pytest.fixture
+def loading(
+    engine: Engine, sealed: Callable[[Engine], list[Path]], tmp_path: Path, ledger: Ledger
+) -> Iterator[Instance]:
+    """One for a load, over an empty database, started."""
+    for path in sealed(engine):
+        copy_tree(path, tmp_path / path.name)
+    instance = engine.instance(tmp_path, {}, None)
+    try:
+        instance.start(ledger)
+        yield instance
+    finally:
         instance.release()

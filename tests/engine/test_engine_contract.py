@@ -99,15 +99,7 @@ def in_force(instance: Instance, events: list[Event], unverifiable: Collection[s
     return {setting.name: setting.in_force for setting in found}
 
 
-@pytest.mark.parametrize("level", DURABILITY_LEVELS)
-def test_a_copy_of_a_sealed_template_runs_at_its_level_with_everything_in_force(
-    engine: Engine, make: Make, ledger: Ledger, level: str
-) -> None:
-    if level not in engine.durability_levels():
-        with pytest.raises(BadInput, match=f"{engine.id}: has no durability level {level}"):
-            engine.durability(level, {})
-        return
-    instance = make(level)
+def runs_with_everything_in_force(engine: Engine, instance: Instance, ledger: Ledger, level: str) -> list[Event]:
     events = talk(instance, RUN, ledger)
     assert all(c.holds for e in events if isinstance(e, Checked) for c in e.conditions)
     assert [e.counts.committed for e in events if isinstance(e, Result)] == [20]
@@ -116,6 +108,34 @@ def test_a_copy_of_a_sealed_template_runs_at_its_level_with_everything_in_force(
     assert instance.died() is None
     instance.release()
     assert engine.durability(level, {}).means
+    return events
+
+
+@pytest.mark.every_engine
+def test_a_copy_of_a_sealed_template_runs_with_everything_in_force_and_a_wrong_answer_does_not_agree(
+    engine: Engine, make: Make, ledger: Ledger
+) -> None:
+    instance = make("drive")
+    events = runs_with_everything_in_force(engine, instance, ledger, "drive")
+    answers = [event for event in events if isinstance(event, Settings)]
+    name, value = FAMILIES[engine.family].lie
+    values = [v.model_copy(update={"value": value}) if v.name == name else v for v in answers[0].values]
+    assert values != answers[0].values
+    lied = [answers[0].model_copy(update={"values": values})]
+    assert [s.name for s in instance.settings_in_force(lied) if not s.agrees]
+    one_terminal = [answers[0], lied[0].model_copy(update={"terminal": 1})]
+    wrong = [s.in_force for s in instance.settings_in_force(one_terminal) if not s.agrees]
+    assert wrong
+    assert all(value.endswith("on terminal 1") for value in wrong)
+
+
+@pytest.mark.parametrize("level", [level for level in DURABILITY_LEVELS if level != "drive"])
+def test_so_it_does_at_each_weaker_level(engine: Engine, make: Make, ledger: Ledger, level: str) -> None:
+    if level not in engine.durability_levels():
+        with pytest.raises(BadInput, match=f"{engine.id}: has no durability level {level}"):
+            engine.durability(level, {})
+        return
+    runs_with_everything_in_force(engine, make(level), ledger, level)
 
 
 def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -> None:
@@ -133,20 +153,6 @@ def test_settings_reach_the_engine(engine: Engine, make: Make, ledger: Ledger) -
     assert set(asked) <= set(found)
     first = next(iter(asked))
     assert found[first] == str(asked[first])
-
-
-def test_an_answer_that_differs_from_what_was_asked_does_not_agree(engine: Engine, make: Make, ledger: Ledger) -> None:
-    instance = make("drive")
-    answers = [e for e in talk(instance, RUN, ledger) if isinstance(e, Settings)]
-    name, value = FAMILIES[engine.family].lie
-    values = [v.model_copy(update={"value": value}) if v.name == name else v for v in answers[0].values]
-    assert values != answers[0].values
-    lied = [answers[0].model_copy(update={"values": values})]
-    assert [s.name for s in instance.settings_in_force(lied) if not s.agrees]
-    one_terminal = [answers[0], lied[0].model_copy(update={"terminal": 1})]
-    wrong = [s.in_force for s in instance.settings_in_force(one_terminal) if not s.agrees]
-    assert wrong
-    assert all(value.endswith("on terminal 1") for value in wrong)
 
 
 def test_settings_that_the_engine_does_not_have_are_refused_by_name(engine: Engine) -> None:
@@ -170,6 +176,7 @@ def test_a_setting_that_contradicts_the_level_is_refused(engine: Engine) -> None
         engine.durability("drive", dict(FAMILIES[engine.family].contradiction))
 
 
+@pytest.mark.every_engine
 def test_facts_come_from_the_installed_files(engine: Engine) -> None:
     facts = engine.facts()
     assert facts.id == engine.id

@@ -78,6 +78,7 @@ def processes(instance: ServerInstance) -> list[int]:
     return found
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("release", ENGINES)
 @pytest.mark.parametrize("mode", MODES)
 def test_the_mode_is_read_from_the_sessions_and_nothing_is_left_of_them(
@@ -124,20 +125,13 @@ def test_a_port_is_used_when_free_and_refused_when_taken(make: Make, ledger: Led
         other.start(ledger)
 
 
-def test_it_listens_on_the_loopback_address_only(make: Make, ledger: Ledger) -> None:
-    instance = make()
-    instance.start(ledger)
-    remote = instance.target().remote
-    assert remote
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.2", remote.port), timeout=60)
-
-
-def test_a_wrong_password_is_refused(make: Make, ledger: Ledger) -> None:
+def test_it_listens_on_the_loopback_address_only_and_refuses_a_wrong_password(make: Make, ledger: Ledger) -> None:
     instance = make()
     instance.start(ledger)
     target = instance.target()
     assert target.remote
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.2", target.remote.port), timeout=60)
     wrong = target.model_copy(update={"remote": target.remote.model_copy(update={"password": "masterkey"})})
     job = Job(seed=1, target=wrong, workload=CommitsWorkload(row_bytes=50), inspect=[], phases=[CheckPhase()])
     with pytest.raises(CellFailed, match="does not let SYSDBA in: there is no such user, or the password is wrong"):

@@ -64,33 +64,27 @@ def statements(dialect: str) -> dict[str, list[str]]:
     return found
 
 
-def test_the_model_agrees_until_something_is_planted(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
-    instance = engine.create(tmp_path, {})
-    try:
-        instance.start(ledger)
-        events = told(
-            instance, ledger, [LoadPhase(), CheckPhase(), RUN, CheckPhase(), RUN, CheckPhase(), SurveyPhase()]
-        )
-        assert checks(events) == [{}, {}, {}]
-        survey = next(event for event in events if isinstance(event, Surveyed))
-        counters = {one.terminal: one.counter for one in survey.terminals}
-        assert sum(counter or 0 for counter in counters.values()) >= 120
-        assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
-        # What another process has begun goes on as the history has it.
-        assert checks(told(instance, ledger, [RUN, CheckPhase(at_least=[180])], seed=13)) == [{}]
-        if engine.family == "postgresql":
-            paths_are_forced(instance, ledger)
-        gone = "delete from history_rows where id in (select min(id) from history_rows group by owner)"
-        if engine.family == "mysql":  # which reads no table that it changes
-            gone = "delete from history_rows order by id limit 3"
-        found = broken(instance, ledger, gone, "update history_shared set total = total + 1 where id = 1")
-        assert "shared_rows_are_the_sum_of_commits" in found
-        assert found.keys() & {"rows_are_those_of_the_history", "commits_are_whole"}, found
-        assert found.keys() <= {
-            "shared_rows_are_the_sum_of_commits", "rows_are_those_of_the_history", "commits_are_whole",
-        }, found  # fmt: skip
-    finally:
-        instance.release()
+def test_the_model_agrees_until_something_is_planted(engine: Engine, loading: Instance, ledger: Ledger) -> None:
+    instance = loading
+    events = told(instance, ledger, [LoadPhase(), CheckPhase(), RUN, CheckPhase(), RUN, CheckPhase(), SurveyPhase()])
+    assert checks(events) == [{}, {}, {}]
+    survey = next(event for event in events if isinstance(event, Surveyed))
+    counters = {one.terminal: one.counter for one in survey.terminals}
+    assert sum(counter or 0 for counter in counters.values()) >= 120
+    assert {one.terminal: one.whole for one in survey.terminals} == {of: [(0, n)] for of, n in counters.items()}
+    # What another process has begun goes on as the history has it.
+    assert checks(told(instance, ledger, [RUN, CheckPhase(at_least=[180])], seed=13)) == [{}]
+    if engine.family == "postgresql":
+        paths_are_forced(instance, ledger)
+    gone = "delete from history_rows where id in (select min(id) from history_rows group by owner)"
+    if engine.family == "mysql":  # which reads no table that it changes
+        gone = "delete from history_rows order by id limit 3"
+    found = broken(instance, ledger, gone, "update history_shared set total = total + 1 where id = 1")
+    assert "shared_rows_are_the_sum_of_commits" in found
+    assert found.keys() & {"rows_are_those_of_the_history", "commits_are_whole"}, found
+    assert found.keys() <= {
+        "shared_rows_are_the_sum_of_commits", "rows_are_those_of_the_history", "commits_are_whole",
+    }, found  # fmt: skip
 
 
 def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
@@ -114,28 +108,23 @@ def paths_are_forced(instance: Instance, ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_an_index_that_lacks_an_entry_is_noticed(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
+def test_an_index_that_lacks_an_entry_is_noticed(loading: Instance, ledger: Ledger) -> None:
     """And a body with a wrong byte."""
-    instance = engine.create(tmp_path, {})
-    try:
-        instance.start(ledger)
-        assert checks(told(instance, ledger, [LoadPhase(), RUN, CheckPhase()])) == [{}]
-        whole = "create index history_rows_group on history_rows (grp)"
-        with closing(sqlite3.connect(next(iter(instance.database_files())))) as database:
-            (missing,) = database.execute("select max(id) from history_rows").fetchone()
-            (body,) = database.execute("select min(id) from history_rows where length(body) > 9").fetchone()
-            database.execute("update history_rows set body = zeroblob(length(body)) where id = ?", (body,))
-            database.execute("drop index history_rows_group")
-            database.execute(f"{whole} where id <> {missing}")
-            database.execute("pragma writable_schema = on")
-            database.execute("update sqlite_master set sql = ? where name = 'history_rows_group'", (whole,))
-            database.commit()
-        found = broken(instance, ledger)
-        assert found.keys() == {"every_path_finds_the_same", "texts_and_bodies_are_whole"}
-        assert (
-            f"row {missing} is found so by a natural scan and not by the index of grp"
-            in found["every_path_finds_the_same"]
-        )
-        assert found["texts_and_bodies_are_whole"] == f"the body of row {body} is not the one that was written"
-    finally:
-        instance.release()
+    instance = loading
+    assert checks(told(instance, ledger, [LoadPhase(), RUN, CheckPhase()])) == [{}]
+    whole = "create index history_rows_group on history_rows (grp)"
+    with closing(sqlite3.connect(next(iter(instance.database_files())))) as database:
+        (missing,) = database.execute("select max(id) from history_rows").fetchone()
+        (body,) = database.execute("select min(id) from history_rows where length(body) > 9").fetchone()
+        database.execute("update history_rows set body = zeroblob(length(body)) where id = ?", (body,))
+        database.execute("drop index history_rows_group")
+        database.execute(f"{whole} where id <> {missing}")
+        database.execute("pragma writable_schema = on")
+        database.execute("update sqlite_master set sql = ? where name = 'history_rows_group'", (whole,))
+        database.commit()
+    found = broken(instance, ledger)
+    assert found.keys() == {"every_path_finds_the_same", "texts_and_bodies_are_whole"}
+    assert (
+        f"row {missing} is found so by a natural scan and not by the index of grp" in found["every_path_finds_the_same"]
+    )
+    assert found["texts_and_bodies_are_whole"] == f"the body of row {body} is not the one that was written"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acidtest.conductor.rig import Standing, converse
-from acidtest.engine import Engine, Instance
+from acidtest.engine import Instance
 from acidtest.engine.firebird import log
 from acidtest.errors import CellFailed
 from acidtest.journal.models import Integrity
@@ -35,59 +35,51 @@ def integrity(instance: Instance, ledger: Ledger) -> Integrity:
     return instance.integrity(lambda question: asked(instance, ledger, [AskPhase(questions=[question])]))
 
 
-def test_it_holds_until_a_page_is_damaged(engine: Engine, tmp_path: Path, ledger: Ledger) -> None:
-    instance = engine.create(tmp_path, {})
+def test_it_holds_until_a_page_is_damaged(loading: Instance, ledger: Ledger) -> None:
+    instance = loading
+    asked(instance, ledger, [LoadPhase()])
+    payload = one_payload(instance, ledger)
+    found = integrity(instance, ledger)
+    assert found.holds == "holds", found
+    instance.seal()  # all of it in the files
+    damaged = [damage(file, payload) for path in instance.database_files() for file in files(path)]
+    assert any(damaged)
     try:
         instance.start(ledger)
-        asked(instance, ledger, [LoadPhase()])
-        payload = one_payload(instance, ledger)
-        found = integrity(instance, ledger)
-        assert found.holds == "holds", found
-        instance.seal()  # all of it in the files
-        damaged = [damage(file, payload) for path in instance.database_files() for file in files(path)]
-        assert any(damaged)
-        try:
-            instance.start(ledger)
-        except CellFailed:
-            return  # it noticed before it was asked
-        assert integrity(instance, ledger).holds != "holds"
-    finally:
-        instance.release()
+    except CellFailed:
+        return  # it noticed before it was asked
+    assert integrity(instance, ledger).holds != "holds"
 
 
 @pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-4.0", "firebird-5.0"], indirect=True)
 def test_firebird_that_is_opened_again_and_again_notices_the_same(
-    engine: Engine, tmp_path: Path, ledger: Ledger
+    loading: Instance, tmp_path: Path, ledger: Ledger
 ) -> None:
-    instance = engine.create(tmp_path, {})
+    instance = loading
+    asked(instance, ledger, [LoadPhase()])
+    payload = one_payload(instance, ledger)
+    (scratch,) = instance.scratch()
+    conf = tmp_path / "root" / "firebird.conf"
+    before = conf.read_text()
+    instance.expect_looks(many=True)
+    standing = Standing(ledger, local_names=True)
     try:
-        instance.start(ledger)
-        asked(instance, ledger, [LoadPhase()])
-        payload = one_payload(instance, ledger)
-        (scratch,) = instance.scratch()
-        conf = tmp_path / "root" / "firebird.conf"
-        before = conf.read_text()
-        instance.expect_looks(many=True)
-        standing = Standing(ledger, local_names=True)
-        try:
-            for _ in range(3):
-                job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=[SurveyPhase()])
-                events = converse(job, ledger, instance.environment(), standing)
-                (survey,) = (event for event in events if isinstance(event, Surveyed))
-                assert survey.strays == 0
-                assert all(one.whole and not one.torn for one in survey.terminals)
-                assert integrity(instance, ledger).holds == "holds"
-            (database,) = instance.database_files()
-            assert damage(database, payload)
-            assert integrity(instance, ledger).holds != "holds"
-        finally:
-            standing.end()
-            instance.expect_looks(many=False)
-        assert conf.read_text() == before
-        instance.lose_power()
-        assert not list(scratch.iterdir())
+        for _ in range(3):
+            job = Job(seed=1, target=instance.target(), workload=WORKLOAD, inspect=[], phases=[SurveyPhase()])
+            events = converse(job, ledger, instance.environment(), standing)
+            (survey,) = (event for event in events if isinstance(event, Surveyed))
+            assert survey.strays == 0
+            assert all(one.whole and not one.torn for one in survey.terminals)
+            assert integrity(instance, ledger).holds == "holds"
+        (database,) = instance.database_files()
+        assert damage(database, payload)
+        assert integrity(instance, ledger).holds != "holds"
     finally:
-        instance.release()
+        standing.end()
+        instance.expect_looks(many=False)
+    assert conf.read_text() == before
+    instance.lose_power()
+    assert not list(scratch.iterdir())
 
 
 def files(path: Path) -> list[Path]:

@@ -150,9 +150,10 @@ def test_what_initializes_itself_leaves_no_account_but_locked_ones(
     assert {locked for _, locked in answered.rows[1:]} == {"Y"}
 
 
-def test_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
+def test_only_our_user_gets_in_and_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
     instance = adopt()
     instance.start(ledger)
+    strangers_are_refused(instance, ledger)
     assert instance.died() is None
     os.kill(pid(instance), signal.SIGKILL)
     wait_for(instance.died)
@@ -163,9 +164,7 @@ def test_a_server_that_was_killed_says_so(adopt: Adopt, ledger: Ledger) -> None:
     assert not ledger.path.exists()  # nothing in it was left open
 
 
-def test_only_our_user_gets_in(adopt: Adopt, ledger: Ledger) -> None:
-    instance = adopt()
-    instance.start(ledger)
+def strangers_are_refused(instance: Instance, ledger: Ledger) -> None:
     assert not (instance.directory / "user.sql").exists()
     for stranger in ({"user": "root", "password": None}, {"user": "", "password": None}, {"password": "wrong"}):
         job = Job(
@@ -258,7 +257,7 @@ def log_flags(process: int) -> int:
     raise AssertionError("the log is not open")
 
 
-@pytest.mark.parametrize("method", ["fsync", "O_DSYNC", "O_DIRECT"])
+@pytest.mark.parametrize("method", ["fsync", "O_DSYNC", pytest.param("O_DIRECT", marks=pytest.mark.long)])
 def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
     instance = adopt(durability="drive", innodb_flush_method=method)
     instance.start(ledger)
@@ -266,7 +265,7 @@ def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger
     assert log_flushes(instance, ledger, tmp_path / "trace", 60) >= 60
 
 
-@pytest.mark.parametrize("level", ["none", "os"])
+@pytest.mark.parametrize("level", [pytest.param("none", marks=pytest.mark.long), "os"])
 def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str) -> None:
     instance = adopt(level)
     instance.start(ledger)

@@ -77,22 +77,6 @@ def death(instance: Instance) -> str:
     return instance.died() or ""
 
 
-def test_a_server_that_was_killed_says_so_and_starts_again(adopt: Adopt, ledger: Ledger) -> None:
-    instance = adopt()
-    instance.start(ledger)
-    assert instance.died() is None
-    os.kill(pid(instance), signal.SIGKILL)
-    assert "it was killed by signal 9; its log ends: " in death(instance)
-    assert "ready to accept connections" in death(instance)
-    instance.start(ledger)
-    assert instance.died() is None
-    assert "LOG: database system was not properly shut down; automatic recovery in progress" in instance.log()
-    instance.release()
-    assert instance.died() is None
-    ledger.close()
-    assert not ledger.path.exists()  # nothing in it was left open
-
-
 def test_a_process_of_the_server_that_crashes_ends_the_server(adopt: Adopt, ledger: Ledger) -> None:
     instance = adopt()
     instance.start(ledger)
@@ -187,6 +171,7 @@ def test_a_path_too_long_for_a_socket_is_no_hindrance(adopt: Adopt, ledger: Ledg
     assert not host.exists()
 
 
+LONG = pytest.mark.long
 COMMITS = CommitsWorkload(row_bytes=50)
 CLOSED = ClosedLoop(think_ms=0)
 
@@ -204,17 +189,27 @@ def talk(instance: Instance, ledger: Ledger, *phases: Phase) -> list[Event]:
 
 
 @pytest.mark.parametrize("level", ["os", "drive"])
-def test_what_was_acknowledged_outlives_the_server(adopt: Adopt, ledger: Ledger, level: str) -> None:
+def test_a_server_that_was_killed_says_so_and_starts_again_with_what_it_acknowledged(
+    adopt: Adopt, ledger: Ledger, level: str
+) -> None:
     instance = adopt(durability=level)
     instance.start(ledger)
+    assert instance.died() is None
     talk(instance, ledger, LoadPhase())
     commit(instance, ledger, 70)
     os.kill(pid(instance), signal.SIGKILL)
-    death(instance)
+    assert "it was killed by signal 9; its log ends: " in death(instance)
+    assert "ready to accept connections" in death(instance)
     instance.start(ledger)
+    assert instance.died() is None
+    assert "LOG: database system was not properly shut down; automatic recovery in progress" in instance.log()
     (checked,) = [event for event in talk(instance, ledger, CheckPhase()) if isinstance(event, Checked)]
     counted = next(c for c in checked.conditions if c.name == "rows_match_acknowledged")
     assert "70" in counted.detail  # by this process nothing was acknowledged, and so many rows are there
+    instance.release()
+    assert instance.died() is None
+    ledger.close()
+    assert not ledger.path.exists()  # nothing in it was left open
 
 
 def flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
@@ -237,7 +232,9 @@ def flushes(instance: Instance, ledger: Ledger, trace: Path, count: int) -> int:
     )
 
 
-@pytest.mark.parametrize("method", ["fdatasync", "fsync", "open_datasync", "open_sync"])
+@pytest.mark.parametrize(
+    "method", ["fdatasync", pytest.param("fsync", marks=LONG), "open_datasync", pytest.param("open_sync", marks=LONG)]
+)
 def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger, tmp_path: Path, method: str) -> None:
     instance = adopt(durability="drive", wal_sync_method=method)
     instance.start(ledger)
@@ -245,7 +242,7 @@ def test_level_drive_flushes_the_log_at_each_commit(adopt: Adopt, ledger: Ledger
     assert flushes(instance, ledger, tmp_path / "trace", 60) >= 60
 
 
-@pytest.mark.parametrize(("level", "fsync"), [("none", False), ("none", True), ("os", False)])
+@pytest.mark.parametrize(("level", "fsync"), [pytest.param("none", False, marks=LONG), ("none", True), ("os", False)])
 def test_weaker_levels_do_not(adopt: Adopt, ledger: Ledger, tmp_path: Path, level: str, fsync: bool) -> None:
     instance = adopt(durability=level, fsync=fsync)
     instance.start(ledger)

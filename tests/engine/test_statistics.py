@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import struct
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,15 +63,10 @@ def forgetting(instance: Instance) -> Callable[[], None]:
 
 
 @pytest.fixture
-def loaded(engine: Engine, tmp_path: Path, ledger: Ledger) -> Iterator[Instance]:
+def loaded(loading: Instance, ledger: Ledger) -> Instance:
     """A database that was loaded and then used."""
-    instance = engine.create(tmp_path, {})
-    try:
-        instance.start(ledger)
-        asked(instance, ledger, LoadPhase(), RUN)
-        yield instance
-    finally:
-        instance.release()
+    asked(loading, ledger, LoadPhase(), RUN)
+    return loading
 
 
 @pytest.fixture
@@ -80,7 +75,7 @@ def taken(loaded: Instance, ledger: Ledger) -> Taken:
     return Taken(loaded, loaded.statistics(ask, forgetting(loaded)), ask)
 
 
-def test_statistics_are_the_engines_own(
+def test_statistics_are_the_engines_own_and_of_a_damaged_database_there_are_none(
     engine: Engine, taken: Taken, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = taken.told
@@ -101,6 +96,7 @@ def test_statistics_are_the_engines_own(
             agrees_with_dbstat(taken)
         case "mysql":
             agrees_with_innodb(taken, ledger, monkeypatch)
+    a_damaged_database_has_none_and_one_line_says_so(engine, taken.instance, ledger)
 
 
 # ------------------------------------------------------------------------------------------------ Firebird
@@ -294,8 +290,7 @@ def agrees_with_innodb(taken: Taken, ledger: Ledger, monkeypatch: pytest.MonkeyP
 # ------------------------------------------------------------------------------------------------ what cannot be read
 
 
-def test_a_damaged_database_has_none_and_one_line_says_so(engine: Engine, loaded: Instance, ledger: Ledger) -> None:
-    instance = loaded
+def a_damaged_database_has_none_and_one_line_says_so(engine: Engine, instance: Instance, ledger: Ledger) -> None:
     (path,) = instance.database_files()
     if engine.family == "postgresql":
         path /= str(asking(instance, ledger)("select pg_relation_filepath('sbtest1')")[0][0])

@@ -66,7 +66,9 @@ def another(directory: Path) -> tls.Files:
     return tls.make(directory, "127.0.0.1")
 
 
-def test_what_is_in_force_is_what_the_server_sees(adopt: Adopt, ledger: Ledger) -> None:
+def test_what_is_in_force_is_what_the_server_sees_and_one_that_is_not_the_one_is_refused(
+    adopt: Adopt, ledger: Ledger, tmp_path: Path
+) -> None:
     instance = adopt(**ENCRYPTED)
     instance.start(ledger)
     found = opened(instance, ledger)
@@ -77,6 +79,13 @@ def test_what_is_in_force_is_what_the_server_sees(adopt: Adopt, ledger: Ledger) 
     assert opened(instance, ledger, tls=None)["tls"] == ("false", False)
     # Nobody is verified where no CA is named.
     assert opened(instance, ledger, tls=ANYBODY)["tls"] == ("true", True)
+    other = another(tmp_path / "other").ca
+    said = refused(instance, ledger, tls=Tls(ca=str(other), identity=None))
+    assert said == f"TLS: the server's certificate is not signed by a CA of {other}"
+    wrong = refused(instance, ledger, password="wrong")
+    assert "password" in wrong
+    nowhere = Tls(ca=str(tmp_path / "none.pem"), identity=None)
+    assert refused(instance, ledger, tls=nowhere) == f"TLS: {nowhere.ca}: No such file or directory (os error 2)"
     instance.release()
     plain = adopt(**TCP)
     plain.start(ledger)
@@ -86,18 +95,7 @@ def test_what_is_in_force_is_what_the_server_sees(adopt: Adopt, ledger: Ledger) 
     assert refused(plain, ledger, tls=ANYBODY) == "TLS: the server has none"
 
 
-def test_a_server_that_is_not_the_one_is_refused(adopt: Adopt, ledger: Ledger, tmp_path: Path) -> None:
-    instance = adopt(**ENCRYPTED)
-    instance.start(ledger)
-    other = another(tmp_path / "other").ca
-    said = refused(instance, ledger, tls=Tls(ca=str(other), identity=None))
-    assert said == f"TLS: the server's certificate is not signed by a CA of {other}"
-    wrong = refused(instance, ledger, password="wrong")
-    assert "password" in wrong
-    nowhere = Tls(ca=str(tmp_path / "none.pem"), identity=None)
-    assert refused(instance, ledger, tls=nowhere) == f"TLS: {nowhere.ca}: No such file or directory (os error 2)"
-
-
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("hours", "said"),
     [((-72, -36.5), "has expired (36 h ago)"), ((60, 90), "is not valid yet (2 days to go)")],

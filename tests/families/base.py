@@ -21,7 +21,8 @@ class Family:
     ``lie`` is an answer, by its name, that an engine would give which does not keep level drive, and ``contradiction``
     are settings that exclude that level. ``dialects`` are one engine for each way in which the family's SQL or procedures
     differ. ``discard`` begins a session whose changes are gone when it closes; it is "" for
-    a family whose database is one file that is copied instead. ``always_conflicts`` are the engines on which four writers
+    a family whose database is one file that is copied instead, and ``empties``, which empty a database, are none there.
+    ``always_conflicts`` are the engines on which four writers
     of one row do not pass without a conflict. ``counts`` are the engine's own counters of rows that were ``inserted``,
     ``updated`` and ``deleted``, and of pages ``fetched``; none of a family that is not asked for its counters.
     ``architectures`` are those of engines that are not built for this kind of machine.
@@ -42,6 +43,7 @@ class Family:
     typical: tuple[str, ...] = ()
     dialects: tuple[str, ...] = ()
     discard: str = ""
+    empties: tuple[str, ...] = ()
     always_conflicts: tuple[str, ...] = ()
     version: str = ""
     counts: Mapping[str, str] = field(default_factory=dict)

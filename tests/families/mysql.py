@@ -28,6 +28,7 @@ FAMILY = Family(
     lie=("innodb_flush_log_at_trx_commit", "0"),
     contradiction={"innodb_flush_log_at_trx_commit": 0},
     discard="set autocommit = 0",
+    empties=("drop database acidtest", "create database acidtest"),
     rises="Innodb_os_log_written",
     untold={"mysql-5.5": ("Innodb_checkpoint_age", "Innodb_history_list_length")},
 )  # fmt: skip

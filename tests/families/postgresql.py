@@ -21,6 +21,7 @@ FAMILY = Family(
     lie=("fsync", "off"),
     contradiction={"fsync": False},
     discard="begin",
+    empties=("drop owned by current_user",),
     rises="wal_bytes",
     untold={"postgresql-17": ("buffers_backend",), "built-postgresql-17": ("buffers_backend",)},
 )  # fmt: skip

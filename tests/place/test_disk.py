@@ -29,6 +29,7 @@ from acidtest.place.cuttable import CuttablePlace
 from acidtest.place.disk import OVER_IO_URING, SimulatedDisk, faults
 from acidtest.place.facts import place_facts
 from blocks import loops_over_files_in, mounts_below
+from places import smallest_mb
 from support import times
 
 BLOCK = 4096
@@ -92,17 +93,21 @@ def cuttable(base: Path, ledger: Ledger) -> Iterator[Cuttable]:
     """Makes places whose power can be cut, each on a disk of its own or on the one that is given, and ends both."""
     with contextlib.ExitStack() as held:
 
-        def one(spec: PlaceSpec, *, size_mb: int = 512, drive: Any = None) -> tuple[CuttablePlace, Any]:
+        def one(spec: PlaceSpec, *, drive: Any = None) -> tuple[CuttablePlace, Any]:
             home = DirectoryPlace(base, ledger, needed_bytes=0)
             held.callback(home.release)
             if drive is None:
-                drive = SimulatedDisk(spec, home, size_mb, ledger)
+                drive = SimulatedDisk(spec, home, smallest_mb(spec.filesystem), ledger)
                 held.callback(drive.release)
             place = CuttablePlace(spec, home, drive, ledger, faults(spec))
             held.callback(place.release)
             return place, drive
 
         yield one
+
+
+def spec_of(filesystem: str, **keys: Any) -> PlaceSpec:
+    return PlaceSpec(**{"kind": "disk", "filesystem": filesystem, "size_mb": smallest_mb(filesystem), **keys})
 
 
 class Opened:
@@ -217,7 +222,7 @@ def test_a_cut_under_a_writer(
     lost = 0
     filesystem.mount()
     try:
-        for seed in range(5):
+        for seed in range(times(2, 5)):
             for fault in filter(None, faults.split(", ")):
                 simulated.fault(fault)
             writer = Writer(tmp_path / "mounted" / f"log-{seed}")
@@ -259,6 +264,7 @@ class Overwriting:
                 os.close(file)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 @pytest.mark.parametrize(
     ("fault", "way", "survives"),
@@ -353,7 +359,7 @@ def test_so_is_the_first_write_to_a_place_that_a_file_has_only_set_aside(cuttabl
 def test_a_positive_control_shows_that_write_through_is_ignored(cuttable: Cuttable) -> None:
     """Of a drive that was told to, and of none that honours it although it was to be one that does not."""
     spec = PlaceSpec(kind="disk", filesystem="raw", disk_faults="ignore-write-through")
-    place, drive = cuttable(spec, size_mb=64)
+    place, drive = cuttable(spec)
     assert place.loses("none", seeds=(1, 2))
     other, _ = cuttable(spec, drive=Honouring(drive))
     assert not other.loses("none", seeds=(1, 2))
@@ -485,7 +491,7 @@ def test_a_disk_that_stops_is_given_up_and_fails_whoever_waits(disk: Made) -> No
 
 
 def test_a_disk_that_stops_hangs_nobody_at_the_end(base: Path, ledger: Ledger) -> None:
-    place = make(PlaceSpec(kind="disk", filesystem="ext4"), base, ledger, database_bytes=1)
+    place = make(spec_of("ext4"), base, ledger, database_bytes=1)
     try:
         (place.path / "unwritten").write_bytes(b"x" * 1_000_000)
         place.storage.disk.fault("stop after 0 requests fail after 5 s")  # type: ignore[attr-defined]
@@ -494,10 +500,7 @@ def test_a_disk_that_stops_hangs_nobody_at_the_end(base: Path, ledger: Ledger) -
 
 
 def test_a_file_system_on_a_disk_that_stops_fails_when_the_disk_is_given_up(base: Path, ledger: Ledger) -> None:
-    place = make(
-        PlaceSpec(kind="disk", filesystem="ext4", disk_faults="stop after 400 requests fail after 1 s"),
-        base, ledger, database_bytes=1,
-    )  # fmt: skip
+    place = make(spec_of("ext4", disk_faults="stop after 400 requests fail after 1 s"), base, ledger, database_bytes=1)
     try:
         with (
             (place.path / "file").open("wb", buffering=0) as file,
@@ -693,7 +696,7 @@ def test_writing_back_under_a_memory_limit_does_not_hang(disk: Made, ledger: Led
 @pytest.mark.parametrize("name", ["ext4", "xfs"])
 def test_a_rig_that_is_killed_fails_its_users_and_leaves_nothing(base: Path, name: str) -> None:
     ledger = Ledger()
-    place = make(PlaceSpec(kind="disk", filesystem=name), base, ledger, database_bytes=1)
+    place = make(spec_of(name), base, ledger, database_bytes=1)
     with (place.path / "file").open("wb") as file:
         file.write(b"x" * 10_000_000)
         os.kill(place.storage.disk.pid, signal.SIGKILL)  # type: ignore[attr-defined]
@@ -725,7 +728,7 @@ def test_a_rig_that_is_killed_at_any_moment_leaves_nothing(base: Path) -> None:
         ledger.started = lambda disk, delay_s=delay_s: threading.Timer(delay_s, disk.kill).start()
         about = f"seed {seed}, killed after {delay_s:.4f} s"
         with contextlib.suppress(CellFailed, OSError):
-            place = make(PlaceSpec(kind="disk", filesystem="ext4"), base, ledger, database_bytes=1)
+            place = make(spec_of("ext4", size_mb=128), base, ledger, database_bytes=1)
             try:
                 for number in range(1_000):
                     (place.path / f"{number}").write_bytes(b"x" * 100_000)
@@ -753,7 +756,7 @@ def test_a_rig_that_is_killed_when_its_disk_has_just_become_a_device_leaves_noth
 
     monkeypatch.setattr(loops, "_configure", configure_and_kill)
     with pytest.raises((CellFailed, OSError)):
-        make(PlaceSpec(kind="disk", filesystem="ext4"), base, ledger, database_bytes=1)
+        make(spec_of("ext4"), base, ledger, database_bytes=1)
     ledger.close()
     assert leftovers() == []
 

@@ -15,6 +15,7 @@ import pytest
 from acidtest.place import leftovers, release_leftovers
 from acidtest.place.device_safety import look
 from blocks import loop_over, loops_over_files_in, mounts_below
+from places import smallest_mb
 from support import ACIDTEST, times
 
 LAB = """
@@ -55,7 +56,7 @@ SPECS = {
     "xfs": {"kind": "loop", "filesystem": "xfs", "journal": "external"},
     "btrfs": {"kind": "loop", "filesystem": "btrfs", "mount": "sync"},
     "raw": {"kind": "raw", **QUEUE},
-    "disk": {"kind": "disk", "filesystem": "ext4", **QUEUE},
+    "disk": {"kind": "disk", "filesystem": "ext4", "size_mb": smallest_mb("ext4"), **QUEUE},
 }
 MOMENTS = times(2, 6)  # of each
 
@@ -96,7 +97,7 @@ def test_nothing_remains_of_a_disk_that_is_killed_and_of_its_lab(tmp_path: Path,
     base.mkdir()
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
-    spec = {"kind": "disk", "filesystem": filesystem, "disk_faults": faults}
+    spec = {"kind": "disk", "filesystem": filesystem, "size_mb": smallest_mb(filesystem), "disk_faults": faults}
     for number in range(MOMENTS):
         lab = subprocess.Popen(
             [sys.executable, "-c", WRITES, base, repr(spec)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,13 @@ from acidtest.place.device_safety import look
 from acidtest.place.mkfs import commands
 from acidtest.place.mounts import DEFAULTS
 from blocks import loop_over, loops_over_files_in, mounts_below
-from places import MEMBERS
+from places import LOCAL, MEMBERS, smallest_mb
 
 BLOCK = [name for name in MEMBERS if name != "directory"]
 MOUNTED = [name for name in BLOCK if not name.startswith(("raw", "disk raw"))]
+# A queue is set and read back alike whatever lies on it: one of each way to a block device, and the file system that reads
+# ahead for itself.
+QUEUES = ("loop btrfs", "device", "disk ext4", "raw")
 Made = Callable[..., Place]
 
 
@@ -38,7 +41,7 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, base: Path) -> Iterator
     ledger = Ledger()
     with ExitStack() as held:
         if "device" in request.param:
-            spec["device"] = str(held.enter_context(loop_over(tmp_path / "drive", 512)))
+            spec["device"] = str(held.enter_context(loop_over(tmp_path / "drive", smallest_mb("xfs"))))
 
         def one(**more: Any) -> Place:
             return make(PlaceSpec(**{**spec, **more}), base, ledger, database_bytes=1)
@@ -54,16 +57,23 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, base: Path) -> Iterator
             assert (found.holds, found.used) == ((), "")
 
 
-def members(*names: str) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("made", names, indirect=True)
+def members(*names: str, typical: Sequence[str] = ()) -> pytest.MarkDecorator:
+    """Over these members; where ``typical`` are named, over the others in the long run only."""
+    others = set(names) - set(typical or names)
+    chosen = [pytest.param(name, marks=[pytest.mark.long] * (name in others)) for name in names]
+    return pytest.mark.parametrize("made", chosen, indirect=True)
 
 
 @members(*MEMBERS)
-def test_what_is_copied_is_there_and_goes_with_its_directory(made: Made, tmp_path: Path) -> None:
+def test_what_is_asked_for_is_in_force_and_what_is_copied_is_there(
+    made: Made, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    name = request.node.callspec.params["made"]
     source = tmp_path / "database"
     source.write_bytes(bytes(range(256)) * 300)
-    place = made()
+    place = made(mount="sync,noatime") if name in MOUNTED else made()
     try:
+        facts, settings = place.facts(), place.settings()
         directory = place.subdirectory("cell")
         place.copy([source], directory)
         with (directory / "database").open("rb") as file:
@@ -74,33 +84,25 @@ def test_what_is_copied_is_there_and_goes_with_its_directory(made: Made, tmp_pat
         assert not directory.exists()
     finally:
         place.release()
-
-
-@members(*MEMBERS)
-def test_facts_are_read_back(made: Made, request: pytest.FixtureRequest) -> None:
-    place = made()
-    try:
-        facts = place.facts()
-        assert all(setting.agrees for setting in place.settings())
-    finally:
-        place.release()
-    name = request.node.callspec.params["made"]
+    assert all(setting.agrees for setting in settings)
     assert facts.kind == name.split()[0]
     assert facts.free_bytes > 0
     if name in MOUNTED:
         assert facts.filesystem == MEMBERS[name]["filesystem"]
         assert facts.mkfs.startswith(f"mkfs.{facts.filesystem} ")
         assert facts.mount_point == str(place.path)
+        assert {"sync", "noatime"} <= set(facts.mount_options.split(","))
+        assert len([s for s in settings if s.source == "mountinfo"]) == 3
     if name in BLOCK:
         assert "unknown" not in (facts.scheduler, facts.nr_requests, facts.read_ahead_kb, facts.write_cache)
     if name.startswith("disk"):
-        assert (facts.direct_io, facts.image) == ("yes", "memory, 512 MiB")
+        assert (facts.direct_io, facts.image) == ("yes", f"memory, {MEMBERS[name]['size_mb']} MiB")
         assert facts.disk.startswith("rotating, write cache 32 MiB" if "rotating" in name else "no timing, ")
     elif name.startswith(("loop", "raw")) and name != "raw device":
         assert (facts.direct_io, facts.image) == ("yes", "image, 512 MiB, preallocated")
 
 
-@members(*BLOCK)
+@members(*BLOCK, typical=QUEUES)
 def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
     asked = {"scheduler": "mq-deadline", "scheduler_tunables": "fifo_batch=4", "queue": "nomerges=2"}
     for _ in range(2):  # what the first one set, the second one does not find
@@ -130,7 +132,7 @@ def test_the_queue_is_set_read_back_and_restored(made: Made) -> None:
         assert facts.nr_requests != "32"
 
 
-@members(*BLOCK)
+@members(*BLOCK, typical=QUEUES)
 def test_an_unknown_scheduler_fails_with_those_that_there_are(made: Made) -> None:
     with pytest.raises(CellFailed, match=r"scheduler cfq: .* \(this kernel has none, mq-deadline"):
         made(scheduler="cfq")
@@ -138,7 +140,7 @@ def test_an_unknown_scheduler_fails_with_those_that_there_are(made: Made) -> Non
         made(scheduler="none", scheduler_tunables="fifo_batch=1")
 
 
-@members(*BLOCK)
+@members(*BLOCK, typical=QUEUES)
 def test_what_the_kernel_rounds_does_not_agree(made: Made) -> None:
     place = made(read_ahead_kb=5)
     try:
@@ -148,26 +150,17 @@ def test_what_the_kernel_rounds_does_not_agree(made: Made) -> None:
         place.release()
 
 
-@members(*MOUNTED)
-def test_mount_options_are_in_force(made: Made) -> None:
-    place = made(mount="sync,noatime")
-    try:
-        assert {"sync", "noatime"} <= set(place.facts().mount_options.split(","))
-        assert [s.agrees for s in place.settings() if s.source == "mountinfo"] == [True, True, True]
-    finally:
-        place.release()
-
-
-@members(*MOUNTED)
+@members(*(f"loop {name}" for name in LOCAL))
 def test_defaults_that_are_not_shown_hold_unless_contradicted(made: Made, request: pytest.FixtureRequest) -> None:
     filesystem = MEMBERS[request.node.callspec.params["made"]]["filesystem"]
-    for option, contrary in {**DEFAULTS, **FILESYSTEMS[filesystem].defaults}.items():
-        place = made(mount=option)
-        try:
-            wrong = [s for s in place.settings() if not s.agrees]
-            assert not wrong, (option, contrary)
-        finally:
-            place.release()
+    options = {**DEFAULTS, **FILESYSTEMS[filesystem].defaults}
+    place = made(mount=",".join(options))
+    try:
+        settings = {s.name: s.agrees for s in place.settings() if s.source == "mountinfo"}
+    finally:
+        place.release()
+    assert [name for name, agrees in settings.items() if not agrees] == []
+    assert {f"place.mount {option}" for option in options} <= set(settings)
 
 
 @members("loop ext2", "loop ext4")

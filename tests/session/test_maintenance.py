@@ -3,7 +3,7 @@ noticed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,50 +27,33 @@ from acidtest.journal.protocol import (
     RunPhase,
 )
 from acidtest.place import Ledger
-from acidtest.place.trees import copy_tree
 from acidtest.workload.maintenance import Maintenance
 from families import FAMILIES
 
-ENGINES = FAMILIES["firebird"].private
 NEWER = ("firebird-4.0", "firebird-5.0", "firebird-4.0-server")
 WORKERS = ("firebird-5.0",)
 RUN = RunPhase(terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=1), retries=0)
 LOADED = Maintenance(count=1).message()
 
-Opened = Callable[[], Instance]
+
+@pytest.fixture(scope="module", params=FAMILIES["firebird"].private)
+def engine(request: pytest.FixtureRequest, engines_installed: None) -> Engine:
+    return catalogue.find(request.param)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def template(
-    request: pytest.FixtureRequest, engines_installed: None, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Engine, list[Path]]:
-    """A loaded and sealed database of each engine."""
-    engine = catalogue.find(request.param)
+@pytest.fixture(scope="module")
+def database(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A loaded and sealed one of each engine."""
     ledger = Ledger()
     instance = engine.create(tmp_path_factory.mktemp("loaded"), {})
     try:
         instance.start(ledger)
         talk(instance, ledger, [LoadPhase(sessions=2)], LOADED)
         instance.seal()
-        return engine, instance.database_files()
+        return instance.database_files()
     finally:
         instance.release()
         ledger.close()
-
-
-@pytest.fixture
-def instance(template: tuple[Engine, list[Path]], tmp_path: Path, ledger: Ledger) -> Iterator[Instance]:
-    engine, files = template
-    directory = tmp_path / "instance"
-    directory.mkdir()
-    for path in files:
-        copy_tree(path, directory / path.name)
-    instance = engine.adopt(directory, {}, "drive")
-    try:
-        instance.start(ledger)
-        yield instance
-    finally:
-        instance.release()
 
 
 def talk(instance: Instance, ledger: Ledger, phases: list[Phase], workload: object) -> list[Event]:
@@ -98,17 +81,17 @@ def check(after: dict[str, tuple[bool, str]]) -> None:
     assert {name: said for name, (holds, said) in after.items() if not holds} == {}
 
 
-def test_every_backup_is_restored_and_is_its_source(instance: Instance, ledger: Ledger, tmp_path: Path) -> None:
+def test_every_backup_is_restored_and_is_its_source(instance: Instance, ledger: Ledger) -> None:
     spec = Maintenance(count=2, changed_percent=10, garbage_collect=False)
     maintained, after, result = done(instance, ledger, spec)
     check(after)
     assert (result.counts.committed, result.counts.errors) == (2, 0)
     assert [kind.name for kind in result.kinds] == ["backup"]
-    files = sorted((tmp_path / "instance").glob("made-*.fbk"))
+    files = sorted(instance.directory.glob("made-*.fbk"))
     assert [one.backup_bytes for one in maintained.operations] == [file.stat().st_size for file in files]
     assert all(one.database_bytes > one.backup_bytes > 1_000_000 for one in maintained.operations)
     assert all(one.seconds >= one.flush_s >= 0 for one in maintained.operations)
-    assert not (tmp_path / "instance" / "verified.fdb").exists()
+    assert not (instance.directory / "verified.fdb").exists()
 
 
 def test_a_restored_database_has_the_pages_that_were_asked_for(instance: Instance, ledger: Ledger) -> None:
@@ -160,10 +143,7 @@ def test_what_was_wrong_in_the_source_is_wrong_in_what_is_restored(instance: Ins
     assert "restored_equals_source" not in broken
 
 
-def test_options_of_newer_versions(
-    template: tuple[Engine, list[Path]], instance: Instance, ledger: Ledger, tmp_path: Path
-) -> None:
-    engine, _ = template
+def test_options_of_newer_versions(engine: Engine, instance: Instance, ledger: Ledger) -> None:
     newer, workers = engine.id in NEWER, engine.id in WORKERS
     maintained, after, _ = done(instance, ledger, Maintenance(count=1, compress=newer, parallel=3 if workers else 1))
     check(after)
@@ -173,18 +153,18 @@ def test_options_of_newer_versions(
     assert (operation.backup_bytes < operation.database_bytes / 4) is newer
 
 
-@pytest.mark.parametrize("operation", ["backup", "restore", "sweep"])
 def test_workers_are_there_from_5_0_on_and_an_error_before(
-    template: tuple[Engine, list[Path]], instance: Instance, ledger: Ledger, operation: str
+    engine: Engine, anew: Callable[[], Instance], ledger: Ledger
 ) -> None:
     """The plan refuses them before; where it did not, nothing would pass for done."""
-    spec = Maintenance(operation=operation, parallel=2)
-    if template[0].id in WORKERS:
-        _, after, _ = done(instance, ledger, spec)
-        check(after)
-        return
-    with pytest.raises(CellFailed):
-        talk(instance, ledger, [spec.run_phase()], spec.message())
+    for operation in ("backup", "restore", "sweep"):
+        spec = Maintenance(operation=operation, parallel=2)
+        if engine.id in WORKERS:
+            _, after, _ = done(anew(), ledger, spec)
+            check(after)
+        else:
+            with pytest.raises(CellFailed):
+                talk(anew(), ledger, [spec.run_phase()], spec.message())
 
 
 def test_another_engine_says_that_it_offers_nothing_of_the_kind(tmp_path: Path, ledger: Ledger) -> None:

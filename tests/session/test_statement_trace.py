@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from acidtest.conductor.rig import converse
-from acidtest.engine import Instance
+from acidtest.engine import Engine, Instance
 from acidtest.engine.statements import StatementTrace
 from acidtest.journal.models import TracedStatements
 from acidtest.journal.protocol import (
@@ -20,10 +22,13 @@ from acidtest.journal.protocol import (
     RunPhase,
 )
 from acidtest.place import Ledger
+from acidtest.place.trees import copy_tree
 from acidtest.workload.iud import IudWorkload
 from acidtest.workload.tpcb import TpcbWorkload
+from families import FAMILIES
 
 ROWS, ROUNDS = 40, 2
+firebirds = pytest.mark.parametrize("engine", FAMILIES["firebird"].engines, indirect=True)  # others have no trace
 OF_RECORDS = ("inserts", "updates", "deletes", "seq_reads", "idx_reads")
 
 
@@ -53,10 +58,10 @@ def traced(instance: Instance, trace: StatementTrace, ledger: Ledger) -> tuple[T
     return trace.finish(committed), counted
 
 
+@firebirds
 def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) -> None:
     trace = instance.statement_trace()
-    if trace is None:  # this engine has none
-        return
+    assert trace is not None
     try:
         found, counted = traced(instance, trace, ledger)
     finally:
@@ -79,19 +84,28 @@ def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) ->
         assert sum(getattr(one, name) for one in found.statements) <= (risen[f"page_{name}"] or 0), name
 
 
-def test_an_instance_that_cannot_trace_says_why(adopted: Instance, ledger: Ledger) -> None:
-    plugins = list(adopted.directory.resolve().glob("**/plugins/libfbtrace.so"))
-    for plugin in plugins:  # before the start: a server loads it where it looks at its security database
-        plugin.unlink()
-    adopted.start(ledger)
-    trace = adopted.statement_trace()
-    assert (trace is not None) == bool(plugins)
-    if trace is None:  # this engine has none
-        return
+@firebirds
+def test_an_instance_that_cannot_trace_says_why(
+    engine: Engine, database: list[Path], tmp_path: Path, ledger: Ledger
+) -> None:
+    for path in database:
+        copy_tree(path, tmp_path / path.name)
+    instance = engine.adopt(tmp_path, {}, "os")
     try:
-        found, counted = traced(adopted, trace, ledger)
+        # Before the start: a server loads it where it looks at its security database.
+        plugins = list(instance.directory.glob("**/plugins/libfbtrace.so"))
+        assert plugins
+        for plugin in plugins:
+            plugin.unlink()
+        instance.start(ledger)
+        trace = instance.statement_trace()
+        assert trace is not None
+        try:
+            found, counted = traced(instance, trace, ledger)
+        finally:
+            trace.end()
     finally:
-        trace.end()
+        instance.release()
     assert found.not_traced is not None
     assert "trace" in found.not_traced.lower()
     assert "\n" not in found.not_traced

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from planted import PERCENT, PLANTED
 
 from acidtest.conductor.rig import converse
-from acidtest.engine import Instance, catalogue
+from acidtest.engine import Engine, Instance
+from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.journal.protocol import (
     Answered,
     AskPhase,
@@ -43,35 +45,27 @@ def check(instance: Instance, target: Target, ledger: Ledger, sql: str | None = 
     return {c.name for c in checked.conditions if not c.holds}
 
 
-@pytest.mark.parametrize("id", DIALECTS)
+@pytest.mark.every_engine
+@pytest.mark.parametrize("engine", DIALECTS, indirect=True)
 def test_each_planted_violation_is_found_and_named(
-    id: str,  # noqa: A002
-    engines_installed: None,
-    tmp_path: Path,
-    ledger: Ledger,
+    engine: Engine, instance: Instance, tmp_path: Path, ledger: Ledger
 ) -> None:
-    engine = catalogue.find(id)
     discard = FAMILIES[engine.family].discard
-    instance = engine.create(tmp_path, {})
-    instance.start(ledger)
-    try:
-        target = instance.target()
-        assert check(instance, target, ledger, load=True) == set()
-        for planted in PLANTED:
-            if discard:
-                setup = [*target.setup, discard]
-                found = check(instance, target.model_copy(update={"setup": setup}), ledger, planted.sql)
-            else:
-                (database,) = instance.database_files()
-                copy = tmp_path / "copy.fdb"
-                copy_tree(database, copy)
-                found = check(instance, target.model_copy(update={"database": str(copy)}), ledger, planted.sql)
-                copy.unlink()
-            assert planted.condition in found, (planted, found)
-            assert found <= {planted.condition, *planted.also}, (planted, found)
-        assert check(instance, target, ledger) == set()
-    finally:
-        instance.release()
+    target = instance.target()
+    assert check(instance, target, ledger, load=True) == set()
+    for planted in PLANTED:
+        if discard:
+            setup = [*target.setup, discard]
+            found = check(instance, target.model_copy(update={"setup": setup}), ledger, planted.sql)
+        else:
+            (database,) = instance.database_files()
+            copy = tmp_path / "copy.fdb"
+            copy_tree(database, copy)
+            found = check(instance, target.model_copy(update={"database": str(copy)}), ledger, planted.sql)
+            copy.unlink()
+        assert planted.condition in found, (planted, found)
+        assert found <= {planted.condition, *planted.also}, (planted, found)
+    assert check(instance, target, ledger) == set()
 
 
 def test_every_condition_has_its_violation() -> None:
@@ -89,28 +83,26 @@ WRITTEN = [
 ]
 
 
+@pytest.mark.parametrize("engine", ["postgresql-15"], indirect=True)
 def test_statements_that_travel_together_do_what_they_do_one_by_one(
-    engines_installed: None, tmp_path: Path, ledger: Ledger
+    anew: Callable[[], Instance], ledger: Ledger
 ) -> None:
     done = []
     for pipeline in (False, True):
-        (directory := tmp_path / str(pipeline)).mkdir()
-        instance = catalogue.find("postgresql-15").create(directory, {"pipeline": pipeline})
-        instance.start(ledger)
-        try:
-            run = RunPhase(
-                terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=900), retries=0
-            )
-            job = Job(
-                seed=5,
-                target=instance.target(),
-                workload=TpccWorkload(warehouses=2, percent=PERCENT, procedures=False, keying=False),
-                inspect=[],
-                phases=[LoadPhase(sessions=2), run, CheckPhase(), AskPhase(questions=WRITTEN)],
-            )
-            events = list(converse(job, ledger, instance.environment()))
-        finally:
-            instance.release()
+        instance = anew()
+        target = instance.target()
+        assert isinstance(target, PostgresTarget)
+        run = RunPhase(
+            terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=900), retries=0
+        )
+        job = Job(
+            seed=5,
+            target=target.model_copy(update={"pipeline": pipeline}),
+            workload=TpccWorkload(warehouses=2, percent=PERCENT, procedures=False, keying=False),
+            inspect=[],
+            phases=[LoadPhase(sessions=2), run, CheckPhase(), AskPhase(questions=WRITTEN)],
+        )
+        events = list(converse(job, ledger, instance.environment()))
         (checked,) = (event for event in events if isinstance(event, Checked))
         assert [condition.name for condition in checked.conditions if not condition.holds] == []
         (result,) = (event for event in events if isinstance(event, Result))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from acidtest import families
 from acidtest.conductor.rig import converse
-from acidtest.engine import Instance, catalogue
+from acidtest.engine import Instance
 from acidtest.errors import CellFailed
 from acidtest.journal.protocol import (
     Answered,
@@ -54,37 +54,23 @@ def rows(instance: Instance, ledger: Ledger, phases: list[Phase], warehouses: in
     return {e.question: sorted([cell or "" for cell in row] for row in e.rows) for e in answers}
 
 
-@pytest.mark.parametrize("id", DIALECTS)
+@pytest.mark.every_engine
+@pytest.mark.parametrize("engine", DIALECTS, indirect=True)
 def test_warehouses_added_to_a_database_are_those_of_a_load_at_once(
-    id: str,  # noqa: A002
-    engines_installed: None,
-    tmp_path: Path,
-    ledger: Ledger,
+    anew: Callable[[], Instance], ledger: Ledger
 ) -> None:
-    engine = catalogue.find(id)
-    for name in ("grown", "at-once"):
-        (tmp_path / name).mkdir()
-    grown = engine.create(tmp_path / "grown", {})
-    grown.start(ledger)
-    try:
-        with pytest.raises(CellFailed, match="loading the database: the database does not hold 2 warehouses: "):
-            talk(grown, ledger, 4, [LoadPhase(from_units=2)])
-        talk(grown, ledger, 2, [LoadPhase(sessions=2), CheckPhase()])
-        for from_units, percent in ((1, 1), (3, 1), (2, 2)):
-            with pytest.raises(CellFailed, match="loading the database: the database holds "):
-                talk(grown, ledger, 4, [LoadPhase(from_units=from_units)], percent)
-        found = rows(grown, ledger, [LoadPhase(sessions=2, from_units=2), CheckPhase()])
-        talk(grown, ledger, 4, [RUN, CheckPhase()])
-        at_work = CheckPhase(at_least=[0] * 5)
-        talk(grown, ledger, 5, [LoadPhase(from_units=4), at_work, RUN, at_work])
-    finally:
-        grown.release()
-    at_once = engine.create(tmp_path / "at-once", {})
-    at_once.start(ledger)
-    try:
-        wanted = rows(at_once, ledger, [LoadPhase(sessions=2), CheckPhase()])
-    finally:
-        at_once.release()
+    grown = anew()
+    with pytest.raises(CellFailed, match="loading the database: the database does not hold 2 warehouses: "):
+        talk(grown, ledger, 4, [LoadPhase(from_units=2)])
+    talk(grown, ledger, 2, [LoadPhase(sessions=2), CheckPhase()])
+    for from_units, percent in ((1, 1), (3, 1), (2, 2)):
+        with pytest.raises(CellFailed, match="loading the database: the database holds "):
+            talk(grown, ledger, 4, [LoadPhase(from_units=from_units)], percent)
+    found = rows(grown, ledger, [LoadPhase(sessions=2, from_units=2), CheckPhase()])
+    talk(grown, ledger, 4, [RUN, CheckPhase()])
+    at_work = CheckPhase(at_least=[0] * 5)
+    talk(grown, ledger, 5, [LoadPhase(from_units=4), at_work, RUN, at_work])
+    wanted = rows(anew(), ledger, [LoadPhase(sessions=2), CheckPhase()])
     assert [len(table) for table in found.values()] == [
         1_000,
         4,
