@@ -149,16 +149,22 @@ def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Pat
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "journal.jsonl"]
 
 
-@pytest.mark.alone
-def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "starts",
+    [["as-left", "cold", "warm"], pytest.param(["cold-machine"], marks=pytest.mark.alone)],  # which empties others' caches
+    ids=["of its files", "of the machine"],
+)
+def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path, starts: list[str]) -> None:
     file = tmp_path / "start.toml"
     file.write_text(
         'name = "start"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = ["sqlite", "postgresql-15"]\n'
-        '"place.start" = ["as-left", "cold", "warm", "cold-machine"]\n' + TPCB
+        f'"place.start" = {json.dumps(starts)}\n' + TPCB
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
-    for (_, start), recording in by_levels(tmp_path / "out", "engine", "place.start").items():
+    found = by_levels(tmp_path / "out", "engine", "place.start")
+    assert {start for _, start in found} == set(starts)
+    for (_, start), recording in found.items():
         memory = recording["memory"]
         assert recording["status"] == "done", recording["reason"]
         if start == "as-left":

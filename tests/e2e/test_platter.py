@@ -15,8 +15,6 @@ import pytest
 
 from support import ACIDTEST, journal_lines
 
-pytestmark = pytest.mark.alone
-
 TURNS_PER_S = 7_200 / 60
 COMMITS = 60
 LOGS = {"sqlite": "-wal", "postgresql-15": "/pg_wal/", "mariadb-10.11": "/ib_logfile0"}

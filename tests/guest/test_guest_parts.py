@@ -85,6 +85,7 @@ def test_a_place_that_makes_no_sense_is_refused(spec: dict[str, Any], words: str
         check(PlaceSpec(kind="guest", **spec))
 
 
+@pytest.mark.every_engine
 @pytest.mark.parametrize(
     ("engine", "filesystem", "words"),
     [
@@ -121,7 +122,7 @@ def _facts(accelerator: str) -> GuestFacts:
 def _recordings(level: str, rate: float, guest: GuestFacts | None) -> list[Any]:
     levels = {**LEVELS, "filesystem": level}
     plain = recording(levels).place
-    place = plain.model_copy(update={"kind": "guest", "guest": guest}) if guest else plain
+    place = plain.model_copy(update={"kind": "guest", "guest": guest, "image": "disk, 64 MiB"}) if guest else plain
     return [recording(levels, n, found=result(rate=rate, seed=n), place=place) for n in range(1, 7)]
 
 
