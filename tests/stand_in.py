@@ -1,6 +1,7 @@
 """A stand-in for a machine whose plug is pulled: namespaces on this one, over a simulated disk of acidtest's.
 
 It has processes, mounts, a network, a clock of its uptime and a boot id of its own, all of them new after each start.
+Its mounts are a copy of those that were there before the tests began (see ``Mounts``), and its disk.
 Its database lies on a file system on a simulated disk. Its power fails in this order: its cable carries nothing any
 more, its disk forgets what it has not flushed, its processes are gone. So no acknowledgement is heard that came later
 than the cut.
@@ -25,23 +26,47 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.place import link, standing
+from acidtest.place.facts import mounts_now
 
-# What is mounted from loops and by FUSE is other people's, but for the disk of this machine: a copy would hold it.
 BOOT = r"""
 set -eu
-mounts=$(cat /proc/self/mounts)
-while read -r source point type rest; do
-  case "$source $type" in
-    /dev/loop*|*\ fuse*) [ "$point" = "$DISK" ] || umount -l "$point" || true ;;
-  esac
-done <<END
-$mounts
-END
+mount "$DEVICE" "$DISK"
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /dev/shm
 mount --bind "$BOOT_ID" /proc/sys/kernel/random/boot_id
 exec "$@"
 """
+# What is mounted from loops and by FUSE is somebody's who may want to let go of it.
+MOUNTS = r"""
+mounts=$(cat /proc/self/mounts)
+while read -r source point type rest; do
+  case "$source $type" in /dev/loop*|*\ fuse*) umount -l "$point" ;; esac
+done <<END
+$mounts
+END
+echo; exec cat
+"""
+
+
+class Mounts:
+    """The mounts of a time when no test had made one.
+
+    Whoever copies the mounts that tests have made holds their devices: other tests, which let go of them, would find
+    them in use. So the first process of a run copies its own, before any test begins; the copy ends with that process.
+    """
+
+    NAME = "ACIDTEST_TESTS_MOUNTS"  # the variable that says where they are
+
+    def __init__(self) -> None:
+        if self.NAME in os.environ or os.geteuid() != 0:
+            return
+        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", MOUNTS]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        assert self._process.stdout
+        if self._process.stdout.readline():
+            os.environ[self.NAME] = f"/proc/{self._process.pid}/ns/mnt"
 
 
 @dataclass
@@ -73,12 +98,14 @@ class StandIn:
         up = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", link.CABLE, "up"]
         subprocess.run(up, check=True, capture_output=True)
         machine = [
-            "nsenter", f"--net={self.network}", "--",
+            "nsenter", f"--net={self.network}", f"--mount={os.environ[Mounts.NAME]}", "--",
             "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
             "--time", "--boottime", str(-int(up_s)), "--",
             "sh", "-c", BOOT, "boot", *self.command,
         ]  # fmt: skip
+        [device] = [one.source for one in mounts_now() if one.point == self.mounted]
         environment = {**os.environ, "ACIDTEST_HOME": str(home), "DISK": self.mounted, "BOOT_ID": str(at / "boot_id")}
+        environment["DEVICE"] = device
         home.mkdir(exist_ok=True)
         with (at / "console").open("ab") as console:
             process = subprocess.Popen(

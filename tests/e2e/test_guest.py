@@ -103,5 +103,3 @@ def test_jfs_beside_the_raw_disk_of_the_same_guest(acidtest: Callable[..., Any],
     assert {c["against"]["place"] for c in shown["comparisons"] if c["row"]["place"] == "here"} <= {"here"}
     assert any(f["rule"] == "guest" for f in shown["findings"])
     assert sorted(p.name for p in out.iterdir()) == ["journal.jsonl", "report.html"]
-
-

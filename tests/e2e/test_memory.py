@@ -151,7 +151,10 @@ def test_a_killed_run_leaves_no_group_and_nothing_in_one(acidtest, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "starts",
-    [["as-left", "cold", "warm"], pytest.param(["cold-machine"], marks=pytest.mark.alone)],  # which empties others' caches
+    [
+        ["as-left", "cold", "warm"],
+        pytest.param(["cold-machine"], marks=pytest.mark.alone),
+    ],  # which empties others' caches
     ids=["of its files", "of the machine"],
 )
 def test_a_cold_start_and_a_warm_one_are_what_they_say(acidtest, tmp_path: Path, starts: list[str]) -> None:

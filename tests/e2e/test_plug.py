@@ -23,10 +23,6 @@ from acidtest.place.link import PRIMARY, Link, entering
 from stand_in import StandIn
 from support import ACIDTEST
 
-# A machine's namespaces begin with a copy of all that is mounted here, and hold it for a moment: whoever lets go of a
-# device then would find it in use.
-pytestmark = pytest.mark.alone
-
 PORT = 7583
 DISK_SIZE = "512M"
 SCRIPT = Path(stand_in.__file__)
@@ -87,7 +83,7 @@ class Machines:
         words = [
             "plug", "witness", self.file, "--server", f"{PRIMARY}:{PORT}", "--out", self._directory / "out", "--json",
             *([] if by_hand else ["--switch-off", off or self.switch("off"), "--switch-on", on or self.switch("on")]),
-            "--off-for", 0, "--back-within", 60, *more,
+            "--off-for", 0, "--back-within", 300, *more,
         ]  # fmt: skip
         command = [*self._enter, str(ACIDTEST), *map(str, words)]
         environment = {**os.environ, "COLUMNS": "120"}
