@@ -19,8 +19,9 @@ from acidtest.place import tracing
 from support import journal_lines
 
 
-def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path) -> None:
-    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, cwd=tmp_path)
+def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     words = " ".join(ran.stdout.split())
     assert len(re.findall(r"(?<![\d,])20 commits(?!/s)", words)) == 2  # and not those of a rate, 4,120 commits/s
