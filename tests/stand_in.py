@@ -129,13 +129,14 @@ class StandIn:
             return
         pid, since = json.loads(record.read_text())
         if since and started_at(pid) == since:
-            if number == signal.SIGKILL:
-                os.kill(pid, number)
-            else:
-                for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                    os.kill(int(child), number)
-            while started_at(pid) == since and state_of(pid) != "Z":
-                time.sleep(0.01)
+            # The first process of the machine, the parent of which is recorded, is gone after all others of it.
+            first = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            alive = {one: started_at(one) for one in (pid, *first)}
+            for one in [pid] if number == signal.SIGKILL else first:
+                os.kill(one, number)
+            for one, started in alive.items():
+                while started_at(one) == started and state_of(one) != "Z":
+                    time.sleep(0.01)
         record.unlink()
         while in_use(self.mounted):
             time.sleep(0.01)

@@ -116,7 +116,8 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
             yield Machines(machine, entering(link.replica.network), tmp_path)
         finally:
             machine.end()
-            subprocess.run([ACIDTEST, "disk", "remove", name], check=True, capture_output=True)
+            removed = subprocess.run([ACIDTEST, "disk", "remove", name], capture_output=True, text=True, check=False)
+            assert removed.returncode == 0, removed.stderr
 
 
 class closing_link(Link):

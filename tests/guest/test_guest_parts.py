@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def test_modules_come_after_those_that_they_need(has: kernel.Kernel) -> None:
         (b"MZ head" + lzma.compress(b"\x7fELF code " + kernel.ENTRY) + b"signature", kernel.PLAIN),
         (b"MZ head" + lzma.compress(b"\x7fELF code without an entry for QEMU"), kernel.PACKED),
         (b"MZ head, packed in another way", kernel.PACKED),
-        (b"MZ head" + lzma.compress(b"\x7fELF" + bytes(9999) + kernel.ENTRY)[:40], kernel.PACKED),
+        (b"MZ head" + lzma.compress(b"\x7fELF" + kernel.ENTRY + random.randbytes(1 << 20))[: 1 << 19], kernel.PACKED),
     ],
     ids=["whole", "no entry", "not by xz", "torn"],
 )

@@ -182,7 +182,7 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
 
 
 def _unpack_image(home: Path) -> None:
-    """Put the kernel beside its packed form. An emulated processor takes longer to unpack it than for the rest of a boot.
+    """Put the kernel beside its packed form, which an emulated processor takes half of a boot to unpack.
 
     One that is packed in another way than by xz, or that QEMU cannot enter without its packing, stays as it is.
     """
@@ -191,8 +191,9 @@ def _unpack_image(home: Path) -> None:
         return
     packed = (home / PACKED).read_bytes()
     with contextlib.suppress(lzma.LZMAError, ValueError):
-        content = lzma.LZMADecompressor().decompress(packed[packed.index(XZ) :])
-        if ENTRY in content and content.startswith(b"\x7fELF"):
+        unpacking = lzma.LZMADecompressor()
+        content = unpacking.decompress(packed[packed.index(XZ) :])
+        if unpacking.eof and ENTRY in content and content.startswith(b"\x7fELF"):
             fresh = home / f"{PLAIN}.{os.getpid()}"
             fresh.write_bytes(content)
             fsync_path(fresh)
