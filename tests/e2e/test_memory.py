@@ -17,7 +17,8 @@ from acidtest.files import state_directory
 from support import ACIDTEST, journal_lines
 
 MIB = 1 << 20
-SMALL_CACHES = "[settings.postgresql]\nshared_buffers_mb = 8\n[settings.firebird]\npage_buffers = 512\n"
+OF_POSTGRESQL = "[settings.postgresql]\nshared_buffers_mb = 8\n"
+OF_FIREBIRD = "[settings.firebird]\npage_buffers = 512\n"
 TPCB = "[workload.tpcb]\nscale = 2\nduration_s = 1.5\n"
 
 
@@ -72,16 +73,21 @@ class Lab:
 
 
 @pytest.mark.parametrize(
-    "engines", [["sqlite", "postgresql-15"], pytest.param(["firebird-5.0"], marks=pytest.mark.long)], ids=" ".join
+    ("engines", "small_caches"),
+    [
+        (["sqlite", "postgresql-15"], OF_POSTGRESQL),
+        pytest.param(["firebird-5.0"], OF_FIREBIRD, marks=pytest.mark.long),
+    ],
+    ids=["sqlite postgresql", "firebird"],
 )
 def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(
-    acidtest, tmp_path: Path, engines: list[str]
+    acidtest, tmp_path: Path, engines: list[str], small_caches: str
 ) -> None:
     file = tmp_path / "memory.toml"
     file.write_text(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
         f'engine = {json.dumps(engines)}\n"place.memory_mb" = [64, 300]\n'
-        + SMALL_CACHES
+        + small_caches
         + "[workload.tpcb]\nscale = 7\nduration_s = 6\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
     )
     lab = Lab(file, tmp_path / "out")
@@ -193,7 +199,8 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
         '"place.access" = ["normal", "random"]\n[place]\nstart = "cold"\n'
         '[[exclude]]\nengine = ["firebird-5.0", "mariadb-10.11"]\n"place.access" = "random"\n'
         '[[exclude]]\nengine = ["firebird-3.0-server", "postgresql-15"]\n"place.access" = "normal"\n'
-        + SMALL_CACHES
+        + OF_POSTGRESQL
+        + OF_FIREBIRD
         + "[workload.tpcb]\nduration_s = 5\nrate_per_s = 50\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
