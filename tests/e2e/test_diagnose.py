@@ -19,7 +19,7 @@ from acidtest.engine import catalogue
 from support import ACIDTEST
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-SHORT = ("--minutes", "0.4")
+SHORT = ("--minutes", "0.25")
 BOTTLENECKS = {
     "the drive's flush", "the file system", "memory and cache", "the configuration", "the engine's log",
     "the database inside",

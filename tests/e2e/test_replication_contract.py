@@ -37,7 +37,6 @@ FAILURES = ("lost-disk", "both-powers", "lost-link", "cut")
 # Failures alternate over the modes of each kind of replica, so that all of them come.
 USUAL = {
     ("postgresql-15", "asynchronous", "both-powers"),
-    ("postgresql-15", "synchronous", "lost-disk"),
     ("postgresql-15", "synchronous", "cut"),
     ("mariadb-10.11", "asynchronous", "lost-disk"),
     ("mariadb-10.11", "semi-synchronous", "both-powers"),

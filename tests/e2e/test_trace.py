@@ -47,7 +47,9 @@ def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "journal.jsonl").exists()
 
 
-@pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-5.0", "firebird-4.0-server"])
+@pytest.mark.parametrize(
+    "engine", [pytest.param("firebird-3.0", marks=pytest.mark.long), "firebird-5.0", "firebird-4.0-server"]
+)
 def test_a_firebird_tells_of_each_statement(acidtest, tmp_path: Path, engine: str) -> None:
     file = tmp_path / "t.toml"
     file.write_text(
