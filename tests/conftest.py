@@ -17,8 +17,8 @@ from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
 from durations import Recorder
+from first_mounts import Mounts
 from groups import arrange
-from stand_in import Mounts
 from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
 
 # A machine that is slow or busy is no defect.

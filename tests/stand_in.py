@@ -1,7 +1,7 @@
 """A stand-in for a machine whose plug is pulled: namespaces on this one, over a simulated disk of acidtest's.
 
 It has processes, mounts, a network, a clock of its uptime and a boot id of its own, all of them new after each start.
-Its mounts are a copy of those that were there before the tests began (see ``Mounts``), and its disk.
+Its mounts are a copy of those that were there before the tests began (see ``first_mounts``), and its disk.
 Its database lies on a file system on a simulated disk. Its power fails in this order: its cable carries nothing any
 more, its disk forgets what it has not flushed, its processes are gone. So no acknowledgement is heard that came later
 than the cut.
@@ -27,6 +27,7 @@ from typing import Any
 
 from acidtest.place import link, standing
 from acidtest.place.facts import mounts_now
+from first_mounts import Mounts
 
 BOOT = r"""
 set -eu
@@ -36,37 +37,6 @@ mount -t tmpfs tmpfs /dev/shm
 mount --bind "$BOOT_ID" /proc/sys/kernel/random/boot_id
 exec "$@"
 """
-# What is mounted from loops and by FUSE is somebody's who may want to let go of it.
-MOUNTS = r"""
-mounts=$(cat /proc/self/mounts)
-while read -r source point type rest; do
-  case "$source $type" in /dev/loop*|*\ fuse*) umount -l "$point" ;; esac
-done <<END
-$mounts
-END
-echo; exec cat
-"""
-
-
-class Mounts:
-    """The mounts of a time when no test had made one.
-
-    Whoever copies the mounts that tests have made holds their devices: other tests, which let go of them, would find
-    them in use. So the first process of a run copies its own, before any test begins; the copy ends with that process.
-    """
-
-    NAME = "ACIDTEST_TESTS_MOUNTS"  # the variable that says where they are
-
-    def __init__(self) -> None:
-        if self.NAME in os.environ or os.geteuid() != 0:
-            return
-        command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", MOUNTS]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        assert self._process.stdout
-        if self._process.stdout.readline():
-            os.environ[self.NAME] = f"/proc/{self._process.pid}/ns/mnt"
 
 
 @dataclass
@@ -141,8 +111,20 @@ class StandIn:
         while in_use(self.mounted):
             time.sleep(0.01)
 
+    def remove_disk(self) -> None:
+        self._acidtest("disk", "remove", self.disk)
+
     def _acidtest(self, *words: str) -> None:
-        subprocess.run([self.acidtest, *words], check=True, capture_output=True)
+        """The kernel lets go of what was mounted in a machine a moment after its last process."""
+        end = time.monotonic() + 60
+        while (ran := _ran([self.acidtest, *words])).returncode == 2 and "in use" in ran.stderr:
+            assert time.monotonic() < end, ran.stderr
+            time.sleep(0.1)
+        assert ran.returncode == 0, ran.stderr
+
+
+def _ran(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def started_at(pid: int) -> str:

@@ -116,8 +116,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
             yield Machines(machine, entering(link.replica.network), tmp_path)
         finally:
             machine.end()
-            removed = subprocess.run([ACIDTEST, "disk", "remove", name], capture_output=True, text=True, check=False)
-            assert removed.returncode == 0, removed.stderr
+            machine.remove_disk()
 
 
 class closing_link(Link):
