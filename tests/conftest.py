@@ -18,6 +18,7 @@ from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
 from durations import Recorder
+from first_mounts import Mounts
 from groups import arrange
 from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
 
@@ -26,6 +27,7 @@ settings.register_profile("acidtest", deadline=None, suppress_health_check=[Heal
 settings.load_profile("acidtest")
 
 STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run of the tests, without workers and with
+MOUNTS = pytest.StashKey[Mounts]()
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
@@ -35,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Of numpy, before it is imported: its matrices here are small, and threads that wait for each other take processors
     # from the other workers.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    config.stash[MOUNTS] = Mounts()
     # Commands that tests run inherit what is ignored here, as by nohup or in the background of a script, and stay deaf.
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:

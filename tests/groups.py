@@ -32,7 +32,7 @@ def arrange(items: list[pytest.Item]) -> None:
 
 def _group(item: pytest.Item) -> str:
     """ "" for a test that any worker may take."""
-    if suite(item) == "guest" or item.path.name in ("test_guest.py", "test_plug_guest.py"):
+    if suite(item) == "guest" or item.path.name in ("test_guest.py", "test_plug_guest.py", "test_whole_machine.py"):
         return "guest"  # an emulated machine takes a processor: one at a time
     if suite(item) in SINGLE and not _shares(item):
         return ""

@@ -19,6 +19,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from first_mounts import Mounts
+
 DAEMONS = ("sshd", "slurmd ")
 PASSED_ON = ("PYTHONPATH", "ACIDTEST_RIG", "PATH", "PYENV_VERSION")
 
@@ -187,10 +189,11 @@ def joined(directory: Path, number: int) -> Iterator[SshHost]:
 
 
 def inside(host: SshHost, command: str) -> list[str]:
-    """Which runs ``command``, of a shell, on ``host``, with a /run/lock of its own."""
+    """Which runs ``command``, of a shell, on ``host``, with a /run/lock of its own and no mount of any test."""
     own = f"mount -t tmpfs tmpfs /run/lock && exec {command}"
+    namespaces = [f"--net=/run/netns/{host.namespace}", f"--mount={os.environ[Mounts.NAME]}"]
     # "ip netns exec" would mount another /sys, without control groups.
-    return ["nsenter", f"--net=/run/netns/{host.namespace}", "unshare", "--mount", "sh", "-c", own]
+    return ["nsenter", *namespaces, "unshare", "--mount", "sh", "-c", own]
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A stand-in for a machine whose plug is pulled: namespaces on this one, over a simulated disk of acidtest's.
 
 It has processes, mounts, a network, a clock of its uptime and a boot id of its own, all of them new after each start.
+Its mounts are a copy of those that were there before the tests began (see ``first_mounts``), and its disk.
 Its database lies on a file system on a simulated disk. Its power fails in this order: its cable carries nothing any
 more, its disk forgets what it has not flushed, its processes are gone. So no acknowledgement is heard that came later
 than the cut.
@@ -25,18 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from acidtest.place import link, standing
+from acidtest.place.facts import mounts_now
+from first_mounts import Mounts
 
-# What is mounted from loops and by FUSE is other people's, but for the disk of this machine: a copy would hold it.
 BOOT = r"""
 set -eu
-mounts=$(cat /proc/self/mounts)
-while read -r source point type rest; do
-  case "$source $type" in
-    /dev/loop*|*\ fuse*) [ "$point" = "$DISK" ] || umount -l "$point" || true ;;
-  esac
-done <<END
-$mounts
-END
+mount "$DEVICE" "$DISK"
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /dev/shm
 mount --bind "$BOOT_ID" /proc/sys/kernel/random/boot_id
@@ -73,12 +68,14 @@ class StandIn:
         up = ["nsenter", f"--net={self.network}", "--", "ip", "link", "set", link.CABLE, "up"]
         subprocess.run(up, check=True, capture_output=True)
         machine = [
-            "nsenter", f"--net={self.network}", "--",
+            "nsenter", f"--net={self.network}", f"--mount={os.environ[Mounts.NAME]}", "--",
             "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--ipc", "--uts",
             "--time", "--boottime", str(-int(up_s)), "--",
             "sh", "-c", BOOT, "boot", *self.command,
         ]  # fmt: skip
+        [device] = [one.source for one in mounts_now() if one.point == self.mounted]
         environment = {**os.environ, "ACIDTEST_HOME": str(home), "DISK": self.mounted, "BOOT_ID": str(at / "boot_id")}
+        environment["DEVICE"] = device
         home.mkdir(exist_ok=True)
         with (at / "console").open("ab") as console:
             process = subprocess.Popen(
@@ -102,19 +99,32 @@ class StandIn:
             return
         pid, since = json.loads(record.read_text())
         if since and started_at(pid) == since:
-            if number == signal.SIGKILL:
-                os.kill(pid, number)
-            else:
-                for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-                    os.kill(int(child), number)
-            while started_at(pid) == since and state_of(pid) != "Z":
-                time.sleep(0.01)
+            # The first process of the machine, the parent of which is recorded, is gone after all others of it.
+            first = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+            alive = {one: started_at(one) for one in (pid, *first)}
+            for one in [pid] if number == signal.SIGKILL else first:
+                os.kill(one, number)
+            for one, started in alive.items():
+                while started_at(one) == started and state_of(one) != "Z":
+                    time.sleep(0.01)
         record.unlink()
         while in_use(self.mounted):
             time.sleep(0.01)
 
+    def remove_disk(self) -> None:
+        self._acidtest("disk", "remove", self.disk)
+
     def _acidtest(self, *words: str) -> None:
-        subprocess.run([self.acidtest, *words], check=True, capture_output=True)
+        """The kernel lets go of what was mounted in a machine a moment after its last process."""
+        end = time.monotonic() + 60
+        while (ran := _ran([self.acidtest, *words])).returncode == 2 and "in use" in ran.stderr:
+            assert time.monotonic() < end, ran.stderr
+            time.sleep(0.1)
+        assert ran.returncode == 0, ran.stderr
+
+
+def _ran(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def started_at(pid: int) -> str:

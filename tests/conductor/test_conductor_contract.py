@@ -83,21 +83,60 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return made
 
 
-def test_every_cell_is_recorded_once_and_a_second_run_does_nothing(bench: Bench) -> None:
-    outcome = bench.run()
+def test_a_run_records_each_cell_once_on_the_drive_and_a_second_run_does_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording is on the drive before the next cell begins, and the time that is left is finite and falls."""
+    journal, conductor = bench.out / "journal.jsonl", bench.conductor()
+    fsync, synced = os.fsync, [0]
+    left = list(bench.plan.cells)
+    begun: list[str] = []
+    ended: list[str] = []
+    told: list[float] = []
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        if Path(f"/proc/self/fd/{descriptor}").resolve() == journal:
+            synced.append(os.fstat(descriptor).st_size)
+
+    def on_the_drive() -> None:
+        assert synced[-1] == journal.stat().st_size
+        assert bench.cells() == ended
+
+    def begins(cell: Cell, left_s: float) -> None:
+        begun.append(cell.id)
+        on_the_drive()
+        estimates = [conductor.left_s(left[position:]) for position in range(len(left) + 1)]
+        assert left_s == estimates[0]
+        assert all(math.isfinite(one) for one in estimates)
+        assert estimates == sorted(set(estimates), reverse=True)
+        assert estimates[-1] == 0
+
+    def ends(cell: Cell, recording: object, left_s: float) -> None:
+        ended.append(cell.id)
+        on_the_drive()
+        left.remove(cell)
+        told.append(left_s)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", noted)
+        outcome = bench.run(conductor, cell_begins=begins, cell_ended=ends)
     assert outcome.ran == len(bench.plan.cells) == 4
-    assert sorted(bench.cells()) == sorted(cell.id for cell in bench.plan.cells)
+    assert begun == ended == bench.cells()
+    assert sorted(ended) == sorted(cell.id for cell in bench.plan.cells)
     assert {one["status"] for one in journal_lines(bench.out)} == {"done"}, [
         one["reason"] for one in journal_lines(bench.out)
     ]
-    before = (bench.out / "journal.jsonl").read_bytes()
-    begun: list[Cell] = []
-    assert bench.run(cell_begins=lambda cell, left_s: begun.append(cell)).ran == 0
-    assert begun == []
-    assert (bench.out / "journal.jsonl").read_bytes() == before
+    assert all(one > 0 for one in told[:-1])
+    assert told[-1] == 0
+    before = journal.read_bytes()
+    assert bench.run(cell_begins=begins).ran == 0
+    assert begun == ended
+    assert journal.read_bytes() == before
     assert bench.has_released_everything()
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("moment", ["cell_begins", "progress", "cell_ended"])
 def test_an_interrupted_run_leaves_nothing_and_goes_on_with_what_it_lacked(bench: Bench, moment: str) -> None:
     ended: list[str] = []
@@ -179,54 +218,6 @@ def test_an_engine_that_goes_away_in_mid_run_fails_its_cells_and_loses_nothing(
         assert one["cut"] is None
         assert one["engine"]["id"] == "sqlite"
     assert bench.has_released_everything()
-
-
-def test_the_time_left_is_finite_and_falls_with_every_cell(bench: Bench) -> None:
-    conductor = bench.conductor()
-    left = list(bench.plan.cells)
-    told: list[float] = []
-
-    def begun(cell: Cell, left_s: float) -> None:
-        estimates = [conductor.left_s(left[position:]) for position in range(len(left) + 1)]
-        assert left_s == estimates[0]
-        assert all(math.isfinite(one) for one in estimates)
-        assert estimates == sorted(set(estimates), reverse=True)
-        assert estimates[-1] == 0
-
-    def ended(cell: Cell, recording: object, left_s: float) -> None:
-        left.remove(cell)
-        told.append(left_s)
-
-    bench.run(conductor, cell_begins=begun, cell_ended=ended)
-    assert left == []
-    assert told[-1] == 0
-    assert all(one > 0 for one in told[:-1])
-
-
-def test_every_recording_is_on_the_drive_before_the_next_cell_begins(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = bench.out / "journal.jsonl"
-    fsync, synced = os.fsync, [0]
-
-    def noted(descriptor: int) -> None:
-        fsync(descriptor)
-        if Path(f"/proc/self/fd/{descriptor}").resolve() == journal:
-            synced.append(os.fstat(descriptor).st_size)
-
-    ended: list[str] = []
-
-    def on_the_drive(cell: Cell, *rest: object) -> None:
-        assert synced[-1] == journal.stat().st_size
-        assert bench.cells() == ended
-
-    def note(cell: Cell, *rest: object) -> None:
-        ended.append(cell.id)
-        on_the_drive(cell)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    bench.run(cell_begins=on_the_drive, cell_ended=note)
-    assert len(ended) == 4
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def scheduled(parts: list[Brought]) -> int:
     return sum(one.result.arrivals.scheduled for one in parts if one.result.arrivals)
 
 
-@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("parts", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_parts_have_the_arrivals_of_one_rig_and_the_check_knows_all_commits(
     tmp_path: Path, ledger: Ledger, parts: int
 ) -> None:

@@ -6,24 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support import journal_lines
-
-pytestmark = pytest.mark.alone
 
 RUN = """
 name = "device"
 durability = "drive"
 repetitions = 1
 [workload.commits]
-warmup_s = 4
-duration_s = 1
+warmup_s = 6
+duration_s = 3
 [factors]
 engine = ["sqlite"]
 place = [
   { name = "ext4", set = { "place.kind" = "loop", "place.filesystem" = "ext4" } },
-  { name = "memory", set = { "place.path" = "/dev/shm" } },
+  { name = "memory", set = { "place.path" = "/dev/shm", warmup_s = 0, duration_s = 0.2 } },
 ]
 """
 
@@ -39,7 +35,8 @@ def test_the_device_is_read_from_the_end_of_the_warm_up_to_the_end(
     assert found["memory"]["device"] is None
     work, result = found["ext4"]["device"], found["ext4"]["result"]
     assert f"/dev/{work['device']}" == found["ext4"]["place"]["device"]
-    # A commit is two flushes here, for the file grows; with the warm-up's it would be ten.
+    # A commit is two flushes here, for the file grows; with the warm-up's it would be six. A busy machine reads the
+    # counters late.
     commits = result["counts"]["committed"]
     assert 0.9 * commits <= work["flushes"] <= 4 * commits, (work, commits)
     assert work["write_bytes"] >= 4096 * 0.9 * commits

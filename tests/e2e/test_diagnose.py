@@ -19,7 +19,7 @@ from acidtest.engine import catalogue
 from support import ACIDTEST
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-SHORT = ("--minutes", "0.4")
+SHORT = ("--minutes", "0.25")
 BOTTLENECKS = {
     "the drive's flush", "the file system", "memory and cache", "the configuration", "the engine's log",
     "the database inside",
@@ -132,13 +132,16 @@ def test_a_server_whose_files_are_elsewhere(acidtest: Run, tmp_path: Path) -> No
         (("full",), "is the data directory of a server"),
     ],
 )
-def test_what_is_refused(acidtest: Run, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_is_refused(
+    acidtest: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_text("no database" * 100)
     (tmp_path / "empty").touch()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "PG_VERSION").write_text("17\n")
     before = state(tmp_path)
-    ran = acidtest("diagnose", *words, cwd=tmp_path)
+    ran = acidtest("diagnose", *words)
     assert ran.returncode == 2, ran.stderr
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) <= 2
@@ -148,7 +151,7 @@ def test_what_is_refused(acidtest: Run, tmp_path: Path, words: tuple[str, ...], 
 @pytest.mark.parametrize("sign", ["[70/70]", "[1/"])
 def test_it_leaves_nothing_when_it_is_stopped(sqlite_file: Path, tmp_path: Path, sign: str) -> None:
     before, out = state(tmp_path), tmp_path / "out"
-    command = [ACIDTEST, "diagnose", "--database", sqlite_file, "--minutes", "5", "--out", out]
+    command = [ACIDTEST, "diagnose", "--database", sqlite_file, "--minutes", "0.5", "--out", out]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
     assert process.stdout is not None
     seen = ""

@@ -15,7 +15,9 @@ def of(recording: dict, name: str) -> dict:
     return dict(found)
 
 
-@pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-5.0", "firebird-4.0-server"])
+@pytest.mark.parametrize(
+    "engine", [pytest.param("firebird-3.0", marks=pytest.mark.long), "firebird-5.0", "firebird-4.0-server"]
+)
 def test_a_firebird_tells_what_it_counted(acidtest, tmp_path: Path, engine: str) -> None:
     file = tmp_path / "t.toml"
     file.write_text(

@@ -9,7 +9,7 @@ import pytest
 
 from support import journal_lines
 
-HEAD = 'name = "maintenance"\nrepetitions = 1\ndurability = "drive"\n'
+HEAD = 'name = "maintenance"\nrepetitions = 1\ndurability = "os"\n'
 LEVELS = """
 operation = [
     { name = "backup", set = { operation = "backup", flush = false } },

@@ -1,4 +1,4 @@
-"""A disk of 7,200 turns a minute with its write cache off, under each engine: one durable write of the log a turn, and
+"""A disk of 3,600 turns a minute with its write cache off, under each engine: one durable write of the log a turn, and
 what engines do about it.
 
 Counts, and one rate that is the disk's own arithmetic: a slow machine makes it lower, none makes it higher.
@@ -15,9 +15,8 @@ import pytest
 
 from support import ACIDTEST, journal_lines
 
-pytestmark = pytest.mark.alone
-
-TURNS_PER_S = 7_200 / 60
+RPM = 3_600
+TURNS_PER_S = RPM / 60
 COMMITS = 60
 LOGS = {"sqlite": "-wal", "postgresql-15": "/pg_wal/", "mariadb-10.11": "/ib_logfile0"}
 ENGINES = (*LOGS, "firebird-5.0")  # Firebird has no log: it writes pages
@@ -33,6 +32,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int]
         f"[factors]\nengine = {list(ENGINES)}\nterminals = [1, 16]\n"
         f"[workload.commits]\ncount = {COMMITS}\nobserve = true\n"
         '[place]\nkind = "disk"\ndisk = "rotating"\ndisk_cache_mb = 0\nfilesystem = "ext4"\n'
+        f'disk_parameters = "rpm={RPM}"\n'
     )
     command = [ACIDTEST, "run", file, "--out", directory / "out"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
@@ -56,6 +56,7 @@ def durable(calls: dict[str, Any], log: str = "") -> int:
     return count
 
 
+@pytest.mark.every_engine
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_terminal_has_no_more_commits_than_the_disk_turns(
     recordings: dict[tuple[str, int], dict[str, Any]], engine: str
@@ -69,6 +70,7 @@ def test_one_terminal_has_no_more_commits_than_the_disk_turns(
         assert committed <= durable(calls, log) <= TURNS_PER_S * calls["seconds"] + 1
 
 
+@pytest.mark.every_engine
 @pytest.mark.parametrize("engine", ["postgresql-15", "mariadb-10.11"])
 def test_many_terminals_share_a_flush(recordings: dict[tuple[str, int], dict[str, Any]], engine: str) -> None:
     calls = recordings[engine, 16]["calls"]

@@ -18,12 +18,10 @@ from acidtest.conductor.rig import find_rig
 from acidtest.place import tracing
 from support import journal_lines
 
-alone = pytest.mark.alone  # no event may be lost, and the figures are of a machine that does nothing else
 
-
-@alone
-def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path) -> None:
-    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20, cwd=tmp_path)
+def test_each_combination_is_shown(acidtest, experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = acidtest("trace", experiment(durability='["none", "drive"]', count=1000), "--transactions", 20)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     words = " ".join(ran.stdout.split())
     assert len(re.findall(r"(?<![\d,])20 commits(?!/s)", words)) == 2  # and not those of a rate, 4,120 commits/s
@@ -49,7 +47,9 @@ def test_json_for_programs(acidtest, experiment, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "journal.jsonl").exists()
 
 
-@pytest.mark.parametrize("engine", ["firebird-3.0", "firebird-5.0", "firebird-4.0-server"])
+@pytest.mark.parametrize(
+    "engine", [pytest.param("firebird-3.0", marks=pytest.mark.long), "firebird-5.0", "firebird-4.0-server"]
+)
 def test_a_firebird_tells_of_each_statement(acidtest, tmp_path: Path, engine: str) -> None:
     file = tmp_path / "t.toml"
     file.write_text(
@@ -84,7 +84,6 @@ def test_what_is_not_in_the_experiment(acidtest, experiment, options: list[str],
     assert len(ran.stderr.strip().splitlines()) <= 2
 
 
-@alone
 def test_a_run_may_be_watched_and_says_so(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "watched.toml"
     file.write_text(
@@ -112,7 +111,6 @@ def test_a_server_of_the_users_own_cannot_be_watched(acidtest, tmp_path: Path) -
     assert "observe is for engines" in ran.stderr
 
 
-@alone
 def test_on_a_simulated_disk_a_commit_is_seen_in_every_layer(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "layers.toml"
     file.write_text(
@@ -134,7 +132,6 @@ def test_on_a_simulated_disk_a_commit_is_seen_in_every_layer(acidtest, tmp_path:
     assert after(written, "device", "flush") <= cell["calls"]["typical"]["lasted_us"], lines
 
 
-@alone
 @pytest.mark.parametrize(("filesystem", "commits"), [("ext4", "jbd2 commit"), ("xfs", "xfs log force")])
 def test_the_file_systems_own_commits_are_seen(acidtest, tmp_path: Path, filesystem: str, commits: str) -> None:
     file = tmp_path / "beneath.toml"

@@ -24,7 +24,7 @@ drive = [
 terminals = 2
 count = 20
 """
-CUTS = times(2, 5)
+CUTS = times(1, 5)
 
 
 def test_dm_crypt_on_a_drive_that_keeps_its_word_and_on_one_that_lies(

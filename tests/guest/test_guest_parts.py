@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,23 @@ def test_modules_come_after_those_that_they_need(has: kernel.Kernel) -> None:
     assert len(set(names)) == len(names)
     assert has.modules(["mq-deadline"]) == []  # built in
     assert not has.has("no-such-thing")
+
+
+@pytest.mark.parametrize(
+    ("packed", "starts"),
+    [
+        (b"MZ head" + lzma.compress(b"\x7fELF code " + kernel.ENTRY) + b"signature", kernel.PLAIN),
+        (b"MZ head" + lzma.compress(b"\x7fELF code without an entry for QEMU"), kernel.PACKED),
+        (b"MZ head, packed in another way", kernel.PACKED),
+        (b"MZ head" + lzma.compress(b"\x7fELF" + kernel.ENTRY + random.randbytes(1 << 20))[: 1 << 19], kernel.PACKED),
+    ],
+    ids=["whole", "no entry", "not by xz", "torn"],
+)
+def test_a_kernel_is_unpacked_where_it_can_be_entered_then(tmp_path: Path, packed: bytes, starts: str) -> None:
+    (tmp_path / kernel.PACKED).write_bytes(packed)
+    kernel._unpack_image(tmp_path)
+    assert kernel.Kernel(tmp_path, "linux-image-1", "1", "").image == tmp_path / starts
+    assert {path.name for path in tmp_path.iterdir()} == {kernel.PACKED, starts}
 
 
 def test_the_archive_is_one_that_cpio_reads(has: kernel.Kernel) -> None:
@@ -85,6 +104,7 @@ def test_a_place_that_makes_no_sense_is_refused(spec: dict[str, Any], words: str
         check(PlaceSpec(kind="guest", **spec))
 
 
+@pytest.mark.every_engine
 @pytest.mark.parametrize(
     ("engine", "filesystem", "words"),
     [
@@ -121,7 +141,7 @@ def _facts(accelerator: str) -> GuestFacts:
 def _recordings(level: str, rate: float, guest: GuestFacts | None) -> list[Any]:
     levels = {**LEVELS, "filesystem": level}
     plain = recording(levels).place
-    place = plain.model_copy(update={"kind": "guest", "guest": guest}) if guest else plain
+    place = plain.model_copy(update={"kind": "guest", "guest": guest, "image": "disk, 64 MiB"}) if guest else plain
     return [recording(levels, n, found=result(rate=rate, seed=n), place=place) for n in range(1, 7)]
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from acidtest.analysis.disk_log import MAGIC, RECORD, Record, read
 from acidtest.powercut import crash_states
 from acidtest.powercut.crash_states import Contents, State, pending, smaller, spread
+from support import times
 
 SECTOR = 512
 
@@ -85,7 +86,7 @@ def test_of_a_short_log_every_state_at_a_flush_is_told(script: str) -> None:
             assert latest[disk_of(records, State(0, to, without))] >= to
 
 
-@settings(max_examples=40)
+@settings(max_examples=times(10, 40))
 @given(scripts, st.integers(2, 3))
 def test_each_kind_is_lost_alone_and_kept_alone_at_each_moment(script: str, kinds: int) -> None:
     records = log_of(script)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import lzma
+import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
@@ -22,6 +26,9 @@ KEPT = (
     "drivers/virtio", "fs", "lib", "net/9p",
 )  # fmt: skip
 UNFINISHED = ".unfinished-"
+PACKED, PLAIN = "vmlinuz", "vmlinux"
+XZ = b"\xfd7zXZ\0"
+ENTRY = struct.pack("<3I4s", 4, 8, 18, b"Xen\0")  # the note of where QEMU enters a kernel that is not packed
 # What a soft dependency of a module (modinfo(8)) names by alias. Where there are several, the one without assembler.
 ALIASES = {
     "blake2b-256": "blake2b_generic",
@@ -44,7 +51,9 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        return self.home / "vmlinuz"
+        """What QEMU starts: the kernel as it is, where it could be unpacked here (see ``_unpack_image``)."""
+        plain = self.home / PLAIN
+        return plain if plain.exists() else self.home / PACKED
 
     def has(self, name: str) -> bool:
         """Whether there is such a module, in a file or built in."""
@@ -103,6 +112,7 @@ def _needs(module: bytes) -> tuple[list[str], list[str]]:
 def ready(say: Callable[[str], None]) -> Kernel:
     """The kernel of guests, brought now if none is here. Raises MachineLacks when it cannot be brought."""
     if kernel := installed():
+        _unpack_image(kernel.home)  # an earlier version has left it packed
         return kernel
     homes = state_directory() / "guest"
     try:
@@ -159,7 +169,8 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
     home = work / "home"
     (home / "modules").mkdir(parents=True)
     (image,) = (work / "tree" / "boot").glob("vmlinuz-*")
-    image.rename(home / "vmlinuz")
+    image.rename(home / PACKED)
+    _unpack_image(home)
     (modules,) = (work / "tree" / "lib" / "modules").iterdir()
     (modules / "modules.builtin").rename(home / "modules.builtin")
     for folder in KEPT:
@@ -168,6 +179,25 @@ def _unpacked(work: Path, name: str, version: str) -> Path:
     facts = {"package": name, "version": version, "sha256": digest}
     (home / "package.json").write_text(json.dumps(facts), encoding="utf-8")
     return home
+
+
+def _unpack_image(home: Path) -> None:
+    """Put the kernel beside its packed form, which an emulated processor takes half of a boot to unpack.
+
+    One that is packed in another way than by xz, or that QEMU cannot enter without its packing, stays as it is.
+    """
+    plain = home / PLAIN
+    if plain.exists():
+        return
+    packed = (home / PACKED).read_bytes()
+    with contextlib.suppress(lzma.LZMAError, ValueError):
+        unpacking = lzma.LZMADecompressor()
+        content = unpacking.decompress(packed[packed.index(XZ) :])
+        if unpacking.eof and ENTRY in content and content.startswith(b"\x7fELF"):
+            fresh = home / f"{PLAIN}.{os.getpid()}"
+            fresh.write_bytes(content)
+            fsync_path(fresh)
+            fresh.rename(plain)
 
 
 def _kept_as(folder: str) -> str:
