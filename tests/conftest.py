@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
 from acidtest.place.mounts import dead_mounts
 from durations import Recorder
+from extents import asks_much
 from groups import arrange
 from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time
 
@@ -52,6 +54,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _name_dead_mounts(terminal: pytest.TerminalReporter) -> None:
     for mount in dead_mounts():
         terminal.write_line(f"{mount}. What removes it: {mount.remedy}", red=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """What is collected stays: the garbage collector would look through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Suites of which ``make test-fast`` runs nothing are not even imported."""
+    return True if os.environ.get("ACIDTEST_TESTS") == "fast" and asks_much(collection_path) else None
 
 
 @pytest.hookimpl(tryfirst=True)
