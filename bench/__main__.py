@@ -13,6 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from acidtest.cli.stopping import Stopped, heeded
 from acidtest.errors import AcidtestError
 from bench import (
     audit,
@@ -84,36 +85,44 @@ def main() -> int:
     of_audit.add_argument("--keep", type=Path, metavar="DIR", help="leave the files of the benchmarks there")
     asked = parser.parse_args()
     try:
-        if asked.what == "generator":
-            generator.main()
-        elif asked.what == "disk":
-            disk.main(asked.rounds)
-        elif asked.what == "load":
-            load.main(asked.engine, asked.warehouses, asked.rounds)
-        elif asked.what == "probe":
-            probe.main(asked.rounds, asked.seconds, asked.directory or Path())
-        elif asked.what == "cuts":
-            cuts.main(asked.rounds)
-        elif asked.what == "plan":
-            planning.main(asked.rounds)
-        elif asked.what == "audit":
-            audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
-        elif asked.what == "fleet":
-            fleet.main()
-        elif asked.what == "explore":
-            explore.main(asked.rounds, asked.seconds)
-        elif asked.what == "hostile":
-            return hostile.main(asked.only, asked.directory, details=asked.details)
-        elif asked.what == "oltp-emul":
-            oltp_emul.main(asked.engine, asked.checkout, asked.rounds, asked.seconds, asked.terminals)
-        elif asked.what == "observer":
-            observer.main(asked.journal_mode, asked.rounds)
-        else:
-            plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds, asked.tls)
-            peers.compare(_peer(asked), asked.engine, plan)
+        with heeded():
+            return _measure(asked)
+    except Stopped as stopped:
+        print(f"stopped by {stopped.name}: what was made is released", file=sys.stderr)
+        return stopped.exit_code
     except AcidtestError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+
+
+def _measure(asked: argparse.Namespace) -> int:
+    if asked.what == "generator":
+        generator.main()
+    elif asked.what == "disk":
+        disk.main(asked.rounds)
+    elif asked.what == "load":
+        load.main(asked.engine, asked.warehouses, asked.rounds)
+    elif asked.what == "probe":
+        probe.main(asked.rounds, asked.seconds, asked.directory or Path())
+    elif asked.what == "cuts":
+        cuts.main(asked.rounds)
+    elif asked.what == "plan":
+        planning.main(asked.rounds)
+    elif asked.what == "audit":
+        audit.main(audit.plan(asked.snapshots, asked.half, asked.only, asked.details, asked.jobs, asked.keep))
+    elif asked.what == "fleet":
+        fleet.main()
+    elif asked.what == "explore":
+        explore.main(asked.rounds, asked.seconds)
+    elif asked.what == "hostile":
+        return hostile.main(asked.only, asked.directory, details=asked.details)
+    elif asked.what == "oltp-emul":
+        oltp_emul.main(asked.engine, asked.checkout, asked.rounds, asked.seconds, asked.terminals)
+    elif asked.what == "observer":
+        observer.main(asked.journal_mode, asked.rounds)
+    else:
+        plan = peers.Plan(asked.terminals, asked.threads, asked.rounds, asked.seconds, asked.tls)
+        peers.compare(_peer(asked), asked.engine, plan)
     return 0
 
 

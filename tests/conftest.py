@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from acidtest.engine import Engine, catalogue
 from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
 from acidtest.place import Ledger, release_leftovers
+from acidtest.place.mounts import dead_mounts
 from durations import Recorder
+from extents import asks_much
 from first_mounts import Mounts
 from groups import arrange
 from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
@@ -44,6 +47,38 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Release what killed runs of the tests left, and name what is left of others and would make tests fail."""
+    if not hasattr(session.config, "workerinput"):
+        _release_killed_runs(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+        _name_dead_mounts(session.config.pluginmanager.getplugin("terminalreporter"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    _name_dead_mounts(terminalreporter)
+
+
+def _name_dead_mounts(terminal: pytest.TerminalReporter) -> None:
+    for mount in dead_mounts():
+        terminal.write_line(f"{mount}. What removes it: {mount.remedy}", red=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """What is collected stays: the garbage collector would look through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Suites of which ``make test-fast`` runs nothing are not even imported."""
+    return True if os.environ.get("ACIDTEST_TESTS") == "fast" and asks_much(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     arrange(items)
@@ -51,27 +86,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def state(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A state directory for this worker alone, so that no test meets in a ledger what another one made.
-
-    What a killed run of the tests left in such directories is released first.
-    """
+    """A state directory for this worker alone, so that no test meets in a ledger what another one made."""
     base = tmp_path_factory.getbasetemp()
     home, real = base / "state", state_directory()
     home.mkdir()
     for name in SHARED:
         (real / name).mkdir(parents=True, exist_ok=True)
         (home / name).symlink_to(real / name)
-    root = next((path for path in base.parents if path.name.startswith("pytest-of-")), base.parent)
     with pytest.MonkeyPatch.context() as patch:
-        for run in root.glob("pytest-*[0-9]"):
+        patch.setenv("ACIDTEST_HOME", str(home))
+        request.config.pluginmanager.getplugin("durations").begin(base / "costs")
+        yield home
+
+
+def _release_killed_runs(base: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for run in base.parent.glob("pytest-*[0-9]"):
             if not _lives(run):
                 for ledgers in [found for at in STATES for found in run.glob(f"{at}/ledger")]:
                     patch.setenv("ACIDTEST_HOME", str(ledgers.parent))
                     with contextlib.suppress(AcidtestError):  # no business of these tests
                         release_leftovers()
-        patch.setenv("ACIDTEST_HOME", str(home))
-        request.config.pluginmanager.getplugin("durations").begin(base / "costs")
-        yield home
 
 
 def _lives(run: Path) -> bool:

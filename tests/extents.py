@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
 from pathlib import Path
@@ -23,6 +24,7 @@ PURE = {
     "analysis", "audit", "cli", "experiment", "fuzz", "journal", "layers", "plan", "protocol", "question", "reference",
     "report", "studies", "workload",
 }  # fmt: skip
+CONTRACTS = {"engine", "session"}  # over the engines; those that ask nothing of the machine run over one
 FAST_ENGINE = "sqlite"
 
 
@@ -40,7 +42,17 @@ def mark(items: list[pytest.Item]) -> None:
 
 
 def suite(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).parts[0]
+    return _suite(item.path)
+
+
+@functools.cache
+def _suite(file: Path) -> str:
+    return file.relative_to(TESTS).parts[0]
+
+
+def asks_much(suite: Path) -> bool:
+    """Whether this is the directory of a suite of which ``make test-fast`` runs nothing."""
+    return suite.parent == TESTS and suite.is_dir() and suite.name not in PURE | CONTRACTS
 
 
 def engine(item: pytest.Item) -> str:
@@ -54,7 +66,7 @@ def _parameters(item: pytest.Item) -> dict[str, Any]:
 
 
 def _asks_little(item: pytest.Item) -> bool:
-    if suite(item) in ("engine", "session"):
+    if suite(item) in CONTRACTS:
         return engine(item) == FAST_ENGINE
     return suite(item) in PURE and "browser" not in getattr(item, "fixturenames", ())
 

@@ -23,11 +23,13 @@ def arrange(items: list[pytest.Item]) -> None:
     mark(items)
     kept = durations.Kept()
     takes: Counter[str] = Counter()
+    groups: dict[pytest.Item, str] = {}
     for item in items:
         if group := _group(item):
             item.add_marker(pytest.mark.xdist_group(group))
-        takes[group or item.nodeid] += kept.seconds(item.nodeid)  # type: ignore[assignment]
-    items.sort(key=lambda item: -takes[_group(item) or item.nodeid])  # stable: within a group the order stays
+        groups[item] = group or item.nodeid
+        takes[groups[item]] += kept.seconds(item.nodeid)  # type: ignore[assignment]
+    items.sort(key=lambda item: -takes[groups[item]])  # stable: within a group the order stays
 
 
 def _group(item: pytest.Item) -> str:

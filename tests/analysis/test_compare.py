@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import factory
 from acidtest.analysis import power
@@ -32,7 +32,7 @@ RUN = factory.result(rate=50.0)
 
 def by_counting(a: list[float], b: list[float]) -> float:
     """The two-sided p from the rank sums of every arrangement."""
-    ranks = stats.rankdata([*a, *b])
+    ranks = scipy.stats.rankdata([*a, *b])
     seen = ranks[: len(a)].sum()
     sums = np.array([sum(chosen) for chosen in itertools.combinations(ranks, len(a))])
     return float(min(1, 2 * min((sums <= seen + 1e-9).mean(), (sums >= seen - 1e-9).mean())))
@@ -67,7 +67,7 @@ def test_a_difference_is_claimed_in_at_most_five_percent_of_families_where_there
         verdicts = {judged.verdict for judged in judge(list(zip(drawn[:size], against, strict=True)))}
         assert "cannot tell" not in verdicts
         wrong += bool(verdicts & {"faster", "slower"})
-    assert 0 < wrong <= stats.binom.ppf(0.999, families, ALPHA)
+    assert 0 < wrong <= scipy.stats.binom.ppf(0.999, families, ALPHA)
 
 
 def test_clear_differences_are_found_with_five_repetitions() -> None:
@@ -129,7 +129,7 @@ def test_a_pair_without_a_sample_is_not_tested_and_does_not_weigh_on_the_others(
 @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=14, unique=True), st.data())
 def test_p_without_ties_is_scipys_exact(values: list[int], data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(values) - 1))
-    expected = stats.mannwhitneyu(values[:cut], values[cut:], method="exact").pvalue
+    expected = scipy.stats.mannwhitneyu(values[:cut], values[cut:], method="exact").pvalue
     assert mann_whitney_p(values[:cut], values[cut:]) == pytest.approx(min(1, expected))
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from acidtest.analysis import power
 from acidtest.analysis.compare import ALPHA, enough_repetitions, judge, mann_whitney_p, smallest_p
@@ -20,7 +20,7 @@ NOISE = 0.1
 
 def is_near_four_of_five(found: int, of: int, most: float = power.POWER) -> bool:
     """Whether chance gives so many of a power from 0.8 to ``most``."""
-    return bool(stats.binom.ppf(0.001, of, power.POWER) <= found <= stats.binom.ppf(0.999, of, most))
+    return bool(scipy.stats.binom.ppf(0.001, of, power.POWER) <= found <= scipy.stats.binom.ppf(0.999, of, most))
 
 
 @pytest.mark.parametrize(("n", "m", "family"), [(5, 5, 1), (5, 5, 3), (8, 5, 2), (12, 12, 4)])
@@ -95,8 +95,8 @@ def test_a_knee_of_the_size_told_is_found_in_four_of_five(sizes: int, noise: flo
         true = math.log(left) * np.maximum(x - at, 0)
         knees = [find(x, true + rng.normal(0, noise, sizes)) for _ in range(series)]
         shown[left] = sum(one is not None and one.p <= ALPHA for one in knees)
-    assert shown[told] >= stats.binom.ppf(0.001, series, power.POWER)
-    assert min(shown.values()) <= stats.binom.ppf(0.999, series, power.POWER)
+    assert shown[told] >= scipy.stats.binom.ppf(0.001, series, power.POWER)
+    assert min(shown.values()) <= scipy.stats.binom.ppf(0.999, series, power.POWER)
 
 
 def grown(rates: list[float]) -> Series:

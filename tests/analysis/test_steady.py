@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from acidtest.analysis.steady import SECONDS_NEEDED, pettitt, rates_per_s, row_steadiness, steadiness
 from acidtest.journal.protocol import Second
@@ -27,15 +27,15 @@ def test_a_constant_rate_with_noise_is_steady(seconds: int) -> None:
 
 def test_noise_alone_is_seldom_taken_for_change() -> None:
     unsteady = sum(steadiness(noisy(np.full(30, 1000), seed, noise=0.25)).state != "steady" for seed in range(200))
-    assert unsteady <= stats.binom.ppf(0.999, 200, 0.10)  # two tests at five percent each
+    assert unsteady <= scipy.stats.binom.ppf(0.999, 200, 0.10)  # two tests at five percent each
 
 
 def test_noise_of_five_repetitions_is_seldom_taken_for_change() -> None:
     rows = [[noisy(np.full(8, 1000), 5 * row + n, noise=0.25) for n in range(5)] for row in range(200)]
-    assert sum(not row_steadiness(row).steady for row in rows) <= stats.binom.ppf(0.999, 200, 0.15)
+    assert sum(not row_steadiness(row).steady for row in rows) <= scipy.stats.binom.ppf(0.999, 200, 0.15)
     # Two tests of the common run and five of the repetitions: without the correction it is every third row.
     alone = sum(any(steadiness(run).state != "steady" for run in row) for row in rows)
-    assert alone > stats.binom.ppf(0.999, 200, 0.15)
+    assert alone > scipy.stats.binom.ppf(0.999, 200, 0.15)
 
 
 @pytest.mark.parametrize("shape", [np.linspace(1150, 850, 8), [1000] * 4 + [700] * 4])

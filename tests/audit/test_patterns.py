@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -55,18 +56,19 @@ def held(value: object, seen: set[int]) -> Iterator[re.Pattern[Any]]:
         yield from held(one, seen)
 
 
+ASKED = re.compile(rf"(\w*)\.({'|'.join(METHODS)})\b(?! import)")
+
+
+@functools.cache
 def called(module: ModuleType) -> tuple[dict[str, set[str]], set[str]]:
     """How a module asks its patterns: those that it names, and all others together, which stand in tables."""
     named: dict[str, set[str]] = defaultdict(set)
     others: set[str] = set()
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Attribute) and node.attr in METHODS:
-            of = node.value
-            name = of.id if isinstance(of, ast.Name) else of.attr if isinstance(of, ast.Attribute) else ""
-            if name.isupper():
-                named[name].add(METHODS[node.attr])
-            elif name not in ("re", "linear") and node.attr != "split":
-                others.add(METHODS[node.attr])
+    for name, method in ASKED.findall(inspect.getsource(module)):
+        if name.isupper():
+            named[name].add(METHODS[method])
+        elif name not in ("re", "linear") and method != "split":
+            others.add(METHODS[method])
     return named, others
 
 

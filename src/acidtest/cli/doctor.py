@@ -267,11 +267,15 @@ def memory_limit() -> Finding:
 
 def _leftovers() -> list[Finding]:
     from acidtest.place import leftovers
+    from acidtest.place.mounts import dead_mounts
 
-    left = leftovers()
-    if not left:
-        return [_finding("left behind", "ok", f"nothing (ledger in {state_directory() / 'ledger'})")]
-    return [_finding("left behind", "doubtful", f"{counted(len(left), 'thing')} of a killed run", "acidtest clean")]
+    findings = []
+    if left := leftovers():
+        findings.append(
+            _finding("left behind", "doubtful", f"{counted(len(left), 'thing')} of a killed run", "acidtest clean")
+        )
+    findings += [_finding("dead mount", "doubtful", str(mount), mount.remedy) for mount in dead_mounts()]
+    return findings or [_finding("left behind", "ok", f"nothing (ledger in {state_directory() / 'ledger'})")]
 
 
 def _show(findings: list[Finding]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -131,7 +130,7 @@ class CuttablePlace:
             output = self._home.path / "output"
             if self._ledger.run(command, output) != 0:
                 end = " / ".join(output.read_text(encoding="utf-8", errors="replace").split("\n")[-4:]).strip(" /")
-                raise CellFailed(f"{shlex.join(command)}: {end}")
+                raise mounts.failed(command, end)
         if self._point is None:
             self.path.mkdir()
         self._mount()

@@ -33,9 +33,9 @@ from typing import IO, Any
 from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.files import fsync_path, kernel_text, remove_once_idle, state_directory
 from acidtest.place import device_safety, drive_cache, loops, mounts, queue, tracing
+from acidtest.place.mounts import DISK_SOURCE
 
 MARK = ".made-by-acidtest"
-DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
 MEMORY_SOURCE = Path("acidtest-memory")  # stands where other mounts name their device
 APPEAR_S = 5.0  # for the environment of a process that has just begun its command
 TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret

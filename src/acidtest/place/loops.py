@@ -41,6 +41,15 @@ def unused_number() -> int:
     return max((int(n) for n in numbers if n.isdecimal()), default=-1) + 1
 
 
+def images() -> dict[str, Path]:
+    """The image of each loop device of this machine, whoever attached it."""
+    found = {}
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):  # detached meanwhile
+            found[f"/dev/{backing.parts[3]}"] = Path(kernel_text(backing).strip().removesuffix(" (deleted)"))
+    return found
+
+
 def attach(number: int, image: Path) -> bool:
     """Add ``/dev/loopNUMBER`` over ``image``. Whether the image is read and written past the host's page cache.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,7 +68,7 @@ class MountedPlace(Place):
         while self._ledger.run(command, output) != 0:
             words = _words(output)
             if not unsure or unsure not in words or time.monotonic() > end:
-                raise CellFailed(f"{shlex.join(command)}: {words}")
+                raise mounts.failed(command, words)
             time.sleep(0.2)
 
     def _set_own_read_ahead(self) -> None:

@@ -6,16 +6,22 @@ import contextlib
 import ctypes
 import errno
 import os
+import shlex
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acidtest.errors import CellFailed
 from acidtest.journal.models import SettingInForce
+from acidtest.place import loops
 from acidtest.place.facts import Mount, mounts_now
 
 PATIENCE_S = 60.0
+DISK_SOURCE = Path("acidtest-disk")  # what the rig's disk names as the source of its mount
+ANSWERS_S = 5.0  # for the servers of all FUSE mounts; one that does not answer is not known to be dead
 CONNECTIONS = Path("/sys/fs/fuse/connections")  # by the minor number of the mount
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 
@@ -157,6 +163,72 @@ def abort_fuse(point: Path, source: Path) -> None:
             (CONNECTIONS / mount.device_number.partition(":")[2] / "abort").write_text("1", encoding="utf-8")
         except OSError:  # fusectl is not mounted; a mount that is used stays, and is ended nevertheless
             LIBRARY.umount2(os.fsencode(point), MNT_FORCE)
+
+
+@dataclass(frozen=True)
+class DeadMount:
+    """A FUSE mount whose server has ended.
+
+    Whoever looks at it gets ENOTCONN. So do programs that look at every mount of the machine, as mkfs.btrfs does where
+    a loop device over a file of it is mounted: they fail, whatever they were started for.
+    """
+
+    point: str
+    source: str
+    over: tuple[tuple[str, tuple[str, ...]], ...]  # loop devices over its files, and where each is mounted
+
+    @property
+    def remedy(self) -> str:
+        commands = []
+        for device, points in self.over:
+            commands += [f"umount {shlex.quote(point)}" for point in points]
+            commands.append(f"losetup --detach {device}")
+        by_hand = "; ".join([*commands, f"umount {shlex.quote(self.point)}"])
+        if self.source == str(DISK_SOURCE):
+            return f"acidtest clean, with the ACIDTEST_HOME of the run that made it; or: {by_hand}"
+        return by_hand
+
+    def __str__(self) -> str:
+        return f"{self.point}: the server of this FUSE mount ({self.source}) has ended"
+
+
+def dead_mounts() -> list[DeadMount]:
+    """The FUSE mounts that this process can see whose servers have ended."""
+    points: dict[str, Mount] = {}
+    for mount in mounts_now("fuse"):
+        if mount.filesystem.partition(".")[0] in ("fuse", "fuseblk"):
+            points[mount.point] = mount
+    dead: dict[str, bool] = {}
+
+    def ask(point: str) -> None:
+        try:
+            os.statvfs(point)  # the kernel keeps no answer to it: the server is asked each time
+        except OSError as error:
+            dead[point] = error.errno == errno.ENOTCONN
+
+    # A server may live and never answer: nothing here waits for it.
+    asking = [threading.Thread(target=ask, args=(point,), daemon=True) for point in points]
+    for thread in asking:
+        thread.start()
+    end = time.monotonic() + ANSWERS_S
+    for thread in asking:
+        thread.join(max(0.0, end - time.monotonic()))
+    return [DeadMount(point, mount.source, _over(point)) for point, mount in points.items() if dead.get(point)]
+
+
+def _over(point: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    devices = [device for device, image in loops.images().items() if Path(point) in image.parents]
+    return tuple(
+        (device, tuple(mount.point for mount in mounts_now(device) if mount.source == device)) for device in devices
+    )
+
+
+def failed(command: Sequence[str], output: str) -> CellFailed:
+    """A command that has failed with this output, and the dead mount that may be the cause."""
+    about, dead = f"{shlex.join(command)}: {output}", []
+    if os.strerror(errno.ENOTCONN) in output:
+        dead = dead_mounts()
+    return CellFailed("; ".join([about, *map(str, dead)]), "; ".join(mount.remedy for mount in dead))
 
 
 def in_force(
