@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +35,14 @@ def read(patch: Path) -> Fault:
     what = " ".join(" ".join(headers.get("What", [])).split())
     parts = [part.strip() for part in ",".join(headers.get("Sees", [])).replace(",,", ",").split(",")]
     crates = tuple(part.partition(":")[2].strip() for part in parts if part.startswith("cargo:"))
-    tests = tuple(tuple(shlex.split(part)) for part in parts if part and not part.startswith("cargo:"))
+    tests = tuple(_arguments(part) for part in parts if part and not part.startswith("cargo:"))
     if not what or not (crates or tests) or set(headers) != {"What", "Sees"}:
         raise ValueError(
             f"{patch}: a planted fault begins with the headers What: and Sees:, and then comes a diff of git"
         )
     return Fault(patch.stem, patch, what, tests, crates)
+
+
+def _arguments(part: str) -> tuple[str, ...]:
+    file, _, expression = part.partition(" -k ")
+    return (file, "-k", expression.strip()) if expression else (file,)
