@@ -79,12 +79,6 @@ def test_what_is_the_newest_on_that_day_is_not_pinned(tmp_path: Path, file: str,
     assert "version-not-pinned" not in found(tmp_path / "b", kit(**{file: fixed}))
 
 
-def test_what_is_not_pinned_is_counted(tmp_path: Path) -> None:
-    files = {"compose.yaml": SERVED.format(image="postgres"), "Dockerfile": "FROM mysql:latest\n"}
-    text = found(tmp_path, kit(**files))["version-not-pinned"]
-    assert text.endswith(", and the like on 1 more line."), text
-
-
 @pytest.mark.parametrize(
     ("early", "released"),
     [
