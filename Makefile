@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs studies bench fuzz clean system test-system
+.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs studies bench fuzz planted clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ else ifeq ($(WHAT),disk-faults)
 else
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(or $(MINUTES),10) --what $(or $(WHAT),kits) $(if $(SEED),--seed $(SEED))
 endif
+
+planted: setup ## plant faults (ONLY=pattern), and see which tests notice them: EXTENT=test, long or fast, AT=commit, KEPT=1; tests/planted/README.md
+	PYTHONPATH=tests $(BIN)/python -m planted $(if $(ONLY),--only '$(ONLY)') $(if $(EXTENT),--extent $(EXTENT)) $(if $(AT),--at $(AT)) $(if $(KEPT),--kept)
 
 clean: ## release what killed runs left behind, remove .venv and target
 	-@[ ! -x $(BIN)/acidtest ] || $(BIN)/acidtest clean

@@ -9,6 +9,7 @@ import pytest
 
 from acidtest.audit import importers
 from acidtest.audit.bench import Published
+from acidtest.audit.changes import figure
 from acidtest.audit.importers.figures import value_of
 from acidtest.audit.importers.file import File
 from acidtest.audit.repeated import repetitions
@@ -98,6 +99,11 @@ def test_figures_as_people_write_them(written: str, value: float) -> None:
     assert value_of(written) == value
 
 
+def test_a_share_or_a_ratio_is_no_figure() -> None:
+    cells = ["1,234.5", "12k", "7 M", "30%", "1.5x", "1,23"]
+    assert [figure(cell) for cell in cells] == [1234.5, 12_000.0, 7_000_000.0, None, None, None]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,7 +123,7 @@ def test_what_is_endless_ends(text: str, tmp_path: Path) -> None:
 LINES: list[tuple[str, str, str, list[dict[str, Any]]]] = [
     ("a rate behind its label", "out.txt", "store a\nInsertOne: 2.5 sec | 12,500.5 rec/s\nSelect: 1.2k qps\n", [{"name": "InsertOne", "rate": 12500.5, "unit": "operations"}, {"name": "Select", "rate": 1200.0, "unit": "queries"}]),
     ("a rate behind its unit", "out.txt", "mixed load TPS: 512.5\n", [{"rate": 512.5, "unit": "transactions", "name": "mixed load"}]),
-    ("a rate with latencies", "out.txt", "Wanted queries rate: 100/s\nActual queries rate: 99.5/s\n\nMin: 0.1 ms\nMean: 0.5 ms\nPercentile 99: 4.5 ms\nMax: 9 ms\n", [{"rate": 99.5, "unit": "queries", "latency_ms": {"mean": 0.5, "p99": 4.5, "max": 9.0}}]),
+    ("a rate with latencies", "out.txt", "Wanted queries rate: 100/s\nActual queries rate: 99.5/s\n\nMin: 0.1 ms\nMean: 500,000 ns\nPercentile 99: 4.5 ms\nMax: 9 ms\n", [{"rate": 99.5, "unit": "queries", "latency_ms": {"mean": 0.5, "p99": 4.5, "max": 9.0}}]),
     ("a time", "README.md", "# WAL\n\n```\n$ bench -mode wal\nElapsed:   2.5s\n```\n", [{"took_s": 2.5, "name": "WAL"}]),
     ("Go's benchmarks", "out.txt", "goos: linux\nBenchmarkInsert-8   \t  100000\t     49350 ns/op\t  12 B/op\n", [{"tool": "go test", "latency_ms": {"mean": 0.04935}}]),
     ("sql-bench", "RUN-mysql", "Time for insert (350768): 15 wallclock secs ( 3.00 usr  1.00 sys =  4.00 CPU)\n", [{"took_s": 15.0, "name": "insert"}]),

@@ -62,11 +62,12 @@ def test_a_multiple_of_a_limit_that_a_cell_does_not_have_is_refused() -> None:
 
 
 def test_warehouses_of_fewer_rows_are_smaller() -> None:
-    cell = make(TEXT + "warehouse_percent = 10\n").cells[0]
-    whole = make().cells[0]
+    text = TEXT.replace('"1x memory", "2x memory", "4x memory"', '"40 warehouses"')
+    cell, whole = (make(one).cells[0] for one in (text + "warehouse_percent = 10\n", text))
     for family in ("sqlite", "firebird", "postgresql", "mysql"):
-        few, many = (plan.database_bytes(one, family, 40) for one in (cell, whole))
+        few, many = (plan.size_bytes(one, family) for one in (cell, whole))
         assert 5 < many / few < 10.1
+        assert many > 1 << 30
 
 
 def test_time_left_follows_the_speed_of_the_last_load() -> None:
