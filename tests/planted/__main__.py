@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from extents import PURE
 from planted.fault import DIRECTORY, Fault, read
 from planted.planting import Copy, Ended, Failed, copied
 
@@ -26,7 +27,7 @@ def main() -> int:
     kept: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     column = "before" if options.at else "after"
     bad = 0
-    with copied(options.at) as copy:
+    with copied(options.at, options.workers) as copy:
         clean = Clean(copy)
         for fault in faults:
             if column in kept.get(fault.name, {}) and options.kept:
@@ -54,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="*", help="faults whose names match this pattern, as ledger-*")
     parser.add_argument("--extent", default="test", choices=EXTENTS, help="which tests may notice")
     parser.add_argument("--at", default="", help="plant them into this commit, and keep the result as the state before")
+    parser.add_argument("--workers", default=2, type=int, help="that run tests side by side")
     parser.add_argument("--kept", action="store_true", help="leave out faults of which a result is kept")
     return parser.parse_args()
 
@@ -91,34 +93,34 @@ class Clean:
     def passes(self, tests: list[str], extent: str) -> list[str]:
         """Those that pass there."""
         new = [test for test in tests if test not in self._passes]
-        failed = _failed(self._copy, new, extent)
-        self._passes |= {test: test not in failed or test.startswith("cargo ") for test in new}
+        python = [test for test in new if not test.startswith("cargo ")]
+        failed = self._copy.pytest(python, extent, first=False, workers=0).failed if python else {}
+        self._passes |= {test: test not in failed for test in new}
         return [test for test in tests if self._passes[test]]
 
 
 def _failed(copy: Copy, tests: list[str], extent: str, rig: Path | None = None) -> list[str]:
-    """Which of these fail now. Those of Cargo do not depend on when they run."""
-    python = [test for test in tests if not test.startswith("cargo ")]
-    failed = copy.pytest(python, extent, first=False, rig=rig).failed if python else {}
+    """Which of these fail now."""
+    python = [test for test in tests if not _is_pure(test)]
+    failed = copy.pytest(python, extent, first=False, rig=rig, workers=0).failed if python else {}
     return [test for test in tests if test in failed or test not in python]
 
 
+def _is_pure(test: str) -> bool:
+    """Whether it does not depend on when it runs."""
+    return test.startswith("cargo ") or Path(test).parts[1] in PURE
+
+
 def _tests(copy: Copy, fault: Fault, extent: str, *, left_out: list[str], first: bool) -> Ended:
+    """One file after the other, until one has noticed; with all that fail in it unless only the ``first`` is wanted."""
     ended = copy.cargo(fault.crates) if fault.crates else Ended({}, ended=False)
-    if fault.tests and not (ended.failed or ended.ended):
-        rig = copy.rig() if fault.crates else None
-        deselected = [argument for test in left_out for argument in ("--deselect", test)]
-        for arguments in _together(fault):
-            ended = copy.pytest([*arguments, *deselected], extent, first=first, rig=rig)
-            if ended.failed or ended.ended:
-                break
+    rig = copy.rig() if fault.crates and not ended.failed else None
+    deselected = [argument for test in left_out for argument in ("--deselect", test)]
+    for arguments in fault.tests:
+        if ended.failed or ended.ended:
+            break
+        ended = copy.pytest([*arguments, *deselected], extent, first=first, rig=rig)
     return ended
-
-
-def _together(fault: Fault) -> list[list[str]]:
-    """Arguments of as few runs as possible: files in one, each -k in its own."""
-    files = [arguments[0] for arguments in fault.tests if len(arguments) == 1]
-    return [*([files] if files else []), *(list(arguments) for arguments in fault.tests if len(arguments) > 1)]
 
 
 def _words(noticed: dict[str, Any] | None) -> str:

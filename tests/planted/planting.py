@@ -42,6 +42,7 @@ class Copy:
 
     directory: Path
     tree: Path
+    workers: int
 
     @contextlib.contextmanager
     def planted(self, patch: Path) -> Iterator[None]:
@@ -80,7 +81,9 @@ class Copy:
             shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(self.tree / ".hypothesis", ignore_errors=True)
 
-    def pytest(self, arguments: list[str], extent: str, *, first: bool, rig: Path | None = None) -> Ended:
+    def pytest(
+        self, arguments: list[str], extent: str, *, first: bool, rig: Path | None = None, workers: int | None = None
+    ) -> Ended:
         """Run tests of this extent, with ``first`` until one has failed. Raises Failed when pytest could not run them."""
         (self.directory / "t").mkdir(exist_ok=True)
         told = self.directory / "tests.jsonl"
@@ -94,7 +97,7 @@ class Copy:
             **({"ACIDTEST_RIG": str(rig)} if rig else {}),
         }
         command = [
-            ".venv/bin/python", "-m", "pytest", "-q", "-p", "noticing", "-p", "no:cacheprovider", "-n", "2",
+            ".venv/bin/python", "-m", "pytest", "-q", "-p", "noticing", "-p", "no:cacheprovider", "-n", str(self.workers if workers is None else workers),
             "--dist", "loadgroup", "--timeout", str(TEST_LIMIT_S), "--hypothesis-seed=0", "-m", SELECTED[extent],
             *(["--maxfail=1"] if first else []), *arguments,
         ]  # fmt: skip
@@ -150,7 +153,7 @@ class Copy:
 
 
 @contextlib.contextmanager
-def copied(revision: str) -> Iterator[Copy]:
+def copied(revision: str, workers: int) -> Iterator[Copy]:
     """A copy of ``revision``, "" for the tree as it is now, that nobody else uses meanwhile."""
     commit = _git(ROOT, "rev-parse", "--verify", f"{revision}^{{commit}}") if revision else _as_it_is()
     shared = Path(_git(ROOT, "rev-parse", "--path-format=absolute", "--git-common-dir"))
@@ -171,7 +174,7 @@ def copied(revision: str) -> Iterator[Copy]:
                 continue  # of another clone
             _git(tree, "checkout", "--force", "--detach", commit)
             _git(tree, "clean", "-fdq")
-            yield Copy(directory, tree)
+            yield Copy(directory, tree, workers)
             return
     raise Failed("no copy of the tree could be made")
 
