@@ -16,7 +16,7 @@ import pytest
 
 from acidtest.errors import BadInput
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
-from acidtest.place.ledger import TOKEN, _family
+from acidtest.place.ledger import MARK, TOKEN, _family
 
 
 def killed_lab(body: str) -> None:
@@ -183,8 +183,11 @@ def test_a_recycled_pid_is_not_signalled(tmp_path: Path) -> None:
         stranger.wait()
 
 
-def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["", "of another directory"])
+def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path, mark: str) -> None:
     (tmp_path / "theirs").mkdir()
+    if mark:
+        (tmp_path / "theirs" / MARK).write_text(mark)
     (tmp_path / "theirs" / "data").write_text("precious")
     killed_lab(f'ledger._made("directory", path={str(tmp_path / "theirs")!r})')
     assert release_leftovers() == []

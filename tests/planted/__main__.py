@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ EXTENTS = ("fast", "test", "long")
 
 def main() -> int:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # and the tests at work are ended
     faults = [read(patch) for patch in sorted(DIRECTORY.glob("*.patch")) if fnmatch.fnmatch(patch.stem, options.only)]
     kept: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     column = "before" if options.at else "after"
