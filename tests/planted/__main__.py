@@ -13,7 +13,7 @@ from typing import Any
 
 from extents import PURE
 from planted.fault import DIRECTORY, Fault, read
-from planted.planting import ROOT, Copy, Ended, Failed, copied
+from planted.planting import Copy, Ended, Failed, copied
 
 KEPT = DIRECTORY / "noticed.json"
 PAGE = DIRECTORY / "README.md"
@@ -28,32 +28,35 @@ def main() -> int:
     faults = [read(patch) for patch in sorted(DIRECTORY.glob("*.patch")) if fnmatch.fnmatch(patch.stem, options.only)]
     kept: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     column = "before" if options.at else "after"
-    bad = 0
+    errors = 0
     with copied(options.at, options.workers) as copy:
         clean = Clean(copy)
         for fault in faults:
-            if missing := [file for file, *_ in fault.tests if not (ROOT / file).exists()]:
-                print(f"{fault.name}: ERROR: there is no {', no '.join(missing)} any more")
-                bad += 1
-                continue
-            if column in kept.get(fault.name, {}) and options.kept:
+            if options.kept and _is_kept(kept.get(fault.name, {}).get(column), fault, options.extent):
                 continue
             begun = time.monotonic()
             try:
                 noticed = look(copy, clean, fault, options.extent)
             except Failed as failed:
                 print(f"{fault.name}: ERROR: {failed}", flush=True)
-                bad += 1
+                errors += 1
                 continue
-            noticed["s"] = round(time.monotonic() - begun)
-            bad += noticed["extent"] is None
+            noticed |= {"s": round(time.monotonic() - begun), "asked": options.extent, "diff": fault.digest}
             print(f"{fault.name}: {_words(noticed)} ({noticed['s']} s)", flush=True)
             kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}  # another run may have written meanwhile
             kept.setdefault(fault.name, {})[column] = noticed
             KEPT.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
     table(kept)
-    print(f"{len(faults)} faults, {bad} not noticed or not planted")
-    return int(bad > 0)
+    missed = [one.name for one in faults if not kept.get(one.name, {}).get(column, {"extent": "?"})["extent"]]
+    print(f"{len(faults)} faults, {len(missed)} not noticed, {errors} that could not be tried")
+    return int(bool(missed or errors))
+
+
+def _is_kept(noticed: dict[str, Any] | None, fault: Fault, extent: str) -> bool:
+    """Whether another look would ask the same, or is not needed."""
+    if noticed is None or noticed.get("diff", fault.digest) != fault.digest:
+        return False
+    return bool(noticed["extent"]) or noticed.get("asked", "test") in (extent, "long")
 
 
 def _options() -> argparse.Namespace:
@@ -125,8 +128,8 @@ def _tests(copy: Copy, fault: Fault, extent: str, *, left_out: list[str], first:
     for arguments in fault.tests:
         if ended.failed or ended.ended:
             break
-        if not (copy.tree / arguments[0]).exists():
-            continue  # in an older commit
+        if not (copy.tree / arguments[0]).exists() and copy.is_old:
+            continue
         ended = copy.pytest([*arguments, *deselected], extent, first=first, rig=rig)
     return ended
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ DIRECTORY = Path(__file__).parent
 class Fault:
     name: str
     patch: Path
+    digest: str
     what: str
     tests: tuple[tuple[str, ...], ...]  # arguments of pytest: a file, or a file and -k with an expression
     crates: tuple[str, ...]
@@ -23,7 +25,7 @@ class Fault:
 
 def read(patch: Path) -> Fault:
     """Raises ValueError for a patch without the headers ``What:`` and ``Sees:``."""
-    head, _, _ = patch.read_text().partition("\ndiff --git ")
+    head, _, diff = patch.read_text().partition("\ndiff --git ")
     headers: dict[str, list[str]] = {}
     name = ""
     for line in head.splitlines():
@@ -40,7 +42,7 @@ def read(patch: Path) -> Fault:
         raise ValueError(
             f"{patch}: a planted fault begins with the headers What: and Sees:, and then comes a diff of git"
         )
-    return Fault(patch.stem, patch, what, tests, crates)
+    return Fault(patch.stem, patch, hashlib.sha256(diff.encode()).hexdigest()[:12], what, tests, crates)
 
 
 def _arguments(part: str) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ class Copy:
     directory: Path
     tree: Path
     workers: int
+    is_old: bool  # of a commit that lacks some of the tests
 
     @contextlib.contextmanager
     def planted(self, patch: Path) -> Iterator[None]:
@@ -174,7 +175,7 @@ def copied(revision: str, workers: int) -> Iterator[Copy]:
                 continue  # of another clone
             _git(tree, "checkout", "--force", "--detach", commit)
             _git(tree, "clean", "-fdq")
-            yield Copy(directory, tree, workers)
+            yield Copy(directory, tree, workers, bool(revision))
             return
     raise Failed("no copy of the tree could be made")
 
