@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from acidtest.conductor.recording import CellOutcome
-from acidtest.conductor.validity import why_invalid
+from acidtest.conductor.validity import doubts, why_invalid
 from acidtest.journal.models import SettingInForce
 from acidtest.journal.protocol import Checked, Condition
 from acidtest.workload.scan import Scan
@@ -78,3 +79,14 @@ def test_a_check_after_the_load_is_that_of_the_workload_it_was_loaded_for() -> N
     found.checked_for = natural
     assert why_invalid(found, indexed) is None
     assert why_invalid(found, natural) == "consistency after the run: plan_is_natural was not checked"
+
+
+def test_settings_that_nothing_shows_are_told() -> None:
+    cell, engine = Mock(workload=WORKLOAD), Mock(id="firebird-3.0", notes=list, has_procedures=True, private=True)
+    unseen = [
+        setting(name).model_copy(update={"in_force": None, "agrees": None}) for name in ("temp_cache", "gc_policy")
+    ]
+    told = doubts(cell, engine, outcome(settings=[setting(), *unseen]))
+    (warning,) = [one for one in told if one.code == "not-verifiable"]
+    assert warning.text.endswith("this version cannot be asked: temp_cache, gc_policy.")
+    assert doubts(cell, engine, outcome()) == [one for one in told if one is not warning]

@@ -37,6 +37,7 @@ def test_short_form_becomes_factors_with_one_level() -> None:
     [
         ("name = ", "t.toml: not TOML: Invalid value (at end of document)"),
         (GOOD.replace("name", "nmae"), 't.toml: key "nmae" is not known (did you mean "name"?)'),
+        ("zzz = 1\n" + GOOD, 't.toml: key "zzz" is not known; allowed: '),
         (GOOD.replace("count = 10", "cuont = 10"), 't.toml: workload.commits: key "cuont" is not known (did you mean "count"?)'),
         (GOOD + "terminals = 0", "t.toml: workload.commits.terminals: found 0, must be at least 1"),
         (GOOD.replace("count = 10", "duration_s = -1"), "t.toml: workload.commits.duration_s: found -1, must be above 0"),

@@ -82,14 +82,14 @@ def test_any_cut_in_the_last_line_loses_only_that_line(tmp_path_factory: pytest.
     assert path.read_bytes() == raw
 
 
-@pytest.mark.parametrize("tail", [b"\0" * 100, b"\0" * 100 + b"\n"])
+@pytest.mark.parametrize("tail", [b"\0" * 100, b"\0" * 100 + b"\n"], ids=["", "whose end was written"])
 def test_a_tail_of_zeros_is_torn(tmp_path: Path, tail: bytes) -> None:
     with JournalWriter(tmp_path, header()) as writer:
         writer.append(recording("a"))
     path = tmp_path / "journal.jsonl"
     path.write_bytes(path.read_bytes() + tail)
-    journal = read(path)
-    assert ([r.cell for r in journal.recordings], journal.torn_bytes) == (["a"], len(tail))
+    assert [r.cell for r in read(path).recordings] == ["a"]
+    assert read(path).torn_bytes == len(tail)
 
 
 def test_a_cell_run_again_counts_once(tmp_path: Path) -> None:

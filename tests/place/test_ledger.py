@@ -16,7 +16,7 @@ import pytest
 
 from acidtest.errors import BadInput
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
-from acidtest.place.ledger import TOKEN, _family
+from acidtest.place.ledger import MARK, TOKEN, _family
 
 
 def killed_lab(body: str) -> None:
@@ -57,6 +57,24 @@ def test_a_killed_labs_directory_and_process_are_released(tmp_path: Path) -> Non
     assert not alive(pid)
     assert not (tmp_path / "db").exists()
     assert leftovers() == [] == release_leftovers()
+
+
+def test_a_line_is_on_the_drive_before_a_directory_is_made_and_struck_off_when_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, directory, fsync = Ledger(), tmp_path / "db", os.fsync
+    synced: list[tuple[bytes, bool]] = []
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        if Path(f"/proc/self/fd/{descriptor}").resolve() == ledger.path:
+            synced.append((ledger.path.read_bytes(), directory.exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    ledger.remove_directory(ledger.make_directory(directory))
+    assert [there for _, there in synced] == [False, False]
+    assert [text.count(b"\n") for text, _ in synced] == [1, 2]
+    ledger.close()
 
 
 def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_process(tmp_path: Path) -> None:
@@ -165,8 +183,11 @@ def test_a_recycled_pid_is_not_signalled(tmp_path: Path) -> None:
         stranger.wait()
 
 
-def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["", "of another directory"])
+def test_a_directory_without_our_mark_is_not_removed(tmp_path: Path, mark: str) -> None:
     (tmp_path / "theirs").mkdir()
+    if mark:
+        (tmp_path / "theirs" / MARK).write_text(mark)
     (tmp_path / "theirs" / "data").write_text("precious")
     killed_lab(f'ledger._made("directory", path={str(tmp_path / "theirs")!r})')
     assert release_leftovers() == []

@@ -105,6 +105,7 @@ def test_repetitions_are_interleaved_and_complete(seed: int) -> None:
         block = cells[number * per_round : (number + 1) * per_round]
         assert {c.repetition for c in block} == {number + 1}
         assert len({c.seed for c in block}) == 1
+    assert len({c.seed for c in cells}) == len({c.repetition for c in cells})
     assert [c.order for c in cells] == list(range(1, len(cells) + 1))
 
 

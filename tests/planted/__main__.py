@@ -5,48 +5,53 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planted.fault import DIRECTORY, Fault, read
-from planted.planting import Copy, Ended, Failed, copied
+from extents import PURE
+from planted.fault import Fault, read
+from planted.planting import HUNG, Copy, Failures, Untried, copied
 
+DIRECTORY = Path(__file__).parent
 KEPT = DIRECTORY / "noticed.json"
 PAGE = DIRECTORY / "README.md"
 BEGIN, END = "<!-- noticed: make planted writes this -->", "<!-- end of noticed -->"
-CONFIRMED = 3  # tests that are run without the fault, too, before it counts as noticed
+CONFIRMED = 3  # tests that are run again, with the fault and without it
 EXTENTS = ("fast", "test", "long")
+
+Noticed = dict[str, Any]
 
 
 def main() -> int:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # and the tests at work are ended
     faults = [read(patch) for patch in sorted(DIRECTORY.glob("*.patch")) if fnmatch.fnmatch(patch.stem, options.only)]
-    kept: dict[str, dict[str, Any]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    column = "before" if options.at else "after"
-    bad = 0
-    with copied(options.at) as copy:
-        clean = Clean(copy)
+    column, kept, untried = "before" if options.at else "after", _kept(), 0
+    with copied(options.at, options.workers) as copy:
+        passes: dict[str, bool] = {}
         for fault in faults:
-            if column in kept.get(fault.name, {}) and options.kept:
+            if options.kept and _is_known(kept.get(fault.name, {}).get(column), fault, options.extent):
                 continue
             begun = time.monotonic()
             try:
-                noticed = look(copy, clean, fault, options.extent)
-            except Failed as failed:
-                print(f"{fault.name}: ERROR: {failed}", flush=True)
-                bad += 1
+                noticed = look(copy, passes, fault, options.extent)
+            except Untried as error:
+                print(f"{fault.name}: ERROR: {error}", flush=True)
+                untried += 1
                 continue
-            noticed["s"] = round(time.monotonic() - begun)
-            bad += noticed["extent"] is None
+            noticed |= {"s": round(time.monotonic() - begun), "asked": options.extent, "diff": fault.digest}
             print(f"{fault.name}: {_words(noticed)} ({noticed['s']} s)", flush=True)
-            kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}  # another run may have written meanwhile
+            kept = _kept()  # another run may have written meanwhile
             kept.setdefault(fault.name, {})[column] = noticed
             KEPT.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
-    table(kept)
-    print(f"{len(faults)} faults, {bad} not noticed or not planted")
-    return int(bad > 0)
+    write_table(kept)
+    missed = [one.name for one in faults if not kept.get(one.name, {}).get(column, {"extent": "?"})["extent"]]
+    print(f"{len(faults)} faults, {len(missed)} not noticed, {untried} that could not be tried")
+    return int(bool(missed or untried))
 
 
 def _options() -> argparse.Namespace:
@@ -54,74 +59,70 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="*", help="faults whose names match this pattern, as ledger-*")
     parser.add_argument("--extent", default="test", choices=EXTENTS, help="which tests may notice")
     parser.add_argument("--at", default="", help="plant them into this commit, and keep the result as the state before")
+    parser.add_argument("--workers", default=2, type=int, help="that run tests side by side")
     parser.add_argument("--kept", action="store_true", help="leave out faults of which a result is kept")
     return parser.parse_args()
 
 
-def look(copy: Copy, clean: Clean, fault: Fault, extent: str) -> dict[str, Any]:
-    """Who notices it: the least extent with a test that does, that test, and how many more. Raises Failed.
+def _kept() -> dict[str, dict[str, Noticed]]:
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
-    A test notices it if it fails, fails again, and passes where nothing is planted.
+
+def _is_known(noticed: Noticed | None, fault: Fault, extent: str) -> bool:
+    """Whether another look would ask the same of the same fault, or is not needed."""
+    if noticed is None or noticed["diff"] != fault.digest:
+        return False
+    return bool(noticed["extent"]) or noticed["asked"] in (extent, "long")
+
+
+def look(copy: Copy, passes: dict[str, bool], fault: Fault, extent: str) -> Noticed:
+    """Who notices it: the least extent with a test that does, that test, and how many more.
+
+    A test notices it if it fails, fails again, and passes where nothing is planted; ``passes`` keeps what does. Raises
+    Untried.
     """
-    for extent_now in ("test", "long") if extent == "long" else (extent,):
+    for asked in ("test", "long") if extent == "long" else (extent,):
         unsure: list[str] = []
         while True:
             with copy.planted(fault.patch):
-                ended = _tests(copy, fault, extent_now, left_out=unsure, first=extent != "long")
-                failed = sorted(ended.failed, key=lambda test: (EXTENTS.index(ended.failed[test]), test))
-                again = _failed(copy, failed[:CONFIRMED], extent_now, copy.rig() if fault.crates else None)
-            confirmed = clean.passes(again, extent_now)
-            if ended.ended:
-                return {"extent": extent_now, "by": "the tests had to be ended", "tests": 1}
-            if confirmed:
-                return {"extent": ended.failed[confirmed[0]], "by": confirmed[0], "tests": len(failed)}
+                failed = _failures(copy, fault, asked, unsure, all_of_them=extent == "long")
+                first = sorted(failed, key=lambda test: (EXTENTS.index(failed[test]), test))[:CONFIRMED]
+                again = [test for test in first if _may_pass(test)]
+                rig = copy.rig() if fault.crates and again else ""
+                fails_again = copy.pytest(again, asked, rig=rig) if again else {}
+            new = [test for test in first if test not in passes and _is_python(test)]
+            broken = copy.pytest(new, asked) if new else {}
+            passes |= {test: test not in broken for test in new}
+            sure = [test for test in first if passes.get(test, True) and (test in fails_again or test not in again)]
+            if sure:
+                return {"extent": failed[sure[0]], "by": sure[0], "tests": len(failed)}
             if not failed:
                 break
-            unsure += failed[:CONFIRMED]
+            unsure += first
     return {"extent": None, "by": "", "tests": 0}
 
 
-class Clean:
-    """The tree without a fault."""
-
-    def __init__(self, copy: Copy) -> None:
-        self._copy = copy
-        self._passes: dict[str, bool] = {}
-
-    def passes(self, tests: list[str], extent: str) -> list[str]:
-        """Those that pass there."""
-        new = [test for test in tests if test not in self._passes]
-        failed = _failed(self._copy, new, extent)
-        self._passes |= {test: test not in failed or test.startswith("cargo ") for test in new}
-        return [test for test in tests if self._passes[test]]
+def _failures(copy: Copy, fault: Fault, extent: str, left_out: Sequence[str], *, all_of_them: bool) -> Failures:
+    """Of one file after the other, until a test has failed; of that file all that do, if those are wanted."""
+    failed = copy.cargo(fault.crates) if fault.crates else {}
+    rig = copy.rig() if fault.crates and fault.tests and not failed else ""
+    options = [f"--deselect={test}" for test in left_out] + ([] if all_of_them else ["--maxfail=1"])
+    for arguments in fault.tests:
+        if not failed and ((copy.tree / arguments[0]).exists() or not copy.is_old):
+            failed = copy.pytest(arguments, extent, *options, rig=rig, workers=copy.workers)
+    return failed
 
 
-def _failed(copy: Copy, tests: list[str], extent: str, rig: Path | None = None) -> list[str]:
-    """Which of these fail now. Those of Cargo do not depend on when they run."""
-    python = [test for test in tests if not test.startswith("cargo ")]
-    failed = copy.pytest(python, extent, first=False, rig=rig).failed if python else {}
-    return [test for test in tests if test in failed or test not in python]
+def _is_python(test: str) -> bool:
+    return test != HUNG and not test.startswith("cargo ")
 
 
-def _tests(copy: Copy, fault: Fault, extent: str, *, left_out: list[str], first: bool) -> Ended:
-    ended = copy.cargo(fault.crates) if fault.crates else Ended({}, ended=False)
-    if fault.tests and not (ended.failed or ended.ended):
-        rig = copy.rig() if fault.crates else None
-        deselected = [argument for test in left_out for argument in ("--deselect", test)]
-        for arguments in _together(fault):
-            ended = copy.pytest([*arguments, *deselected], extent, first=first, rig=rig)
-            if ended.failed or ended.ended:
-                break
-    return ended
+def _may_pass(test: str) -> bool:
+    """Whether it asks something of the machine, so that it may fail once for another reason."""
+    return _is_python(test) and Path(test).parts[1] not in PURE
 
 
-def _together(fault: Fault) -> list[list[str]]:
-    """Arguments of as few runs as possible: files in one, each -k in its own."""
-    files = [arguments[0] for arguments in fault.tests if len(arguments) == 1]
-    return [*([files] if files else []), *(list(arguments) for arguments in fault.tests if len(arguments) > 1)]
-
-
-def _words(noticed: dict[str, Any] | None) -> str:
+def _words(noticed: Noticed | None) -> str:
     if noticed is None:
         return ""
     if noticed["extent"] is None:
@@ -132,14 +133,13 @@ def _words(noticed: dict[str, Any] | None) -> str:
     )
 
 
-def table(kept: dict[str, dict[str, Any]]) -> None:
+def write_table(kept: dict[str, dict[str, Noticed]]) -> None:
     """Write into README.md which tests notice each fault."""
     lines = ["| Fault | What it does | Before | Now |", "| --- | --- | --- | --- |"]
     for fault in map(read, sorted(DIRECTORY.glob("*.patch"))):
         found = kept.get(fault.name, {})
-        was = found.get("before")
-        words = "" if was is None else "noticed" if was["extent"] else "not noticed"
-        lines.append(f"| {fault.name} | {fault.what} | {words} | {_words(found.get('after'))} |")
+        before = "" if "before" not in found else "noticed" if found["before"]["extent"] else "not noticed"
+        lines.append(f"| {fault.name} | {fault.what} | {before} | {_words(found.get('after'))} |")
     head, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(f"{head}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}")
 

@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-DIRECTORY = Path(__file__).parent
+FORM = re.compile(r"What: (?P<what>.+?)\nSees: (?P<sees>.+?)\n\s*diff --git (?P<diff>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Fault:
-    name: str
+    """``tests`` are arguments of pytest: a file, or a file, -k and an expression."""
+
     patch: Path
     what: str
-    tests: tuple[tuple[str, ...], ...]  # arguments of pytest: a file, or a file and -k with an expression
+    tests: tuple[tuple[str, ...], ...]
     crates: tuple[str, ...]
+    digest: str  # of the change
 
     @property
-    def room(self) -> str:
-        return self.name.partition("-")[0]
+    def name(self) -> str:
+        return self.patch.stem
 
 
 def read(patch: Path) -> Fault:
-    """Raises ValueError for a patch without the headers ``What:`` and ``Sees:``."""
-    head, _, _ = patch.read_text().partition("\ndiff --git ")
-    headers: dict[str, list[str]] = {}
-    name = ""
-    for line in head.splitlines():
-        if line[:1].isspace():
-            headers[name].append(line)
-        else:
-            name, _, value = line.partition(":")
-            headers.setdefault(name, []).append(value)
-    what = " ".join(" ".join(headers.get("What", [])).split())
-    parts = [part.strip() for part in ",".join(headers.get("Sees", [])).replace(",,", ",").split(",")]
-    crates = tuple(part.partition(":")[2].strip() for part in parts if part.startswith("cargo:"))
-    tests = tuple(_arguments(part) for part in parts if part and not part.startswith("cargo:"))
-    if not what or not (crates or tests) or set(headers) != {"What", "Sees"}:
-        raise ValueError(
-            f"{patch}: a planted fault begins with the headers What: and Sees:, and then comes a diff of git"
-        )
-    return Fault(patch.stem, patch, what, tests, crates)
-
-
-def _arguments(part: str) -> tuple[str, ...]:
-    file, _, expression = part.partition(" -k ")
-    return (file, "-k", expression.strip()) if expression else (file,)
+    """Raises ValueError for a patch without its headers."""
+    if (found := FORM.fullmatch(patch.read_text())) is None:
+        raise ValueError(f"{patch}: it begins with the headers What: and Sees:, and then comes a diff of git")
+    sees = [" ".join(part.split()) for part in re.split(r",|\n", found["sees"]) if part.strip()]
+    return Fault(
+        patch,
+        " ".join(found["what"].split()),
+        tuple(tuple(re.split(r" (-k) ", part)) for part in sees if not part.startswith("cargo:")),
+        tuple(part.removeprefix("cargo:").strip() for part in sees if part.startswith("cargo:")),
+        hashlib.sha256(found["diff"].encode()).hexdigest()[:12],
+    )
