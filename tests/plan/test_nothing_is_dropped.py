@@ -20,6 +20,7 @@ from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.plan import Cell
 from acidtest.workload import BY_KIND, KINDS, WorkloadSpec
 from asked import PLACE
+from support import times
 from workloads import ENTRIES, keys
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -160,7 +161,7 @@ def cells_of(experiment: Experiment, command: str) -> list[Cell]:
     return list(itertools.chain.from_iterable(part.cells for part in parts))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(100, 250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(experiments(), st.sampled_from(["run", "powercut", "plan"]))
 def test_a_key_is_carried_into_a_cell_or_refused(whole: Mapping[str, Any], command: str) -> None:
     text = "\n".join(f"{key} = {toml(value)}" for key, value in whole.items())
@@ -196,7 +197,7 @@ def test_a_key_is_carried_into_a_cell_or_refused(whole: Mapping[str, Any], comma
     assert not whole.get("growth") or any(cell.size is not None for cell in cells)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(60, 150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(experiments())
 def test_a_cell_says_nothing_that_is_not_so(whole: Mapping[str, Any]) -> None:
     """What means nothing to its place, its engine or its workload is at its default: no recording states it."""

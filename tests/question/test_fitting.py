@@ -54,6 +54,7 @@ def check(question: Question, answered: Answers, found: Fitted) -> None:
     assert said >= (few and question.command == "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ONE_OF_FAMILY)
 @pytest.mark.parametrize(("question", "storage"), [(name, at) for name, fits in FITTING.items() for at in fits])
 def test_every_question_is_answered_for_every_family_on_every_storage(question: str, storage: str, family: str) -> None:

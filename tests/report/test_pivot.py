@@ -58,6 +58,7 @@ def test_no_figure_is_cut_at_any_width(study: Results, width: int) -> None:
     assert ("95 %" in text.split("filesystem by")[1]) == (width >= 120)
 
 
+@pytest.mark.slow
 def test_any_two_factors_may_be_set_against_each_other() -> None:
     made = file_systems(2, {"place.filesystem": "raw"})
     for down, across in itertools.permutations(FACTORS, 2):

@@ -66,18 +66,26 @@ def making(journal: Journal | None, **changes: object) -> Making:
     return Making(held, {"e": Kept("e", held.study.experiments["e"], journals)})  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def made() -> dict[str, pages.Page]:
+    """The pages of all studies."""
+    return {page.name: page for page in pages.made()}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_a_page_is_what_its_recordings_make(name: str) -> None:
-    made = Making.of(name).page()
-    assert (pages.PAGES / f"{name}.md").read_text() == made.text, "make studies writes it anew"
+def test_a_page_is_what_its_recordings_make(made: dict[str, pages.Page], name: str) -> None:
+    page = made[name]
+    assert (pages.PAGES / f"{name}.md").read_text() == page.text, "make studies writes it anew"
     drawn = {path.stem: pictures.made_of(path) for path in (pages.PAGES / "pictures").glob(f"{name}*.svg")}
-    assert drawn == {one: pictures.fingerprint(spec) for one, spec in made.pictures.items()}, "make studies draws it"
+    assert drawn == {one: pictures.fingerprint(spec) for one, spec in page.pictures.items()}, "make studies draws it"
 
 
-def test_the_table_of_tables_is_what_the_studies_say() -> None:
-    made = pages.made()
-    assert (pages.PAGES / "README.md").read_text() == pages.readme(made)
-    assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), made)
+@pytest.mark.slow
+def test_the_table_of_tables_is_what_the_studies_say(made: dict[str, pages.Page]) -> None:
+    every = list(made.values())
+    assert (pages.PAGES / "README.md").read_text() == pages.readme(every)
+    assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), every)
 
 
 def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> None:

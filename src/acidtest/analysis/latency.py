@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import itemgetter
 
+import numpy as np
+from numpy.typing import NDArray
+
+from acidtest.journal.pairs import Pairs
 from acidtest.journal.protocol import Histogram
 from acidtest.words import counted
 
@@ -32,18 +33,24 @@ class Percentile:
 def merge(histograms: Sequence[Histogram]) -> Histogram:
     """All values of ``histograms`` in one; the buckets are added, so nothing is lost that they held."""
     held = [histogram for histogram in histograms if histogram.count]
-    counts: dict[int, int] = {}
-    for histogram in held:
-        for value, count in histogram.buckets:
-            counts[value] = counts.get(value, 0) + count
+    buckets = np.concatenate([np.zeros((0, 2), np.int64), *(_buckets(histogram) for histogram in held)])
+    buckets = buckets[buckets[:, 0].argsort(kind="stable")]
+    values, first = np.unique(buckets[:, 0], return_index=True)
+    counts = np.add.reduceat(buckets[:, 1], first) if len(first) else first
     total = sum(histogram.count for histogram in held)
-    return Histogram(
+    return Histogram.model_construct(
         count=total,
         min_ns=min((histogram.min_ns for histogram in held), default=0),
         max_ns=max((histogram.max_ns for histogram in held), default=0),
         mean_ns=sum(histogram.mean_ns * histogram.count for histogram in held) / total if total else 0.0,
-        buckets=sorted(counts.items()),
+        buckets=Pairs.of(np.stack([values, counts], axis=1).tobytes()),
     )
+
+
+def _buckets(histogram: Histogram) -> NDArray[np.int64]:
+    """Their values and how many each holds, in two columns."""
+    pairs = histogram.buckets
+    return np.array(pairs.numbers if isinstance(pairs, Pairs) else list(pairs), dtype=np.int64).reshape(-1, 2)
 
 
 def percentile_ns(histogram: Histogram, share: float) -> int:
@@ -60,11 +67,10 @@ def percentiles_ns(histogram: Histogram, shares: Iterable[float]) -> list[int]:
     """``percentile_ns`` of each of ``shares``."""
     if not histogram.count:
         raise ValueError("an empty histogram has no percentile")
-    buckets = list(histogram.buckets)
-    ends = list(accumulate(map(itemgetter(1), buckets)))
+    values, counts = _buckets(histogram).T
     ranks = [max(1, math.ceil(share * histogram.count - 1e-9)) for share in shares]
-    within = [bisect_left(ends, rank) for rank in ranks]
-    return [min(buckets[at][0], histogram.max_ns) if at < len(buckets) else histogram.max_ns for at in within]
+    within = np.searchsorted(counts.cumsum(), ranks)
+    return [int(ns) for ns in np.minimum(np.append(values, histogram.max_ns)[within], histogram.max_ns)]
 
 
 def values_needed(share: float) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy  # scipy.stats is imported at its first use: that takes two seconds
@@ -36,7 +38,7 @@ class Summary:
 
 def median(samples: Sequence[float]) -> float | None:
     """Median of ``samples``; None without one."""
-    return float(np.median(samples)) if len(samples) else None
+    return float(statistics.median(samples)) if len(samples) else None
 
 
 def summarise(samples: Sequence[float]) -> Summary:
@@ -54,7 +56,7 @@ def summarise(samples: Sequence[float]) -> Summary:
         return Summary(n, middle, None, needs(n))
     wider = math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1)
     expanded = 2 * float(scipy.stats.norm.cdf(wider)) - 1
-    return Summary(n, middle, _bootstrap([samples], _median, expanded), None)
+    return Summary(n, middle, _bootstrap((tuple(samples),), _median, expanded), None)
 
 
 def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
@@ -74,7 +76,7 @@ def ratio(samples: Sequence[float], base: Sequence[float]) -> Summary:
         return Summary(n, middle, None, needs(n))
     if min(base) <= 0:
         return Summary(n, middle, None, "the base is zero in some repetitions")
-    return Summary(n, middle, _bootstrap([samples, base], _ratio_of_medians), None)
+    return Summary(n, middle, _bootstrap((tuple(samples), tuple(base)), _ratio_of_medians), None)
 
 
 def needs(n: int) -> str:
@@ -89,7 +91,8 @@ def _ratio_of_medians(samples: Floats, base: Floats, axis: int) -> Floats:
     return np.asarray(np.median(samples, axis=axis) / np.median(base, axis=axis))
 
 
-def _bootstrap(groups: Sequence[Sequence[float]], statistic: object, confidence: float = CONFIDENCE) -> Interval:
+@lru_cache(maxsize=4096)  # the same rows stand in several tables, and are asked for by several rules
+def _bootstrap(groups: tuple[tuple[float, ...], ...], statistic: object, confidence: float = CONFIDENCE) -> Interval:
     # Percentile, not BCa: the jackknife behind BCa's acceleration is degenerate for the median of few samples.
     interval = scipy.stats.bootstrap(
         tuple(np.asarray(group, dtype=float) for group in groups),

@@ -20,6 +20,18 @@ class Pairs(Sequence[tuple[int, int]]):
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
         self._numbers = array("q", chain.from_iterable(pairs))
 
+    @classmethod
+    def of(cls, numbers: bytes) -> Pairs:
+        """Of whole numbers of eight bytes each, in the machine's order: first, second, first, second, …"""
+        made = cls(())
+        made._numbers.frombytes(numbers)
+        return made
+
+    @property
+    def numbers(self) -> memoryview:
+        """As ``of`` takes them."""
+        return memoryview(self._numbers)
+
     def __len__(self) -> int:
         return len(self._numbers) // 2
 
