@@ -124,6 +124,7 @@ def test_a_sweep_removes_old_versions_and_moves_the_oldest_transaction(instance:
     assert maintained.after.oldest > maintained.before.oldest
 
 
+@pytest.mark.sampled(1)  # the rig compares, alike for every version
 def test_what_was_changed_after_a_backup_is_noticed(instance: Instance, ledger: Ledger) -> None:
     """The restored database is held against the source as it is: a comparison that nods would not see this."""
     change = AskPhase(questions=["update tellers set filler = 'changed' where tid = 3"])
@@ -132,6 +133,7 @@ def test_what_was_changed_after_a_backup_is_noticed(instance: Instance, ledger: 
     assert broken == {"restored_equals_source": "tellers has other rows than the source's 10"}
 
 
+@pytest.mark.sampled(1)  # the rig compares, alike for every version
 def test_what_was_wrong_in_the_source_is_wrong_in_what_is_restored(instance: Instance, ledger: Ledger) -> None:
     spec = Maintenance(count=1)
     change = AskPhase(questions=["update branches set bbalance = 7"])
