@@ -201,7 +201,7 @@ def test_a_hint_reaches_the_open_files_of_every_kind_of_engine(acidtest, tmp_pat
         '[[exclude]]\nengine = ["firebird-3.0-server", "postgresql-15"]\n"place.access" = "normal"\n'
         + OF_POSTGRESQL
         + OF_FIREBIRD
-        + "[workload.tpcb]\nduration_s = 5\nrate_per_s = 50\n"
+        + "[workload.tpcb]\nduration_s = 5\nthink_ms = 20\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout

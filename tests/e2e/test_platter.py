@@ -37,7 +37,8 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int]
     command = [ACIDTEST, "run", file, "--out", directory / "out"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr + ran.stdout
-    assert "Storage: a simulated disk (memory, 512 MiB): rotating, write cache off, " in " ".join(ran.stdout.split())
+    storage = f"Storage: a simulated disk (memory, 512 MiB): rotating, rpm {RPM}, write cache off, "
+    assert storage in " ".join(ran.stdout.split())
     found = {(one["engine"]["id"], one["result"]["terminals"]): one for one in journal_lines(directory / "out")}
     assert len(found) == 2 * len(ENGINES)
     assert {one["calls"]["dropped"] for one in found.values()} == {0}
