@@ -9,6 +9,10 @@ extent=whole
 case ${1:-} in fast | long) extent=$1 && shift ;; esac
 export ACIDTEST_TESTS=$extent
 cores=$(nproc)
+# What Python compiles is kept, whatever the environment says: thousands of commands would compile it again. The workers
+# of a first run would compile all tests at the same time, each for itself.
+unset PYTHONDONTWRITEBYTECODE
+[ -e tests/__pycache__ ] || .venv/bin/python -m pytest -q --collect-only >/dev/null 2>&1
 
 # part NAME OPTIONS...: one run of pytest; how it ended is kept for the last line.
 part() {

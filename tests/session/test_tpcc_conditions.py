@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from planted import PERCENT, PLANTED
+from violations import PERCENT, PLANTED
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance

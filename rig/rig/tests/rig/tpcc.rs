@@ -204,9 +204,9 @@ fn transactions_leave_every_condition_holding_and_each_violation_is_named() {
     each_violation_is_named(&place);
 }
 
-/// The statements that tests/session/planted.py also plants on other engines, with all conditions that each breaks.
+/// The statements that tests/session/violations.py also plants on other engines, with all conditions that each breaks.
 fn each_violation_is_named(place: &Place) {
-    let planted = include_str!("../../../../tests/session/planted.json").replace("{undelivered}", "2990");
+    let planted = include_str!("../../../../tests/session/violations.json").replace("{undelivered}", "2990");
     let planted: Vec<Planted> = serde_json::from_str(&planted).unwrap();
     let named: Vec<&str> = planted.iter().map(|planted| planted.condition.as_str()).collect();
     assert_eq!(named.len(), 12);
