@@ -28,7 +28,7 @@ test-long: setup test-system ## every test, and every repetition of those that k
 	@tests/run.sh long
 
 test-durations: setup test-system ## every test, after which tests/durations.json and the table of CONTRIBUTING.md say how long each took
-	@ACIDTEST_KEEP_DURATIONS=1 tests/run.sh long $(ARGS)
+	@tests/run.sh durations $(ARGS)
 
 check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
