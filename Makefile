@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= results/quick
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help setup run finding test test-fast test-long check check-python check-rust docs studies bench fuzz planted clean system test-system
+.PHONY: help setup run finding test test-fast test-long test-durations check check-python check-rust docs studies bench fuzz planted clean system test-system
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -27,6 +27,9 @@ finding: setup ## one of findings/ again: make finding NAME=firebird-rollback
 test-long: setup test-system ## every test, and every repetition of those that kill at random moments
 	@tests/run.sh long
 
+test-durations: setup test-system ## every test, after which tests/durations.json and the table of CONTRIBUTING.md say how long each took
+	@tests/run.sh durations $(ARGS)
+
 check: setup ## lint, types, layers
 	@$(MAKE) --no-print-directory -j2 --output-sync=target check-python check-rust
 
@@ -38,7 +41,7 @@ check-python:
 
 check-rust:
 	cargo fmt --all --check
-	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 docs: setup ## write docs/EXPERIMENT.md, and the words that shells complete, from the models of an experiment
 	$(BIN)/python -m acidtest.reference

@@ -7,13 +7,13 @@ import gc
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import brought
 from acidtest.engine import Engine, catalogue
 from acidtest.errors import AcidtestError
 from acidtest.files import state_directory
@@ -23,7 +23,7 @@ from durations import Recorder
 from extents import asks_much
 from first_mounts import Mounts
 from groups import arrange
-from support import ACIDTEST, ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
+from support import ENGINES, FAMILIES, one_worker_at_a_time, shared_by_workers
 
 # A machine that is slow or busy is no defect.
 settings.register_profile("acidtest", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,7 +31,6 @@ settings.load_profile("acidtest")
 
 STATES = ("state", "popen-*/state", "*/home", "popen-*/*/home")  # below a run of the tests, without workers and with
 MOUNTS = pytest.StashKey[Mounts]()
-EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 SHARED = ("engines", "guest", "page")  # parts of the state directory that are brought or made once for everybody
 
 
@@ -126,17 +125,11 @@ def engines_installed(state: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """
     if os.environ.get("ACIDTEST_TESTS") == "fast":
         return
-    experiments = "".join(file.read_text() for file in EXPERIMENTS.glob("*.toml"))
-    shipped = [engine for engine in catalogue.all_engines() if f'"{engine}"' in experiments]
-    brought = dict.fromkeys([*(engine for family in FAMILIES.values() for engine in family.private), *shipped])
     installed = shared_by_workers(tmp_path_factory) / "engines-installed"
     with one_worker_at_a_time(tmp_path_factory, "engines"):
         if not installed.exists():
-            subprocess.run(
-                [ACIDTEST, "engines", "install", *brought],
-                env={**os.environ, "ACIDTEST_HOME": str((state / "engines").resolve().parent)},
-                check=True, capture_output=True, text=True, timeout=800,
-            )  # fmt: skip
+            home = str((state / "engines").resolve().parent)
+            brought.install(env={**os.environ, "ACIDTEST_HOME": home}, capture_output=True, text=True)
             installed.touch()
 
 

@@ -34,6 +34,7 @@ KINDS = {
     "loads and runs": [("acidtest.conductor.rig", "Process.lines"), ("acidtest.conductor.rig", "Process.ended")],
     "sleeps": [("time", "sleep")],
 }
+GROUP = re.compile(r"@[^@\]]*$")  # pytest-xdist puts a test's group behind its name
 _within = threading.local()
 
 
@@ -153,7 +154,7 @@ class Recorder:
             if report.when == "teardown":
                 told |= dict(report.user_properties)
                 with Path(self._kept).open("a") as file:
-                    json.dump({"test": report.nodeid.partition("@")[0], **told}, file)
+                    json.dump({"test": GROUP.sub("", report.nodeid), **told}, file)
                     file.write("\n")
                 del self._tests[report.nodeid]
 
@@ -177,7 +178,8 @@ class Kept:
         return float(kept["slow"].get(name, (kept["s"] - sum(kept["slow"].values())) / max(1, others)))
 
     def fold(self, lines: list[dict[str, Any]]) -> None:
-        """Replace what it says of files of tests by these lines of a run."""
+        """Replace what it says of files of tests by these lines of a run, and drop files that are gone."""
+        self.files = {file: told for file, told in self.files.items() if (TESTS.parent / file).exists()}
         by_file: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for line in lines:
             by_file[line["test"].partition("::")[0]].append(line)
@@ -249,15 +251,15 @@ def table(kept: Kept) -> str:
 
 
 def _rig(output: str) -> dict[str, float]:
-    """How long the tests of each of Cargo's programs took, by crate."""
-    found: dict[str, float] = defaultdict(float)
-    crate = ""
+    """How long each of Cargo's programs of tests took."""
+    found: dict[str, float] = {}
+    program = ""
     for line in output.splitlines():
-        if program := re.search(r"Running .*/deps/(\w+)-[0-9a-f]+\)|Doc-tests (\w+)", line):
-            crate = program[1] or program[2]
+        if running := re.search(r"Running .*/deps/(\w+)-[0-9a-f]+\)", line):
+            program = running[1]
         elif seconds := re.match(r"test result: .* finished in ([\d.]+)s", line):
-            found[crate] = round(found[crate] + float(seconds[1]), 2)
-    return dict(found)
+            found[program] = float(seconds[1])
+    return found
 
 
 def main(directory: Path) -> None:

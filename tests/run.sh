@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Runs tests and closes with one line over all of them; an unexpected skip fails the run. CONTRIBUTING.md says more.
-#   tests/run.sh [fast|long] [options of pytest]
+#   tests/run.sh [fast|long|durations] [options of pytest]
 set -uo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 extent=whole
-case ${1:-} in fast | long) extent=$1 && shift ;; esac
-export ACIDTEST_TESTS=$extent
+case ${1:-} in fast | long | durations) extent=$1 && shift ;; esac
+export ACIDTEST_TESTS=${extent/durations/whole}
 cores=$(nproc)
+# What Python compiles is kept, whatever the environment says: thousands of commands would compile it again. The workers
+# of a first run would compile all tests at the same time, each for itself.
+unset PYTHONDONTWRITEBYTECODE
+[ -e tests/__pycache__ ] || .venv/bin/python -m pytest -q --collect-only >/dev/null 2>&1
 
 # part NAME OPTIONS...: one run of pytest; how it ended is kept for the last line.
 part() {
@@ -31,13 +35,18 @@ else
     echo $? >"$work/rust.code"
   ) &
   these="not long and "
-  [ $extent = whole ] || these=
+  [ $extent != long ] || these=
   part beside "${beside[@]}" $((2 * cores)) -m "${these}not alone" "$@" # most of them wait most of the time
   wait
   cat "$work/rust"
   part alone -m "${these}alone" "$@"
 fi
-[ -z "${ACIDTEST_KEEP_DURATIONS:-}" ] || .venv/bin/python tests/durations.py "$work"
+if [ $extent = durations ]; then # each test as the least extent runs it that has it
+  export ACIDTEST_TESTS=long
+  part long-beside "${beside[@]}" $((2 * cores)) -m "long and not alone" "$@"
+  part long-alone -m "long and alone" "$@"
+  .venv/bin/python tests/durations.py "$work"
+fi
 
 .venv/bin/python - "$work" <<'PY'
 import re, sys

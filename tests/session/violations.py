@@ -1,4 +1,4 @@
-"""What breaks each of tpcc's twelve conditions, in SQL that every engine takes; rig/rig/tests/tpcc.rs plants the same.
+"""What breaks each of tpcc's twelve conditions, in SQL that every engine takes; rig/rig/tests/rig/tpcc.rs plants the same.
 
 The rows named are there after a load and, in a run of fewer than some 800 deliveries to a whole warehouse, as the load left
 them. The last tenth of a district's orders is not delivered yet.

@@ -1,10 +1,7 @@
 //! The session that speaks PostgreSQL's protocol, held against a server that answers in pieces, says more than it was
 //! asked, breaks off or talks nonsense. What it does with a real one is shown by the lab's contract suites.
 
-#[allow(dead_code, reason = "these jobs need no database")]
-mod common;
-
-use common::*;
+use crate::common::*;
 use protocol::PROTOCOL;
 use serde_json::{json, Value};
 use std::collections::HashMap;

@@ -4,9 +4,7 @@
 //! A condition that compares with the commits a process was told of can only be seen to fail within that process; there
 //! a trigger does the tampering, in the middle of the run.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use protocol::{Event, PhaseName};
 use serde_json::{json, Value};
 

@@ -1,10 +1,7 @@
 //! The workload `tpcc` as the lab sees it, on SQLite: what is loaded, what runs, and that each of the twelve conditions
 //! finds what breaks it.
 
-#[allow(dead_code, reason = "other suites use the rest")]
-mod common;
-
-use common::*;
+use crate::common::*;
 use protocol::Event;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
@@ -209,7 +206,7 @@ fn transactions_leave_every_condition_holding_and_each_violation_is_named() {
 
 /// The statements that tests/session/violations.py also plants on other engines, with all conditions that each breaks.
 fn each_violation_is_named(place: &Place) {
-    let planted = include_str!("../../../tests/session/violations.json").replace("{undelivered}", "2990");
+    let planted = include_str!("../../../../tests/session/violations.json").replace("{undelivered}", "2990");
     let planted: Vec<Planted> = serde_json::from_str(&planted).unwrap();
     let named: Vec<&str> = planted.iter().map(|planted| planted.condition.as_str()).collect();
     assert_eq!(named.len(), 12);

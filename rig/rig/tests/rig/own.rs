@@ -1,9 +1,6 @@
 //! A workload of the user's own, on SQLite: the schema, load, scripts and conditions that its message brings.
 
-#[allow(dead_code)]
-mod common;
-
-use common::*;
+use crate::common::*;
 use protocol::Event;
 use serde_json::{json, Value};
 
