@@ -69,7 +69,9 @@ def meaning(code: str) -> str:
 
 def draw(room: str, seed: str) -> None:
     parts, count = ROOMS[room]
-    files = sorted({file for part in parts for file in [SOURCE / part, *(SOURCE / part).rglob("*.py")] if file.is_file()})
+    files = sorted(
+        {file for part in parts for file in [SOURCE / part, *(SOURCE / part).rglob("*.py")] if file.is_file()}
+    )
     drawn = [(file, changes) for file in files for _, changes in sorted(places(file).items())]
     lot = random.Random(f"{seed} {room}")
     lot.shuffle(drawn)
