@@ -38,6 +38,16 @@ def test_an_engine_that_is_gone_is_not_accused_of_a_loss(shown: str) -> None:
     assert trial(None).judged(CutEvidence(**LOST[shown])).verdict != "survived"
 
 
+def test_the_power_is_cut_while_the_engine_recovers() -> None:
+    made, cell = trial(None), Mock(seed=7)
+    made.place, made._instance, made._inspector, made.evidence = Mock(), Mock(), Mock(), Mock()  # type: ignore[method-assign]
+    made._keep, made._recovery_s = "none", 0.0
+    made._cut_in_recovery(cell, [])
+    made.place.cut.assert_called_once_with("none", 8)
+    made._inspector.inspect.assert_called_once()
+    made._instance.lose_power.assert_called_once()
+
+
 def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path: Path) -> None:
     ledger, directory = Ledger(), tmp_path / "lock"
     directory.mkdir()
