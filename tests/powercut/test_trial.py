@@ -38,6 +38,12 @@ def test_an_engine_that_is_gone_is_not_accused_of_a_loss(shown: str) -> None:
     assert trial(None).judged(CutEvidence(**LOST[shown])).verdict != "survived"
 
 
+def test_what_is_amiss_without_a_cut_is_known_before_the_first() -> None:
+    made = trial(None)
+    made._judge_without_cut(CutEvidence(read_error="no such library"))
+    assert made.broken_without_cut == ["the engine does not give its data back: no such library"]
+
+
 def test_the_power_is_cut_while_the_engine_recovers() -> None:
     made, cell = trial(None), Mock(seed=7)
     made.place, made._instance, made._inspector, made.evidence = Mock(), Mock(), Mock(), Mock()  # type: ignore[method-assign]
