@@ -115,6 +115,10 @@ def test_a_hole_before_one_that_is_there_breaks_the_order() -> None:
     fate = compare(log_of({0: [1, 2, 3]}), survey({0: {0, 1, 3}}))
     assert fate.lost == 1
     assert fate.order_broken
+    # Of another terminal, which began it when the lost one had been acknowledged.
+    fate = compare(log_of({0: [1, 2], 1: [1, 2]}), survey({0: {0}, 1: {0, 1, 2}}))
+    assert fate.lost == 2
+    assert fate.order_broken
 
 
 def test_one_that_nobody_was_told_of_is_lost_all_the_same_when_it_is_there_in_parts() -> None:

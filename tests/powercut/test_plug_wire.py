@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -137,10 +139,12 @@ def test_a_message_has_no_more_than_its_fields() -> None:
         parsed(b'{"say": "forget", "token": "../.."}')
 
 
-def test_what_is_kept_is_whole_lines(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("kept") / "acidtest-witness" / "cell"
+def test_what_is_kept_is_whole_lines_on_the_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "acidtest-witness" / "cell", Mock(wraps=os.fsync)
     kept = Kept(path)
+    monkeypatch.setattr(os, "fsync", synced)
     kept.add([LINE, LINE])
+    synced.assert_called_once()
     with path.open("ab") as other:  # as a witness that lost its own power leaves it
         other.write(LINE[:-2])
     assert kept.lines() == [LINE, LINE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import factory
 from acidtest.errors import CellFailed
 from acidtest.place import Ledger, mounts
+from acidtest.place.guest.agent import Gone
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.trial import Trial, unkept
@@ -36,6 +38,38 @@ def test_an_engine_that_is_gone_is_not_accused_of_a_loss(shown: str) -> None:
     with pytest.raises(CellFailed, match="removed or changed while the run went on"):
         trial(GONE).judged(CutEvidence(**LOST[shown]))
     assert trial(None).judged(CutEvidence(**LOST[shown])).verdict != "survived"
+
+
+def test_a_file_system_that_cannot_be_mounted_is_lost_and_a_guest_that_does_not_come_up_tells_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("acidtest.powercut.trial.Moment", Mock())
+    made = trial(None)
+    made.begin, made.killed, made._instance, made._keep = Mock(), Mock(return_value=[]), Mock(), "none"  # type: ignore[method-assign]
+    made.loaded = lambda cell: contextlib.nullcontext(Mock())  # type: ignore[method-assign]
+    made.place = Mock(recover=Mock(side_effect=CellFailed("ext4: bad superblock")))
+    judgement = made.cycle(Mock(), CutEvidence())
+    assert judgement.verdict == "lost"
+    assert judgement.reasons == ["the file system cannot be mounted: ext4: bad superblock"]
+    made.place = Mock(recover=Mock(side_effect=Gone("the guest ended")))
+    with pytest.raises(Gone):
+        made.cycle(Mock(), CutEvidence())
+
+
+def test_what_is_amiss_without_a_cut_is_known_before_the_first() -> None:
+    made = trial(None)
+    made._judge_without_cut(CutEvidence(read_error="no such library"))
+    assert made.broken_without_cut == ["the engine does not give its data back: no such library"]
+
+
+def test_the_power_is_cut_while_the_engine_recovers() -> None:
+    made, cell = trial(None), Mock(seed=7)
+    made.place, made._instance, made._inspector, made.evidence = Mock(), Mock(), Mock(), Mock()  # type: ignore[method-assign]
+    made._keep, made._recovery_s = "none", 0.0
+    made._cut_in_recovery(cell, [])
+    made.place.cut.assert_called_once_with("none", 8)
+    made._inspector.inspect.assert_called_once()
+    made._instance.lose_power.assert_called_once()
 
 
 def test_what_an_engine_keeps_for_its_processes_is_in_memory_meanwhile(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -47,6 +48,13 @@ def test_a_wide_terminal_shows_every_column_and_a_narrow_one_says_what_it_leaves
     assert "95 %" in wide.splitlines()[4]
     assert "A wider terminal also shows" not in wide
     assert "A wider terminal also shows 95 %, max ms, run s; the page has all." in narrow
+
+
+def test_a_severe_finding_counts_whether_it_concerns_a_row_or_the_whole(found: Results) -> None:
+    mild, severe = (Mock(severe=severe) for severe in (False, True))
+    for where in ("findings", "overall"):
+        nothing_else = replace(found, findings=(), overall=())
+        assert replace(nothing_else, **{where: (mild, severe)}).severe == [severe]
 
 
 def test_every_finding_has_a_number_beside_a_figure_and_its_words_below(found: Results) -> None:
