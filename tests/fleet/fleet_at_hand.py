@@ -23,6 +23,7 @@ from unittest import mock
 
 import forked_lab
 from distributed.comm import CommClosedError
+from distributed.protocol.pickle import dumps, loads
 
 from acidtest.fleet import cluster, conduct, tasks
 from acidtest.fleet.cluster import RESOURCE, Fleet
@@ -37,12 +38,14 @@ class ForkedLab(tasks._Lab):
 
     dies = False  # when it gets its next request
 
-    def __init__(self, home: str | None) -> None:
+    def __init__(self, machine: Machine, home: str | None) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         (theirs_in, ours_out), (ours_in, theirs_out) = os.pipe(), os.pipe()
-        environment = os.environ | {"ACIDTEST_HOME": str(home), "ACIDTEST_LEASE": f"{home}/lease"}
+        environment = os.environ | {"ACIDTEST_HOME": str(home), "ACIDTEST_LEASE": str(machine.lease)}
         files = [DupFd(one) for one in (theirs_in, theirs_out, self._said.fileno())]
-        forked = _forks.Process(target=forked_lab.run, args=(*files, environment), daemon=True)
+        forked = _forks.Process(
+            target=forked_lab.run, args=(files, environment, machine.files), kwargs={"is_root": machine.is_root}
+        )
         forked.start()
         os.close(theirs_in)
         os.close(theirs_out)
@@ -81,11 +84,15 @@ class _Process:
 class Machine:
     """A host, as the worker there sees it. ``seen`` has what is different there: contexts, entered for each task."""
 
+    is_root = True
+
     def __init__(self, name: str, home: Path) -> None:
         self.name, self.home = name, home
         self.labs: dict[str, ForkedLab] = {}
         self.is_there, self.started = True, 1
         self.seen: list[Callable[[], AbstractContextManager[Any]]] = []
+        self.files: dict[Path, Path] = {}  # which another one is there in place of, by their paths
+        self.lease = home / "lease"
         home.mkdir(parents=True)
         (home / "engines").symlink_to((Path(os.environ["ACIDTEST_HOME"]) / "engines").resolve())
 
@@ -96,7 +103,11 @@ class Machine:
     @contextmanager
     def within(self, worker: Any) -> Iterator[None]:
         with ExitStack() as held:
-            for name, value in (("_labs", self.labs), ("_Lab", ForkedLab), ("get_worker", lambda: worker)):
+            for name, value in (
+                ("_labs", self.labs),
+                ("_Lab", partial(ForkedLab, self)),
+                ("get_worker", lambda: worker),
+            ):
                 held.enter_context(mock.patch.object(tasks, name, value))
             for enter in self.seen:
                 held.enter_context(enter())
@@ -131,6 +142,15 @@ class Hands:
         self.asked: list[str] = []  # what labs were asked
         self.happens: dict[int, Death] = {}  # in place of the task of this number, of those
         self._listening: dict[str, Callable[[Any], None]] = {}
+
+    def fleet(self, path: Path, more: str = "", **tables: str) -> Path:
+        """A fleet's file of all of them; ``tables`` has further lines of the table of a host, by its name."""
+        names = [machine.name for machine in self.machines]
+        text = f"ssh = {names}\npatience_s = 1\n{more}\n"
+        for machine in self.machines:
+            text += f'[hosts.{machine.name}]\nhome = "{machine.home}"\n{tables.get(machine.name, "")}\n'
+        path.write_text(text)
+        return path
 
     def submit(self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], **options: Any) -> Any:
         machine = self._at(workers[0])
@@ -178,8 +198,9 @@ class Hands:
     def _on(self, machine: Machine, function: Callable[..., Any], *arguments: Any) -> Any:
         if not machine.is_there:
             raise CommClosedError("nobody is there")
+        travels = dumps(function)
         with machine.within(self):
-            return function(*arguments)
+            return loads(travels)(*arguments)
 
 
 class FleetAtHand(Fleet):
@@ -193,11 +214,12 @@ class FleetAtHand(Fleet):
 
 @contextmanager
 def at_hand(machines: Sequence[Machine]) -> Iterator[Hands]:
-    """Commands in this process that open a fleet find these machines, by whatever means its file says."""
+    """Commands in this process that open a fleet find these machines."""
     hands = Hands(machines)
 
     @contextmanager
     def opened(spec: FleetSpec, where: Path) -> Iterator[Fleet]:
+        assert spec.ssh == tuple(machine.name for machine in machines)
         for machine in machines:
             machine.is_there = True
         hands.status = "running"
