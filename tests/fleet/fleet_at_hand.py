@@ -287,6 +287,6 @@ def another_run_has_it(hands: Hands, machine: Machine, carry_out: Callable[[], s
 
 
 DEATHS: Sequence[Death] = (
-    client_dies, client_is_stopped, lab_dies, lab_dies_with_its_answer, worker_dies, worker_dies_with_its_answer,
-    power_fails, another_run_has_it,
+    client_is_stopped, another_run_has_it, worker_dies, power_fails, lab_dies, lab_dies_with_its_answer,
+    worker_dies_with_its_answer, client_dies,
 )  # fmt: skip
