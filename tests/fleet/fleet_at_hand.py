@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -62,7 +62,8 @@ class ForkedLab(tasks._Lab):
 
     def leave(self) -> None:
         """As when its worker has ended: nobody will say anything more."""
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it has died
+            self._process.stdin.close()
 
 
 class _Process:
@@ -84,7 +85,7 @@ class _Process:
 class Machine:
     """A host, as the worker there sees it. ``seen`` has what is different there: contexts, entered for each task."""
 
-    is_root = True
+    is_root = comes_back = True
 
     def __init__(self, name: str, home: Path) -> None:
         self.name, self.home = name, home
@@ -208,7 +209,7 @@ class FleetAtHand(Fleet):
 
     def start_missing(self) -> None:
         for machine in self.client.machines:
-            if not machine.is_there:
+            if machine.comes_back and not machine.is_there:
                 machine.is_there, machine.started = True, machine.started + 1
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from fleet_at_hand import DEATHS, Death, Died, Hands
-from fleet_commands import each_once
+from fleet_at_hand import DEATHS, Death, Died, Hands, worker_dies, worker_dies_with_its_answer
+from fleet_commands import cells, each_once
 
 from acidtest.cli import fleets, planning
 from acidtest.errors import AcidtestError
 from acidtest.experiment import Experiment
+from acidtest.journal import reader
 
 CELLS = 6
 ASKED = 12  # of the labs, by a run in which nothing happens
@@ -50,4 +51,44 @@ def test_whatever_dies_the_same_command_goes_on(tmp_path: Path, hands: Hands, ha
         pytest.fail(f"it did not come to an end: {hands.asked}")
     assert not hands.happens
     each_once(tmp_path / "out", CELLS)
+    if moment > ASKED - len(hands.machines):  # who dies while it is told to end is told again by the same command
+        run(tmp_path)
     assert not [one for machine in hands.machines for one in machine.left()]
+
+
+def test_a_host_that_does_not_come_back_is_given_up_and_the_others_go_on(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    hands.machines[0].comes_back = False
+    hands.happens[5] = worker_dies
+    with pytest.raises(AcidtestError) as error:
+        run(tmp_path)
+    assert error.value.message == "one: was gone for 1 s"
+    assert "run the same command again: it goes on" in error.value.remedy
+    assert sum(cells(tmp_path / "out").values()) == CELLS // 2
+    assert not hands.machines[1].left()
+    hands.machines[0].comes_back = True
+    assert run(tmp_path) == []
+    each_once(tmp_path / "out", CELLS)
+    assert not [one for machine in hands.machines for one in machine.left()]
+
+
+def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_taken_from_there(
+    tmp_path: Path, hands: Hands
+) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    hands.happens[7] = worker_dies_with_its_answer
+    told = [line for line in run(tmp_path) if "waiting for the lab that was at work there" not in line]
+    assert told == [
+        "one: is gone; waiting up to 1 s for it to come back, then what it had in hand is run again",
+        "one: 1 cell that it had measured taken from there",
+    ]
+    each_once(tmp_path / "out", CELLS)
+
+
+def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml", 'spread = "pool"')
+    run(tmp_path)
+    journal = reader.read(tmp_path / "out" / "journal.jsonl")
+    assert len(journal.recordings) == CELLS // 2
+    assert "host" not in journal.header.factors
+    assert {one.host for one in journal.recordings} == {"one", "two"}
