@@ -40,6 +40,18 @@ def mounted(device: Path, point: Path, options: str = "ro") -> Iterator[Path]:
         point.rmdir()
 
 
+@contextmanager
+def mounted_in_memory(point: Path, *, size_mb: int) -> Iterator[Path]:
+    """A small file system, for as long as the block goes on."""
+    point.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", point], check=True)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", point], check=True)
+        point.rmdir()
+
+
 def loops_over_files_in(directory: Path) -> list[str]:
     """Loop devices whose image lies below ``directory``, removed images included."""
     backings = {p.parts[3]: p for p in Path("/sys/block").glob("loop*/loop/backing_file")}

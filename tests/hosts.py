@@ -199,7 +199,9 @@ def inside(host: SshHost, command: str) -> list[str]:
 @contextmanager
 def _sshd(directory: Path, number: int, host: SshHost, key: Path) -> Iterator[None]:
     conf = directory / f"sshd-{number}.conf"
-    passed = " ".join(f'{key}="{os.environ[key]}"' for key in PASSED_ON if key in os.environ)
+    # Its shells read no files of ours, which may start whatever else whenever a command is run.
+    own = {"HOME": str(host.home)} | {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+    passed = " ".join(f'{key}="{value}"' for key, value in own.items())
     conf.write_text(
         f"ListenAddress {host.address}\nHostKey {key}\nAuthorizedKeysFile {directory}/authorized\n"
         "PermitRootLogin prohibit-password\nPasswordAuthentication no\nStrictModes no\nUsePAM no\n"

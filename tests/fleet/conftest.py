@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fleet_at_hand import Hands, Machine, at_hand
 from fleet_commands import EXPERIMENT
 
 from hosts import SshHosts, ssh_hosts
@@ -41,3 +42,9 @@ def experiment(tmp_path: Path) -> Path:
     path = tmp_path / "e.toml"
     path.write_text(EXPERIMENT)
     return path
+
+
+@pytest.fixture
+def hands(tmp_path: Path) -> Iterator[Hands]:
+    with at_hand([Machine(name, tmp_path / name) for name in ("one", "two")]) as made:
+        yield made

@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from acidtest import fleet
+from acidtest.fleet.spec import read
 from acidtest.journal import reader
 from slurms import Slurm
 
@@ -29,7 +29,7 @@ def shown(language: str) -> list[str]:
 @pytest.mark.parametrize("text", shown("toml"))
 def test_files_of_fleets(tmp_path: Path, text: str) -> None:
     (tmp_path / "fleet.toml").write_text(text)
-    assert fleet.read(tmp_path / "fleet.toml").means in ("ssh", "slurm")
+    assert read(tmp_path / "fleet.toml").means in ("ssh", "slurm")
 
 
 @pytest.mark.parametrize("part", list(yaml.safe_load_all(shown("yaml")[0])), ids=lambda part: part["kind"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acidtest import fleet
 from acidtest.errors import BadInput
+from acidtest.fleet.spec import read
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -17,7 +17,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
-    spec = fleet.read(
+    spec = read(
         written(
             tmp_path,
             'ssh = ["db1", "db2"]\nspread = "pool"\n[hosts.db1]\ndirectory = "/srv"\nuse_devices = ["/dev/sdb"]\n',
@@ -38,7 +38,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_hosts_that_are_named_are_compared_and_others_are_a_pool(tmp_path: Path, text: str, compares: bool) -> None:
-    assert fleet.read(written(tmp_path, text)).compares is compares
+    assert read(written(tmp_path, text)).compares is compares
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_hosts_that_are_named_are_compared_and_others_are_a_pool(tmp_path: Path,
 def test_what_is_wrong_is_told_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(BadInput) as refused:
-        fleet.read(path)
+        read(path)
     assert str(path) in refused.value.message
     assert words in refused.value.message
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
-        fleet.read(tmp_path / "fleet.toml")
+        read(tmp_path / "fleet.toml")

@@ -6,31 +6,32 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from acidtest import experiment as experiment_
-from acidtest import fleet, plan
+from acidtest import plan
 from acidtest.cli.report import render
 from acidtest.engine import Engine, Instance, catalogue
 from acidtest.engine.firebird.target import FirebirdTarget
 from acidtest.engine.mysql.target import MysqlTarget
 from acidtest.engine.postgres.target import PostgresTarget
 from acidtest.fleet import cluster, load
+from acidtest.fleet.cluster import Fleet
+from acidtest.fleet.spec import read
 from acidtest.journal import reader
 from acidtest.journal.models import Recording, Scalar
 from acidtest.journal.protocol import Progress
 from acidtest.place import Ledger
 from acidtest.place.trees import copy_tree
 from hosts import SshHost, SshHosts, ssh_hosts
-from support import ACIDTEST
+from support import command
 
 FAMILIES = ("postgresql-15", "mariadb-10.11", "firebird-4.0-server")
 
@@ -68,18 +69,6 @@ def served(name: str, sealed: Callable[[Engine], list[Path]], directory: Path, l
         instance.release()
 
 
-@pytest.fixture(params=FAMILIES)
-def server(
-    request: pytest.FixtureRequest,
-    engines_installed: None,
-    sealed: Callable[[Engine], list[Path]],
-    tmp_path: Path,
-    ledger: Ledger,
-) -> Iterator[Served]:
-    with served(request.param, sealed, tmp_path / "own", ledger) as one:
-        yield one
-
-
 def experiment(tmp_path: Path, url: str, workload: str, *, machines: int = 2, more: str = "") -> Path:
     path = tmp_path / "e.toml"
     path.write_text(
@@ -89,51 +78,24 @@ def experiment(tmp_path: Path, url: str, workload: str, *, machines: int = 2, mo
     return path
 
 
-def local(tmp_path: Path, workers: int, more: str = "") -> Path:
-    path = tmp_path / "fleet.toml"
-    path.write_text(f"local = {workers}\n{more}")
-    return path
-
-
-def run(tmp_path: Path, experiment: Path, fleet: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"ACIDTEST_LEASE": str(tmp_path / "lease"), "COLUMNS": "140"}
-    command = [ACIDTEST, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out", *more]
-    return subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, check=False, timeout=500
-    )
-
-
 def recordings(tmp_path: Path) -> list[Recording]:
     return reader.read(tmp_path / "out" / "journal.jsonl").recordings
 
 
-def test_counts_conditions_and_histogram_are_those_of_all(tmp_path: Path, server: Served) -> None:
-    workload = "[workload.tpcb]\nterminals = 5\nwarmup_s = 1\nduration_s = 3\nrate_per_s = 60\n"
-    ran = run(tmp_path, experiment(tmp_path, server.url(), workload), local(tmp_path, 2))
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
-    (recording,) = recordings(tmp_path)
-    result = recording.result
-    assert result is not None
-    assert [(one.host, one.terminals) for one in recording.generators] == [("local-1", 3), ("local-2", 2)]
-    assert result.terminals == 5
-    assert result.counts.committed == sum(one.committed for one in recording.generators) > 0
-    assert all(one.committed for one in recording.generators)
-    assert result.latency.count == sum(count for _, count in result.latency.buckets) == result.counts.committed
-    # Each condition holds, with all that was acknowledged to both, the warm-up included.
-    assert recording.checks_after is not None
-    assert all(one.holds for one in recording.checks_after.conditions)
-    (history,) = [one for one in recording.checks_after.conditions if "acknowledged" in one.detail]
-    rows, acknowledged = map(int, re.findall(r"\d+", history.detail)[:2])
-    assert rows == acknowledged == sum(one.committed for one in result.series)
-    assert result.arrivals is not None
-    assert result.arrivals.scheduled == result.counts.committed + result.arrivals.unfinished + result.counts.given_up
+def run(machines: Fleet, where: Path, out: Path, watcher: Mock, *, retry_failed: bool = False) -> None:
+    made = plan.make(experiment_.read(where))
+    load.run(machines, machines.hosts(), made, where, out, watcher, retry_failed=retry_failed)
 
 
-def test_a_closed_loop_with_classes_and_kinds(tmp_path: Path, server: Served) -> None:
-    workload = """[workload.tpcc]
+WORKLOADS = """[workload.tpcb]
+terminals = 5
+warmup_s = 0.5
+duration_s = 2
+rate_per_s = 60
+[workload.tpcc]
 warehouse_percent = 10
 warmup_s = 0.5
-duration_s = 3
+duration_s = 2
 [[workload.tpcc.classes]]
 name = "few"
 terminals = 1
@@ -141,19 +103,58 @@ terminals = 1
 name = "many"
 terminals = 4
 """
-    ran = run(tmp_path, experiment(tmp_path, server.url(), workload), local(tmp_path, 2))
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
-    (recording,) = recordings(tmp_path)
-    result = recording.result
-    assert result is not None
+
+
+@pytest.fixture(scope="module")
+def workers_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    directory = tmp_path_factory.mktemp("here")
+    file = directory / "fleet.toml"
+    file.write_text("local = 2\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACIDTEST_LEASE", str(directory / "lease"))
+        with cluster.opened(read(file), file) as machines:
+            yield machines
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_comes_together_is_what_one_machine_would_have_brought(
+    tmp_path: Path,
+    workers_here: Fleet,
+    engines_installed: None,
+    sealed: Callable[[Engine], list[Path]],
+    ledger: Ledger,
+    family: str,
+) -> None:
+    """Counts, conditions and histogram of an open loop; classes and kinds of a closed one."""
+    with served(family, sealed, tmp_path / "own", ledger) as server:
+        run(workers_here, experiment(tmp_path, server.url(), WORKLOADS), tmp_path / "out", Mock())
+    opened, closed = sorted(recordings(tmp_path), key=lambda one: str(one.workload["name"]))
+    result = opened.result
+    assert result is not None, opened.reason
+    assert [(one.host, one.terminals) for one in opened.generators] == [("local-1", 3), ("local-2", 2)]
+    assert result.terminals == 5
+    assert result.counts.committed == sum(one.committed for one in opened.generators) > 0
+    assert all(one.committed for one in opened.generators)
+    assert result.latency.count == sum(count for _, count in result.latency.buckets) == result.counts.committed
+    # Each condition holds, with all that was acknowledged to both, the warm-up included.
+    assert opened.checks_after is not None
+    assert all(one.holds for one in opened.checks_after.conditions)
+    (history,) = [one for one in opened.checks_after.conditions if "acknowledged" in one.detail]
+    rows, acknowledged = map(int, re.findall(r"\d+", history.detail)[:2])
+    assert rows == acknowledged == sum(one.committed for one in result.series)
+    assert result.arrivals is not None
+    assert result.arrivals.scheduled == result.counts.committed + result.arrivals.unfinished + result.counts.given_up
+
+    result = closed.result
+    assert result is not None, closed.reason
     assert [(one.name, one.terminals) for one in result.classes] == [("few", 1), ("many", 4)]
     # Deliveries are worked off by workers, who belong to no class.
     (deliveries,) = [kind.committed for kind in result.kinds if kind.name == "delivery"]
     of_classes = sum(one.tally.counts.committed for one in result.classes)
     assert of_classes + deliveries == result.counts.committed
     assert sum(kind.committed for kind in result.kinds) == result.counts.committed
-    assert recording.checks_after is not None
-    assert all(one.holds for one in recording.checks_after.conditions)
+    assert closed.checks_after is not None
+    assert all(one.holds for one in closed.checks_after.conditions)
 
 
 # ------------------------------------------------------------------------------------- hosts of their own
@@ -163,6 +164,28 @@ terminals = 4
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHosts]:
     with ssh_hosts(tmp_path_factory.mktemp("hosts"), 3) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory, hosts: SshHosts) -> Iterator[Fleet]:
+    file = hosts.fleet(tmp_path_factory.mktemp("fleet") / "fleet.toml")
+    with cluster.opened(read(file), file) as machines:
+        yield machines
+
+
+@pytest.fixture
+def together(workers: Fleet, hosts: SshHosts) -> Iterator[Fleet]:
+    """These hosts, all of them there, and none of acidtest's there afterwards."""
+    end = time.monotonic() + 120
+    while len(workers.hosts()) < len(hosts.hosts):
+        assert time.monotonic() < end
+        workers.start_missing()
+        time.sleep(0.1)
+    yield workers
+    for host in hosts.hosts:
+        for pid in at_work(host):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -215,39 +238,43 @@ def passed_on(address: str, to: tuple[str, int]) -> Iterator[int]:
 OPEN = "[workload.tpcb]\nterminals = 6\nwarmup_s = 1\nduration_s = 6\nrate_per_s = 20\n"
 
 
+def with_server(machines: Fleet, name: str) -> Fleet:
+    """The same workers, where the fleet's file says that this host has the server."""
+    return Fleet(machines.spec.model_copy(update={"server": name}), machines.client, machines._cluster)
+
+
 def drive(
     tmp_path: Path,
+    machines: Fleet,
     hosts: SshHosts,
     url: str,
-    heard: Callable[[SshHost, Progress], None] = lambda host, event: None,
+    heard: Callable[[SshHost, Progress], None],
     *,
-    more: str = "",
     retry_failed: bool = False,
 ) -> Recording:
     """Run the experiment from two hosts, ``heard`` being called with the second one's and each progress of its run."""
-    file = hosts.fleet(tmp_path / "fleet.toml", more)
     where = experiment(tmp_path, url, OPEN)
-    spec = fleet.read(file)
-    with cluster.opened(spec, file) as machines:
-        there = machines.hosts()
-        chosen = load.chosen_of(machines, there, 2, where)
-        second = next(host for host in hosts.hosts if host.address == chosen[-1].name)
+    chosen = load.chosen_of(machines, machines.hosts(), 2, where)
+    second = next(host for host in hosts.hosts if host.address == chosen[-1].name)
 
-        def progress(cell: plan.Cell, event: Progress) -> None:
-            if event.phase == "run":
-                heard(second, event)
+    def progress(cell: plan.Cell, event: Progress) -> None:
+        if event.phase == "run":
+            heard(second, event)
 
-        made = plan.make(experiment_.read(where))
-        watcher = Mock(progress=progress)
-        load.run(machines, there, made, where, tmp_path / "out", watcher, retry_failed=retry_failed)
+    run(machines, where, tmp_path / "out", Mock(progress=progress), retry_failed=retry_failed)
     nothing_left(hosts)
     (recording,) = recordings(tmp_path)
     return recording
 
 
+def at_work(host: SshHost) -> list[int]:
+    """Labs and rigs: the workers stay."""
+    return host.find("acidtest.fleet.lab") + host.find("acidtest-rig")
+
+
 def nothing_left(hosts: SshHosts) -> None:
     end = time.monotonic() + 90
-    while left := [one for host in hosts.hosts for one in (*host.left(), *map(str, host.find("acidtest")))]:
+    while left := [one for host in hosts.hosts for one in (*host.left(), *map(str, at_work(host)))]:
         assert time.monotonic() < end, left
         time.sleep(0.1)
 
@@ -255,21 +282,6 @@ def nothing_left(hosts: SshHosts) -> None:
 def rig_of(host: SshHost) -> int:
     (pid,) = host.find("acidtest-rig jobs")
     return pid
-
-
-def test_the_host_of_the_server_leads_and_is_watched(tmp_path: Path, hosts: SshHosts, reached: str) -> None:
-    server = hosts.hosts[0]
-    recording = drive(tmp_path, hosts, reached, more=f'server = "{server.address}"')
-    assert recording.status == "done", recording.reason
-    assert recording.host == server.address
-    others = sorted(host.address for host in hosts.hosts[1:])
-    assert [one.host for one in recording.generators] == others
-    assert recording.server_host is not None
-    assert recording.server_host.host == server.address
-    assert len(recording.server_host.samples) >= 3
-    assert all(0 <= one.busy <= 1 and one.available_bytes > 0 for one in recording.server_host.samples)
-    # One machine's clock: what is measured of it is right within its error.
-    assert all(abs(one.clock_offset_s) <= one.clock_error_s + 0.001 for one in recording.generators)
 
 
 SHIPPED = Path(__file__).parents[2] / "experiments" / "load-from-many.toml"
@@ -288,9 +300,15 @@ connection = "tcp"
 """
 
 
-@pytest.mark.parametrize("shipped", [True, False], ids=["postgresql-15", "mariadb-10.11"])
+@pytest.mark.parametrize("shipped", [True, pytest.param(False, marks=pytest.mark.long)], ids=["postgresql", "mariadb"])
 def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
-    tmp_path: Path, hosts: SshHosts, engines_installed: None, shipped: bool
+    tmp_path: Path,
+    together: Fleet,
+    hosts: SshHosts,
+    engines_installed: None,
+    shipped: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = hosts.hosts[0]
     file = hosts.fleet(tmp_path / "fleet.toml", f'server = "{server.address}"')
@@ -298,8 +316,11 @@ def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
     if not shipped:
         where, more = tmp_path / "e.toml", []
         where.write_text(MARIADB)
-    ran = run(tmp_path, where, file, *more)
-    assert ran.returncode == 0, (ran.stdout, ran.stderr)
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(cluster, "opened", lambda spec, where: nullcontext(with_server(together, spec.server)))
+    code = command("run", where, "--fleet", file, "--out", tmp_path / "out", *more)
+    told, complaints = capsys.readouterr()
+    assert code == 0, (told, complaints)
     (recording,) = recordings(tmp_path)
     assert recording.status == "done", recording.reason
     assert recording.host == server.address
@@ -311,12 +332,15 @@ def test_a_server_that_acidtest_starts_on_a_host_of_its_own(
     assert recording.server_host is not None
     settings = {one.name: one for one in recording.settings}
     assert settings["connection"].in_force == "tcp"
-    assert "Machines of the load" in ran.stdout
-    assert f"the server's machine {server.address}" in " ".join(ran.stdout.split())
+    assert "Machines of the load" in told
+    assert f"the server's machine {server.address}" in " ".join(told.split())
     nothing_left(hosts)
 
 
-def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reached: str) -> None:
+def test_the_host_of_the_server_leads_and_is_watched_and_a_generator_that_is_late_is_named(
+    tmp_path: Path, together: Fleet, hosts: SshHosts, reached: str
+) -> None:
+    server = hosts.hosts[0]
     stopped: list[int] = []
     news = 0
 
@@ -328,9 +352,18 @@ def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reac
         elif (news := news + 1) == 2:
             os.kill(stopped[0], signal.SIGCONT)
 
-    recording = drive(tmp_path, hosts, reached, stop_for_two_news)
-    assert news >= 2
+    recording = drive(tmp_path, with_server(together, server.address), hosts, reached, stop_for_two_news)
     assert recording.status == "done", recording.reason
+    assert recording.host == server.address
+    others = sorted(host.address for host in hosts.hosts[1:])
+    assert [one.host for one in recording.generators] == others
+    assert recording.server_host is not None
+    assert recording.server_host.host == server.address
+    assert len(recording.server_host.samples) >= 3
+    assert all(0 <= one.busy <= 1 and one.available_bytes > 0 for one in recording.server_host.samples)
+    # One machine's clock: what is measured of it is right within its error.
+    assert all(abs(one.clock_offset_s) <= one.clock_error_s + 0.001 for one in recording.generators)
+    assert news >= 2
     _, second = recording.generators
     assert second.stood_still_ms_max > 900
     rendered = render(tmp_path / "out", waivers={})
@@ -340,7 +373,9 @@ def test_a_generator_that_is_late_is_named(tmp_path: Path, hosts: SshHosts, reac
     assert f"the slowest of the machines was {second.host}" in page
 
 
-def test_a_generator_that_dies_fails_the_cell_as_a_whole(tmp_path: Path, hosts: SshHosts, reached: str) -> None:
+def test_a_generator_that_dies_fails_the_cell_as_a_whole(
+    tmp_path: Path, together: Fleet, hosts: SshHosts, reached: str
+) -> None:
     killed: list[int] = []
 
     def kill_once(second: SshHost, event: Progress) -> None:
@@ -348,17 +383,17 @@ def test_a_generator_that_dies_fails_the_cell_as_a_whole(tmp_path: Path, hosts: 
             killed.append(rig_of(second))
             os.kill(killed[0], signal.SIGKILL)
 
-    recording = drive(tmp_path, hosts, reached, kill_once)
+    recording = drive(tmp_path, together, hosts, reached, kill_once)
     assert recording.status == "failed"
     assert re.search(r"^198\S+: .*killed by signal 9", str(recording.reason)), recording.reason
     assert recording.result is None
-    recording = drive(tmp_path, hosts, reached, retry_failed=True)
+    recording = drive(tmp_path, together, hosts, reached, kill_once, retry_failed=True)
     assert recording.status == "done", recording.reason
 
 
-@pytest.mark.parametrize("what", ["acidtest.fleet.lab", "spawn_main"])
+@pytest.mark.parametrize("what", ["acidtest.fleet.lab", pytest.param("spawn_main", marks=pytest.mark.long)])
 def test_a_cell_is_run_again_when_the_lab_or_the_worker_of_a_generator_dies(
-    tmp_path: Path, hosts: SshHosts, reached: str, what: str
+    tmp_path: Path, together: Fleet, hosts: SshHosts, reached: str, what: str
 ) -> None:
     killed: list[int] = []
 
@@ -369,7 +404,7 @@ def test_a_cell_is_run_again_when_the_lab_or_the_worker_of_a_generator_dies(
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 
-    recording = drive(tmp_path, hosts, reached, kill_once)
+    recording = drive(tmp_path, together, hosts, reached, kill_once)
     assert killed
     assert recording.status == "done", recording.reason
     assert len(recording.generators) == 2

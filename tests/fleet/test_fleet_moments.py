@@ -2,153 +2,93 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from fleet_commands import CELLS, Command, dask, each_once, free_port, nothing_left
+from fleet_at_hand import DEATHS, Death, Died, Hands, worker_dies, worker_dies_with_its_answer
+from fleet_commands import cells, each_once
 
-from hosts import SshHost, SshHosts
-from slurms import Slurm
+from acidtest.cli import fleets, planning
+from acidtest.errors import AcidtestError
+from acidtest.experiment import Experiment
+from acidtest.journal import reader
 
-MOMENTS = int(os.environ.get("ACIDTEST_FLEET_MOMENTS", "1"))
-REPLAY = (
-    "ACIDTEST_FLEET_MOMENTS={next} .venv/bin/python -m pytest "
-    "'tests/fleet/test_fleet_moments.py::test_at_a_random_moment[{number}-{means}]'"
-)
-PATIENCE = "patience_s = 60\n"
-
-
-@dataclass
-class Run:
-    """A command at work over a fleet, and what it works on."""
-
-    out: Path
-    hosts: list[SshHost]
-    arguments: tuple[str | Path, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    slurm: Slurm | None = None
-    scheduler: subprocess.Popen[bytes] | None = None
-
-    def begins(self) -> None:
-        self.command = Command(self.out, *self.arguments, **self.environment)
-
-    def kill(self, words: str) -> None:
-        for pid in self.hosts[0].find(words):
-            os.kill(pid, signal.SIGKILL)
+CELLS = 6
+ASKED = 12  # of the labs, by a run in which nothing happens
+EXPERIMENT = """
+name = "moments"
+repetitions = 3
+engine = "sqlite"
+durability = "os"
+[workload.commits]
+count = 5
+"""
 
 
-def kill_client(run: Run) -> None:
-    run.command.process.kill()
+def run(tmp_path: Path) -> list[str]:
+    """What the watcher of one run is told."""
+    watcher, file = Mock(), tmp_path / "e.toml"
+    file.write_text(EXPERIMENT)
+    with fleets.opened(tmp_path / "fleet.toml") as machines:
+        planned = planning.planned(file, quick=False, cuts=False, part=machines.part(Experiment.to_run))
+        machines.run(planned, file, tmp_path / "out", watcher, retry_failed=False)
+    return [line for told in watcher.doubts.call_args_list for line in told.args[0]]
 
 
-def kill_worker(run: Run) -> None:
-    run.kill("spawn_main")
-
-
-def kill_lab(run: Run) -> None:
-    run.kill("acidtest.fleet.lab")
-
-
-def kill_host(run: Run) -> None:
-    """Worker, lab, rig and engine of one host at once, as when its power fails; it is up again at once."""
-    if run.slurm is not None:
-        run.slurm.restart_node(0)
+@pytest.mark.covering
+@pytest.mark.parametrize("happens", DEATHS)
+@pytest.mark.parametrize("moment", range(1, ASKED + 1))
+def test_whatever_dies_the_same_command_goes_on(tmp_path: Path, hands: Hands, happens: Death, moment: int) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    hands.happens[moment] = happens
+    for _ in range(3):
+        with suppress(AcidtestError, Died, KeyboardInterrupt):
+            run(tmp_path)
+            break
     else:
-        run.hosts[0].power_off()
+        pytest.fail(f"it did not come to an end: {hands.asked}")
+    assert not hands.happens
+    each_once(tmp_path / "out", CELLS)
+    if moment > ASKED - len(hands.machines):  # who dies while it is told to end is told again by the same command
+        run(tmp_path)
+    assert not [one for machine in hands.machines for one in machine.left()]
 
 
-def cut_link(run: Run) -> None:
-    run.hosts[0].cut_link()
-    time.sleep(3)
-    run.hosts[0].mend_link()
+def test_a_host_that_does_not_come_back_is_given_up_and_the_others_go_on(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml")
+    hands.machines[0].comes_back = False
+    hands.happens[5] = worker_dies
+    with pytest.raises(AcidtestError) as error:
+        run(tmp_path)
+    assert error.value.message == "one: was gone for 1 s"
+    assert "run the same command again: it goes on" in error.value.remedy
+    assert sum(cells(tmp_path / "out").values()) == CELLS // 2
+    assert not hands.machines[1].left()
+    hands.machines[0].comes_back = True
+    assert run(tmp_path) == []
+    each_once(tmp_path / "out", CELLS)
+    assert not [one for machine in hands.machines for one in machine.left()]
 
 
-def kill_scheduler(run: Run) -> None:
-    """Of Dask, which the user has started."""
-    assert run.scheduler is not None
-    run.scheduler.kill()
-
-
-def kill_controller(run: Run) -> None:
-    """Slurm's own scheduler, which its administrator starts again."""
-    assert run.slurm is not None
-    run.slurm.controller.kill()
-    run.slurm.start_controller()
-
-
-def cancel_job(run: Run) -> None:
-    """As at the end of its time, or by an administrator."""
-    assert run.slurm is not None
-    run.slurm.run("scancel", "--nodelist", run.slurm.names[0])
-
-
-@contextmanager
-def over_ssh(out: Path, experiment: Path, hosts: SshHosts) -> Iterator[Run]:
-    fleet = hosts.fleet(out / "fleet.toml", PATIENCE)
-    yield Run(out, hosts.hosts, ("run", experiment, "--fleet", fleet, "--out", out / "out"))
-
-
-@contextmanager
-def over_slurm(out: Path, experiment: Path, nodes: Slurm) -> Iterator[Run]:
-    fleet = nodes.fleet(out / "fleet.toml", PATIENCE)
-    arguments = ("run", experiment, "--fleet", fleet, "--out", out / "out")
-    yield Run(out, nodes.hosts, arguments, nodes.environment, slurm=nodes)
-
-
-@contextmanager
-def over_a_scheduler(out: Path, experiment: Path, hosts: SshHosts) -> Iterator[Run]:
-    """One that the user has started, and starts again with its workers where it was killed."""
-    port = free_port(hosts.listen)
-    fleet = out / "fleet.toml"
-    fleet.write_text(f'address = "tcp://{hosts.listen}:{port}"\nworkers = 2\nspread = "compare"\npatience_s = 15\n')
-    with dask(hosts, port, out) as scheduler:
-        yield Run(out, hosts.hosts, ("run", experiment, "--fleet", fleet, "--out", out / "out"), scheduler=scheduler)
-
-
-DEATHS: dict[str, list[Callable[[Run], None]]] = {
-    "ssh": [kill_client, kill_worker, kill_lab, kill_host, cut_link],
-    "slurm": [kill_client, kill_worker, kill_lab, kill_host, cut_link, kill_controller, cancel_job],
-    "scheduler": [kill_client, kill_worker, kill_lab, kill_host, cut_link, kill_scheduler],
-}
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("means", DEATHS)
-@pytest.mark.parametrize("number", range(MOMENTS))
-def test_at_a_random_moment(
-    tmp_path: Path, experiment: Path, request: pytest.FixtureRequest, means: str, number: int
+def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_taken_from_there(
+    tmp_path: Path, hands: Hands
 ) -> None:
-    """ACIDTEST_FLEET_MOMENTS says at how many; what happens, and when, follows from the number of each."""
-    chance = random.Random(f"{means} {number}")
-    happens = chance.choice(DEATHS[means])
-    line, delay_s = chance.randrange(1, CELLS), chance.uniform(0, 1)
-    print(f"moment {number} over {means}: {happens.__name__}, {delay_s:.2f} s after cell {line}")
-    print(f"again: {REPLAY.format(next=number + 1, number=number, means=means)}")
-    opened = {
-        "ssh": lambda: over_ssh(tmp_path, experiment, request.getfixturevalue("hosts")),
-        "slurm": lambda: over_slurm(tmp_path, experiment, request.getfixturevalue("nodes")),
-        "scheduler": lambda: over_a_scheduler(tmp_path, experiment, request.getfixturevalue("hosts")),
-    }[means]
-    codes: list[int] = []
-    said = ""
-    while 0 not in codes:
-        assert len(codes) < 3, f"ended with {codes}: {said}"
-        with opened() as run:
-            run.begins()
-            if not codes:
-                run.command.await_line(rf"^\[{line}/{CELLS}\]")
-                time.sleep(delay_s)
-                happens(run)
-            codes.append(run.command.ended())
-            said = run.command.said
-            assert "Traceback" not in said, said
-    each_once(tmp_path / "out")
-    nothing_left(run.hosts)
+    hands.fleet(tmp_path / "fleet.toml")
+    hands.happens[7] = worker_dies_with_its_answer
+    told = [line for line in run(tmp_path) if "waiting for the lab that was at work there" not in line]
+    assert told == [
+        "one: is gone; waiting up to 1 s for it to come back, then what it had in hand is run again",
+        "one: 1 cell that it had measured taken from there",
+    ]
+    each_once(tmp_path / "out", CELLS)
+
+
+def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:
+    hands.fleet(tmp_path / "fleet.toml", 'spread = "pool"')
+    run(tmp_path)
+    journal = reader.read(tmp_path / "out" / "journal.jsonl")
+    assert len(journal.recordings) == CELLS // 2
+    assert "host" not in journal.header.factors
+    assert {one.host for one in journal.recordings} == {"one", "two"}

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from fleet_commands import EXPERIMENT, Command, each_once, nothing_at_work, nothing_left
 
 from hosts import SshHosts
@@ -19,43 +20,14 @@ def begun(tmp_path: Path, hosts: SshHosts, experiment: Path, patience_s: int) ->
     return Command(tmp_path, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out", **IMPATIENT)
 
 
-def test_a_link_that_comes_back_after_dask_has_given_it_up(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    """The worker there is started anew, and the run goes on without being asked."""
-    cut = hosts.hosts[0]
-    run = begun(tmp_path, hosts, experiment, 600)
-    run.await_line(r"^\[4/12\]")
-    cut.cut_link()
-    run.await_line(rf"^{cut.address}: is gone; waiting up to 600 s for it to come back")
-    cut.mend_link()
-    assert run.ended() == 0, run.said
-    assert run.said.count(f"{cut.address}: is gone") == 1
-    each_once(tmp_path / "out")
-    nothing_left(hosts.hosts)
-
-
-def test_a_link_that_is_cut_for_longer_than_patience(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
-    """The other host runs what is its own; the same command runs the rest when the link is there again."""
-    cut, other = hosts.hosts
-    run = begun(tmp_path, hosts, experiment, 5)
-    run.await_line(r"^\[4/12\]")
-    cut.cut_link()
-    assert run.ended() == 3, run.said
-    assert f"{cut.address}: was gone for 5 s" in run.said
-    assert "run the same command again: it goes on" in run.said
-    assert "Traceback" not in run.said
-    nothing_left([other])
-    cut.mend_link()
-    run = begun(tmp_path, hosts, experiment, 5)
-    assert run.ended() == 0, run.said
-    each_once(tmp_path / "out")
-    nothing_left(hosts.hosts)
-
-
-def test_clean_releases_what_a_host_without_power_has_left(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
+def test_a_host_without_power_is_cleaned_and_a_link_comes_back_after_dask_has_given_it_up(
+    tmp_path: Path, hosts: SshHosts, experiment: Path
+) -> None:
+    """The worker behind that link is started anew, and the run goes on without being asked."""
     host = hosts.hosts[0]
     experiment.write_text(EXPERIMENT + '[place]\nkind = "loop"\nfilesystem = "ext4"\n')
     run = begun(tmp_path, hosts, experiment, 5)
-    run.await_line(r"^\[4/12\]")
+    run.await_line(r"^\[1/12\]")
     while True:  # until it is caught with a file system of a cell mounted
         host.signal(signal.SIGSTOP)
         if str(host.home) in host.enter("cat", "/proc/self/mountinfo"):
@@ -75,6 +47,30 @@ def test_clean_releases_what_a_host_without_power_has_left(tmp_path: Path, hosts
     loops = subprocess.run(["losetup", "--list", "--output", "BACK-FILE"], check=True, capture_output=True, text=True)
     assert str(host.home) not in loops.stdout
     again = begun(tmp_path, hosts, experiment, 600)
+    again.await_line(r"^12 cells, ")
+    host.cut_link()
+    again.await_line(rf"^{host.address}: is gone; waiting up to 600 s for it to come back")
+    host.mend_link()
     assert again.ended() == 0, again.said
+    assert again.said.count(f"{host.address}: is gone") == 1
+    each_once(tmp_path / "out")
+    nothing_left(hosts.hosts)
+
+
+@pytest.mark.long
+def test_a_link_that_is_cut_for_longer_than_patience(tmp_path: Path, hosts: SshHosts, experiment: Path) -> None:
+    """The other host runs what is its own; the same command runs the rest when the link is there again."""
+    cut, other = hosts.hosts
+    run = begun(tmp_path, hosts, experiment, 5)
+    run.await_line(r"^\[4/12\]")
+    cut.cut_link()
+    assert run.ended() == 3, run.said
+    assert f"{cut.address}: was gone for 5 s" in run.said
+    assert "run the same command again: it goes on" in run.said
+    assert "Traceback" not in run.said
+    nothing_left([other])
+    cut.mend_link()
+    run = begun(tmp_path, hosts, experiment, 5)
+    assert run.ended() == 0, run.said
     each_once(tmp_path / "out")
     nothing_left(hosts.hosts)

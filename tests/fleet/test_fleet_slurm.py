@@ -10,10 +10,16 @@ from acidtest.journal import reader
 from slurms import Slurm
 
 
-def test_an_experiment_over_the_nodes_of_slurm(tmp_path: Path, experiment: Path, nodes: Slurm) -> None:
+def test_an_experiment_over_the_nodes_of_slurm_of_which_one_loses_its_power(
+    tmp_path: Path, experiment: Path, nodes: Slurm
+) -> None:
     fleet = nodes.fleet(tmp_path / "fleet.toml")
-    run = Command(tmp_path, "run", experiment, "--fleet", fleet, "--out", tmp_path / "out", **nodes.environment)
+    arguments = ("run", experiment, "--fleet", fleet, "--out", tmp_path / "out")
+    run = Command(tmp_path, *arguments, **nodes.environment)
+    run.await_line(r"^\[1/12\]")
+    nodes.restart_node(0)
     assert run.ended() == 0, run.said
+    assert f"{nodes.names[0]}: is gone; waiting" in run.said
     each_once(tmp_path / "out")
     journal = reader.read(tmp_path / "out" / "journal.jsonl")
     assert sorted(one.cell for one in journal.recordings) == sorted(

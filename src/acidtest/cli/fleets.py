@@ -85,9 +85,9 @@ class Machines:
 @contextmanager
 def opened(file: Path) -> Iterator[Machines]:
     """The fleet of ``file``, with a worker on each host, for as long as the command needs it."""
-    from acidtest import fleet
+    from acidtest.fleet.spec import read
 
-    spec = fleet.read(file)
+    spec = read(file)
     try:
         from acidtest.fleet import cluster
     except ModuleNotFoundError as error:

@@ -3,9 +3,6 @@
 ``spec.py`` reads the fleet's file, ``cluster.py`` opens Dask on it, ``tasks.py`` is what Dask runs on a host,
 ``lab.py`` the process that measures there, ``asking.py`` the client's side of a conversation with it, and
 ``conduct.py`` takes a plan to one journal. Dask is needed by all but the first and
-``lab.py``; commands import them only where a fleet is asked for.
+``lab.py``; commands import them only where a fleet is asked for. Nothing is imported here: a worker takes ``tasks.py``
+alone.
 """
-
-from acidtest.fleet.spec import FleetSpec, read
-
-__all__ = ["FleetSpec", "read"]

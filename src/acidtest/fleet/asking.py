@@ -61,11 +61,11 @@ def _death(host: Host, code: int, said: str) -> CellFailed:
 
 def facts(fleet: Fleet, hosts: Sequence[Host]) -> list[Facts]:
     """What the hosts are. Raises BadInput where one has no acidtest, or one of another version."""
-    answers = _answers(fleet, hosts, lambda host, spec: {"do": "facts"})
+    answers = _answers(fleet, hosts, lambda host, spec: fleet.run(tasks.facts, host))
     return [Facts(host, clock(fleet, host), **answer) for host, answer in answers.items()]
 
 
-def _answers(
+def _answers_of_labs(
     fleet: Fleet, hosts: Sequence[Host], request: Callable[[Host, HostSpec], Mapping[str, Any]]
 ) -> dict[Host, dict[str, Any]]:
     """What a lab on each host answers to its ``request``; all that they refuse is raised together."""
@@ -73,6 +73,11 @@ def _answers(
     def ask(host: Host, spec: HostSpec) -> Any:
         return fleet.run(tasks.once, host, spec.home, json.dumps(request(host, spec)))
 
+    return _answers(fleet, hosts, ask)
+
+
+def _answers(fleet: Fleet, hosts: Sequence[Host], ask: Callable[[Host, HostSpec], Any]) -> dict[Host, dict[str, Any]]:
+    """The answers to the tasks that ``ask`` begins; all that is refused is raised together."""
     problems = Problems()
     answers: dict[Host, dict[str, Any]] = {}
     for host, told in _told(fleet, hosts, ask):
@@ -129,12 +134,12 @@ def farewell(run: str, host: str, spec: HostSpec, acknowledged: Sequence[str]) -
 
 def dismiss(fleet: Fleet, hosts: Sequence[Host], run: str, acknowledged: Sequence[str]) -> None:
     """Have the hosts remove what they keep of a ``run`` that is complete; who was gone when it ended still does."""
-    _answers(fleet, hosts, lambda host, spec: farewell(run, host.name, spec, acknowledged))
+    _answers_of_labs(fleet, hosts, lambda host, spec: farewell(run, host.name, spec, acknowledged))
 
 
 def clean(fleet: Fleet, hosts: Sequence[Host], *, dry_run: bool) -> dict[str, dict[str, list[str]]]:
     """Have each host release what labs that are gone left there: "released", and "kept" with why, by its name."""
-    answers = _answers(
+    answers = _answers_of_labs(
         fleet, hosts, lambda host, spec: {"do": "clean", "dry_run": dry_run, "directory": spec.directory}
     )
     return {host.name: answer for host, answer in answers.items()}

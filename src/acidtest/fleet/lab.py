@@ -13,7 +13,6 @@ import getpass
 import hashlib
 import json
 import os
-import platform
 import queue
 import re
 import shutil
@@ -22,7 +21,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -39,7 +38,7 @@ from acidtest.conductor.probe import probe
 from acidtest.conductor.run import conductor_of
 from acidtest.engine import Engine
 from acidtest.errors import AcidtestError, BadInput, CellFailed, Problems
-from acidtest.files import find_rig, fsync_path, state_directory
+from acidtest.files import fsync_path, state_directory
 from acidtest.fleet.generating import Abandoned, Together, generate
 from acidtest.fleet.messages import Assignment, packed, refusal, unpacked
 from acidtest.journal.models import Recording
@@ -59,8 +58,10 @@ from acidtest.words import counted
 IDLE_S = 180.0  # without a request for so long, it ends: its client is gone
 TOLD_EVERY_S = 1.0
 HASHED = 16 << 20  # bytes
+FLUSHED_S = 0.2  # tens of flushes even of a hard disk; every lab measures it, also one that goes on
 TIMES = 5
 PREFIX = "acidtest-fleet-"
+REQUESTS = ("clean", "admit", "begin", "step", "lead", "generate", "record", "look", "reduce", "rest", "end")
 ACKNOWLEDGED = "acidtest-acknowledged"  # ids of cells whose recordings the client has, a line each
 
 
@@ -135,13 +136,16 @@ class Lab:
         self._watcher = Watcher("")
         self.requests: queue.SimpleQueue[str] = queue.SimpleQueue()  # a load from several machines hears more of them
 
-    def facts(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What must be alike on all hosts, and who cells run as; nothing is made."""
-        return {
-            "architecture": platform.machine(),
-            "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(),
-            "user": getpass.getuser(),
-        }
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """To one of ``REQUESTS``; what it refuses is a part of it."""
+        assert request["do"] in REQUESTS
+        try:
+            answer: dict[str, Any] = getattr(self, request["do"])(request)
+        except AcidtestError as error:
+            return refusal(error)
+        except OSError as error:
+            return refusal(CellFailed(f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")))
+        return answer
 
     def clean(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Release what labs that are gone left here; recordings that no client has yet stay."""
@@ -249,10 +253,10 @@ class Lab:
         block = bytes(HASHED)
         step = ProbeStep(
             method="fdatasync", pattern="overwrite", block_bytes=4096, writers=1, one_file=False,
-            extent=Duration(seconds=1.0),
+            extent=Duration(seconds=FLUSHED_S),
         )  # fmt: skip
         order = tuple((0, repetition) for repetition in range(1, TIMES + 1))
-        plan = ProbePlan((step,), order, TIMES, 1, 0.2)
+        plan = ProbePlan((step,), order, TIMES, seed=1, step_s=FLUSHED_S)
         with self._alone():
             took = []
             for _ in range(TIMES):
@@ -558,37 +562,14 @@ def main() -> None:
     signal.signal(signal.SIGTERM, heed)
     lab = Lab()
     requests = lab.requests = _requests(os.getpid())
-    handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-        name: getattr(lab, name)
-        for name in (
-            "facts",
-            "clean",
-            "admit",
-            "begin",
-            "step",
-            "lead",
-            "generate",
-            "record",
-            "look",
-            "reduce",
-            "rest",
-            "end",
-        )
-    }
     with closing(lab):
         try:
             while True:
                 request = json.loads(requests.get(timeout=IDLE_S))
-                if "attempt" in request and request["do"] not in handlers:
+                if "attempt" in request and request["do"] not in REQUESTS:
                     continue  # of a load from several machines, which has ended here
-                try:
-                    answer = handlers[request["do"]](request)
-                except AcidtestError as error:
-                    answer = refusal(error)
-                except OSError as error:
-                    answer = refusal(CellFailed(f"{error.filename or ''}: {error.strerror or error}".lstrip(": ")))
-                tell({"answer": answer})
-                if request["do"] in ("end", "facts", "clean"):
+                tell({"answer": lab.answer(request)})
+                if request["do"] in ("end", "clean"):
                     return
         except (_Told, queue.Empty):
             return

@@ -8,12 +8,14 @@ from __future__ import annotations
 import base64
 import pickle
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from acidtest.conductor.admission import Devices
 from acidtest.errors import AcidtestError, BadInput, CellFailed, MachineLacks
-from acidtest.journal.models import Header
-from acidtest.plan import Plan
+
+if TYPE_CHECKING:  # a worker refuses in these words too, and needs nothing else of acidtest's
+    from acidtest.conductor.admission import Devices
+    from acidtest.journal.models import Header
+    from acidtest.plan import Plan
 
 ERRORS: dict[str, type[AcidtestError]] = {
     one.__name__: one for one in (AcidtestError, BadInput, CellFailed, MachineLacks)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -13,6 +16,10 @@ from typing import Any
 
 from distributed import get_worker
 
+from acidtest.errors import AcidtestError
+from acidtest.files import find_rig
+from acidtest.fleet.messages import refusal
+
 LAST_WORDS = 2000  # characters of what a lab that died has said
 
 _labs: dict[str, _Lab] = {}  # by run
@@ -21,6 +28,18 @@ _labs: dict[str, _Lab] = {}  # by run
 def clock() -> float:
     """Seconds since 1970 by this machine's clock."""
     return time.time()
+
+
+def facts() -> str:
+    """What must be alike on all hosts, and who cells run as; nothing is made, and no lab is started for it."""
+    try:
+        rig = find_rig().read_bytes()
+    except AcidtestError as error:
+        return json.dumps({"answer": refusal(error)})
+    told = {
+        "architecture": platform.machine(), "rig_sha256": hashlib.sha256(rig).hexdigest(), "user": getpass.getuser(),
+    }  # fmt: skip
+    return json.dumps({"answer": told})
 
 
 def ask(run: str, home: str | None, request: str) -> str:
