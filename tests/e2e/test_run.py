@@ -17,6 +17,7 @@ import pytest
 from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines, times
 
 ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
+FEW, LONG = ("sqlite", "firebird-5.0"), pytest.mark.long
 NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
 
 
@@ -151,7 +152,7 @@ def test_killed_at_random_moments_nothing_is_lost(acidtest, experiment, tmp_path
     out = tmp_path / "out"
     mark = {"STARTED_BY": str(out)}  # inherited by all that is started
     kills = 0
-    for _ in range(times(4, 10)):
+    for _ in range(times(3, 10)):
         lab = subprocess.Popen(
             [ACIDTEST, "run", file, "--out", out],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **mark},
@@ -219,12 +220,15 @@ def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> 
     return asked
 
 
-@pytest.mark.parametrize("engine", EMBEDDED)
+@pytest.mark.parametrize("engine", [one if one in FEW else pytest.param(one, marks=LONG) for one in EMBEDDED])
 def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path: Path, engine: str) -> None:
     assert flushes(acidtest, tmp_path, engine, "drive", 100) >= 100
 
 
-@pytest.mark.parametrize(("engine", "level"), [("sqlite", "none"), *((engine, "os") for engine in FIREBIRDS)])
+@pytest.mark.parametrize(
+    ("engine", "level"),
+    [("sqlite", "none"), *(pytest.param(one, "os", marks=() if one in FEW else LONG) for one in FIREBIRDS)],
+)
 def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
     # Opening and closing the database flushes a few times; commits do not.
     assert flushes(acidtest, tmp_path, engine, level, 300) - flushes(acidtest, tmp_path, engine, level, 100) < 5
@@ -252,7 +256,7 @@ def test_a_scan_counts_reads_and_says_how_the_engine_read(acidtest, tmp_path: Pa
         assert row["reads"]["rows"] > 1000
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql-15"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql-15", marks=LONG)])
 def test_a_measurement_waits_for_a_steady_rate(acidtest, tmp_path: Path, engine: str) -> None:
     """Whether the rate of a busy machine comes to be steady is not ours to say: both ends are told as they are."""
     file = tmp_path / "gate.toml"
