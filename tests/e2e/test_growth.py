@@ -16,7 +16,7 @@ import pytest
 from acidtest import conductor, experiment, plan
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.journal.protocol import Checked, Condition
-from support import ACIDTEST, journal_lines
+from support import ACIDTEST, journal_lines, times
 
 MB = 1_000_000
 WORKLOAD = "[workload.tpcc]\nterminals = 4\nduration_s = 1\nwarehouse_percent = 2\n"
@@ -41,12 +41,14 @@ def nothing_but(out: Path) -> set[str]:
 def test_a_database_of_every_kind_of_engine_grows_and_is_measured_where_it_lies(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "growth.toml"
     sizes = '["0.2x memory", "0.35x memory"]'
-    engines = '["sqlite", "firebird-5.0", "postgresql-15"]'
-    file.write_text(text(sizes, engine=engines, repetitions=2, more="[place]\nmemory_mb = 90\n" + SMALL_CACHES))
+    engines = ["sqlite", "postgresql-15", "firebird-5.0"][: times(2, 3)]
+    file.write_text(
+        text(sizes, engine=json.dumps(engines), repetitions=2, more="[place]\nmemory_mb = 90\n" + SMALL_CACHES)
+    )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
     assert "MB/s" in ran.stdout
-    for engine in ("sqlite", "firebird-5.0", "postgresql-15"):
+    for engine in engines:
         found = in_order(tmp_path / "out", engine)
         assert [r["status"] for r in found] == ["done"] * 4, [r["reason"] for r in found]
         assert [(r["levels"]["size"], r["repetition"]) for r in found] == [

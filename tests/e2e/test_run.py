@@ -16,18 +16,18 @@ import pytest
 
 from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines, times
 
-ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
+ALL = ["sqlite", "firebird-5.0", "firebird-3.0", "firebird-4.0"][: times(2, 4)]
 FEW, LONG = ("sqlite", "firebird-5.0"), pytest.mark.long
-NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
+NO_NONE = f'[[exclude]]\nengine = {json.dumps(ALL[1:])}\ndurability = "none"\n'
 
 
 def test_every_engine_and_level_runs_and_shows_its_settings(acidtest, experiment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    file = experiment(ALL, '["none", "os", "drive"]', extra=NO_NONE)
+    file = experiment(json.dumps(ALL), '["none", "os", "drive"]', extra=NO_NONE)
     ran = acidtest("run", file, "--out", out)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     found = {tuple(r["levels"].values())[1:]: r for r in journal_lines(out)}
-    assert len(found) == 9
+    assert len(found) == 3 + 2 * len(ALL[1:])
     for (engine, level), recording in found.items():
         assert recording["status"] == "done", recording["reason"]
         assert recording["result"]["counts"]["committed"] == 30
@@ -45,15 +45,17 @@ def test_every_engine_and_level_runs_and_shows_its_settings(acidtest, experiment
 
 def test_tpcb_on_every_engine_keeps_its_balances(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "tpcb.toml"
+    conflicts = ["firebird-3.0"] if "firebird-3.0" in ALL else []  # loses updates now and then where terminals meet
     file.write_text(
-        f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {ALL}\nterminals = [1, 3]\n'
-        '[[exclude]]\nengine = "firebird-3.0"\nterminals = 3\n'
-        "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
+        f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {json.dumps(ALL)}\n'
+        "terminals = [1, 3]\n"
+        + "".join(f'[[exclude]]\nengine = "{one}"\nterminals = 3\n' for one in conflicts)
+        + "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
     recordings = journal_lines(tmp_path / "out")
-    assert len(recordings) == 7
+    assert len(recordings) == 2 * len(ALL) - len(conflicts)
     for recording in recordings:
         assert recording["status"] == "done", recording["reason"]
         assert recording["checks_before"]["conditions"]
