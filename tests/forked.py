@@ -8,6 +8,7 @@ real ones. Run as a script this is the process that forks.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pkgutil
@@ -137,5 +138,7 @@ if __name__ == "__main__":
         if module.name not in LEFT_OUT:
             import_module(module.name)
     durations.timed()
+    gc.collect()
+    gc.freeze()  # else each fork goes through all of it when it ends, and copies the pages
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a process with threads cannot fork"
     _serve(socket.socket(fileno=int(sys.argv[1])))

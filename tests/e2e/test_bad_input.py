@@ -35,12 +35,11 @@ def refused(ran: subprocess.CompletedProcess[str], *said: str) -> None:
         (GOOD.replace(".commits", ".tpcc") + "procedures = true\n", ["sqlite: has no stored procedures", "procedures = false"]),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("command", ["run", "plan"])
-def test_experiments(acidtest, tmp_path: Path, text: str, said: list[str], command: str) -> None:
+def test_experiments(acidtest, tmp_path: Path, text: str, said: list[str]) -> None:
     file = tmp_path / "t.toml"
     file.write_text(text)
-    out = ["--out", tmp_path / "out"] if command == "run" else []
-    refused(acidtest(command, file, *out), "t.toml", *said)
+    refused(acidtest("plan", file), "t.toml", *said)
+    refused(acidtest("run", file, "--out", tmp_path / "out"), "t.toml", *said)
     assert not (tmp_path / "out").exists()
 
 

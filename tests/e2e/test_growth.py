@@ -16,7 +16,7 @@ import pytest
 from acidtest import conductor, experiment, plan
 from acidtest.conductor.growth.at_work import EngineAtWork
 from acidtest.journal.protocol import Checked, Condition
-from support import ACIDTEST, journal_lines
+from support import ACIDTEST, journal_lines, times
 
 MB = 1_000_000
 WORKLOAD = "[workload.tpcc]\nterminals = 4\nduration_s = 1\nwarehouse_percent = 2\n"
@@ -41,12 +41,14 @@ def nothing_but(out: Path) -> set[str]:
 def test_a_database_of_every_kind_of_engine_grows_and_is_measured_where_it_lies(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "growth.toml"
     sizes = '["0.2x memory", "0.35x memory"]'
-    engines = '["sqlite", "firebird-5.0", "postgresql-15"]'
-    file.write_text(text(sizes, engine=engines, repetitions=2, more="[place]\nmemory_mb = 90\n" + SMALL_CACHES))
+    engines = ["sqlite", "postgresql-15", "firebird-5.0"][: times(2, 3)]
+    file.write_text(
+        text(sizes, engine=json.dumps(engines), repetitions=2, more="[place]\nmemory_mb = 90\n" + SMALL_CACHES)
+    )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
     assert "MB/s" in ran.stdout
-    for engine in ("sqlite", "firebird-5.0", "postgresql-15"):
+    for engine in engines:
         found = in_order(tmp_path / "out", engine)
         assert [r["status"] for r in found] == ["done"] * 4, [r["reason"] for r in found]
         assert [(r["levels"]["size"], r["repetition"]) for r in found] == [
@@ -80,7 +82,10 @@ def test_a_database_of_every_kind_of_engine_grows_and_is_measured_where_it_lies(
     assert nothing_but(tmp_path / "out") == {"journal.jsonl", "report.html"}
 
 
-@pytest.mark.parametrize("ended_by", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize(
+    "ended_by",
+    [pytest.param(signal.SIGKILL, id="killed"), pytest.param(signal.SIGINT, id="interrupted", marks=pytest.mark.long)],
+)
 def test_a_run_ended_in_the_fourth_size_goes_on_there(acidtest, tmp_path: Path, ended_by: signal.Signals) -> None:
     file, out = tmp_path / "growth.toml", tmp_path / "out"
     file.write_text(text('["10 MB", "20 MB", "30 MB", "60 MB", "66 MB"]'))
@@ -231,28 +236,27 @@ def test_a_database_that_statistics_find_corrupt_makes_its_size_invalid(
     assert "the series ended at 10 MB" in str(second.reason)
 
 
-def test_a_held_out_size_is_foretold_before_anything_of_it_is_loaded(acidtest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("firebird-5.0", marks=pytest.mark.long)])
+def test_a_held_out_size_is_foretold_before_anything_of_it_is_loaded(acidtest, tmp_path: Path, engine: str) -> None:
     file, out = tmp_path / "growth.toml", tmp_path / "out"
-    held_out = 'held_out = ["48 MB"]\nstatistics = false\n'
-    file.write_text(text('["10 MB", "14 MB", "20 MB", "28 MB"]', engine='["sqlite", "firebird-5.0"]', load=held_out))
+    held_out = 'held_out = ["24 MB"]\nstatistics = false\n'
+    file.write_text(text('["8 MB", "10 MB", "12 MB", "16 MB"]', engine=f'["{engine}"]', load=held_out))
     ran = acidtest("run", file, "--out", out)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     lines = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()[1:]]
-    for engine in ("sqlite", "firebird-5.0"):
-        own = [line for line in lines if line["levels"]["engine"] == engine]
-        assert [line["kind"] for line in own] == ["recording"] * 4 + ["forecast", "recording"]
-        forecast, measured = own[-2:]
-        assert (forecast["size"], forecast["bytes"]) == ("48 MB", 48 * MB)
-        assert forecast["measured"] == ["10 MB", "14 MB", "20 MB", "28 MB"]
-        assert forecast["low"] <= forecast["rate_per_s"] <= forecast["high"]
-        assert "size" not in forecast["levels"]
-        # Written before the load: by then the recording's own cell had only begun.
-        taken = dt.datetime.fromisoformat(measured["ended_at"]) - dt.datetime.fromisoformat(forecast["written_at"])
-        assert taken.total_seconds() >= measured["grown"]["load_s"] + measured["result"]["measured_s"] - 1
+    assert [line["kind"] for line in lines] == ["recording"] * 4 + ["forecast", "recording"]
+    forecast, measured = lines[-2:]
+    assert (forecast["size"], forecast["bytes"]) == ("24 MB", 24 * MB)
+    assert forecast["measured"] == ["8 MB", "10 MB", "12 MB", "16 MB"]
+    assert forecast["low"] <= forecast["rate_per_s"] <= forecast["high"]
+    assert "size" not in forecast["levels"]
+    # Written before the load: by then the recording's own cell had only begun.
+    taken = dt.datetime.fromisoformat(measured["ended_at"]) - dt.datetime.fromisoformat(forecast["written_at"])
+    assert taken.total_seconds() >= measured["grown"]["load_s"] + measured["result"]["measured_s"] - 1
     told = json.loads(acidtest("growth", out, "--json").stdout)["forecasts"]["held_out"]
-    assert [one["series"] for one in told["forecasts"]] == ["sqlite", "firebird-5.0"]
+    assert [one["series"] for one in told["forecasts"]] == [engine]
     words = " ".join(acidtest("growth", out).stdout.split())
-    assert words.count("MB, held out, ") == 2
+    assert words.count("MB, held out, ") == 1
     assert acidtest("report", out).returncode in (0, 1)
     assert "Forecasts beside what was measured" in (out / "report.html").read_text()
     # Whoever runs it again adds nothing, and an earlier forecast is not made better afterwards.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import small_kit
-from support import journal_lines
+from support import journal_lines, times
 
 Command = Callable[..., Any]
 
@@ -39,7 +39,7 @@ def test_it_is_made_filled_and_driven_and_its_report_stands_beside_ours(
 ) -> None:
     kit = small_kit.write(tmp_path / "kit")
     before = sums(kit)
-    engines = ["firebird-3.0", "firebird-4.0", "firebird-5.0", "firebird-4.0-server"]
+    engines = ["firebird-3.0", "firebird-5.0", "firebird-4.0-server", "firebird-4.0"][-times(2, 4) :]
     out = tmp_path / "out"
     file = experiment(tmp_path, engines, f'count = 60\nsessions = "{sessions}"')
     ran = acidtest("run", file, "--out", out)
@@ -100,7 +100,7 @@ def test_a_conflict_is_counted_and_not_tried_again(acidtest: Command, tmp_path: 
     """Both terminals change one row without waiting, and nothing else has a weight but documents."""
     small_kit.write(tmp_path / "kit", nothing=0, conflict=60)
     out = tmp_path / "out"
-    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'duration_s = 5\nsessions = "{sessions}"'), "--out", out)
+    acidtest("run", experiment(tmp_path, ["firebird-4.0"], f'duration_s = 2\nsessions = "{sessions}"'), "--out", out)
     (recording,) = journal_lines(out)
     assert recording["status"] == "done", recording["reason"]
     counts = recording["result"]["counts"]

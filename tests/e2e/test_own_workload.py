@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from support import journal_lines
+from support import journal_lines, times
 from workloads import SHOP
 
 Command = Callable[..., Any]
 # Firebird 3.0 loses updates now and then where terminals meet (docs/ENGINES.md), as conditions would find.
-ENGINES = ["sqlite", "firebird-5.0", "firebird-4.0-server", "postgresql-17", "mariadb-10.11", "mysql-9.7"]
+ENGINES = ["sqlite", "firebird-5.0", "postgresql-17", "mariadb-10.11", "firebird-4.0-server", "mysql-9.7"][
+    : times(4, 6)
+]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from recording import CONTENT, SHOP, Ran, shop
 from servers import Own, started
 from support import journal_lines
 
-SERVERS = ("postgresql-17", "mysql-8.0", "mariadb-11.8", "firebird-4.0-server")
+SERVERS = ("postgresql-17", pytest.param("mysql-8.0", marks=pytest.mark.long), "mariadb-11.8", "firebird-4.0-server")
 OF_DATABASES = ("data", "database.fdb")  # what each family's database consists of
 FAILING = (
     ("sh -c 'echo no such dump >&2; exit 3'", "ended with exit code 3: no such dump"),
@@ -217,7 +217,7 @@ def accounts(tmp_path: Path) -> Path:
 SCRIPT = 'kind = "sql"\npath = "move.sql"\ndatabase_file = "accounts.db"\ncount = 50\nterminals = 2'
 
 
-@pytest.mark.parametrize("mode", ["wal", "delete"])
+@pytest.mark.parametrize("mode", ["wal", pytest.param("delete", marks=pytest.mark.long)])
 def test_a_script_runs_over_copies_of_a_sqlite_file(acidtest, accounts: Path, tmp_path: Path, mode: str) -> None:
     before = _sum(accounts)
     settings = f'[settings.sqlite]\njournal_mode = "{mode}"\n'

@@ -16,17 +16,18 @@ import pytest
 
 from support import ACIDTEST, EMBEDDED, FIREBIRDS, journal_lines, times
 
-ALL = '["sqlite", "firebird-3.0", "firebird-4.0", "firebird-5.0"]'
-NO_NONE = '[[exclude]]\nengine = ["firebird-3.0", "firebird-4.0", "firebird-5.0"]\ndurability = "none"\n'
+ALL = ["sqlite", "firebird-5.0", "firebird-3.0", "firebird-4.0"][: times(2, 4)]
+FEW, LONG = ("sqlite", "firebird-5.0"), pytest.mark.long
+NO_NONE = f'[[exclude]]\nengine = {json.dumps(ALL[1:])}\ndurability = "none"\n'
 
 
 def test_every_engine_and_level_runs_and_shows_its_settings(acidtest, experiment, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    file = experiment(ALL, '["none", "os", "drive"]', extra=NO_NONE)
+    file = experiment(json.dumps(ALL), '["none", "os", "drive"]', extra=NO_NONE)
     ran = acidtest("run", file, "--out", out)
     assert ran.returncode == 0, ran.stderr + ran.stdout
     found = {tuple(r["levels"].values())[1:]: r for r in journal_lines(out)}
-    assert len(found) == 9
+    assert len(found) == 3 + 2 * len(ALL[1:])
     for (engine, level), recording in found.items():
         assert recording["status"] == "done", recording["reason"]
         assert recording["result"]["counts"]["committed"] == 30
@@ -44,15 +45,17 @@ def test_every_engine_and_level_runs_and_shows_its_settings(acidtest, experiment
 
 def test_tpcb_on_every_engine_keeps_its_balances(acidtest, tmp_path: Path) -> None:
     file = tmp_path / "tpcb.toml"
+    conflicts = ["firebird-3.0"] if "firebird-3.0" in ALL else []  # loses updates now and then where terminals meet
     file.write_text(
-        f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {ALL}\nterminals = [1, 3]\n'
-        '[[exclude]]\nengine = "firebird-3.0"\nterminals = 3\n'
-        "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
+        f'name = "tpcb"\nrepetitions = 1\ndurability = "os"\n[factors]\nengine = {json.dumps(ALL)}\n'
+        "terminals = [1, 3]\n"
+        + "".join(f'[[exclude]]\nengine = "{one}"\nterminals = 3\n' for one in conflicts)
+        + "[workload.tpcb]\nwarmup_s = 0.2\nduration_s = 1\n"
     )
     ran = acidtest("run", file, "--out", tmp_path / "out")
     assert ran.returncode == 0, ran.stderr + ran.stdout
     recordings = journal_lines(tmp_path / "out")
-    assert len(recordings) == 7
+    assert len(recordings) == 2 * len(ALL) - len(conflicts)
     for recording in recordings:
         assert recording["status"] == "done", recording["reason"]
         assert recording["checks_before"]["conditions"]
@@ -151,7 +154,7 @@ def test_killed_at_random_moments_nothing_is_lost(acidtest, experiment, tmp_path
     out = tmp_path / "out"
     mark = {"STARTED_BY": str(out)}  # inherited by all that is started
     kills = 0
-    for _ in range(times(4, 10)):
+    for _ in range(times(3, 10)):
         lab = subprocess.Popen(
             [ACIDTEST, "run", file, "--out", out],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **mark},
@@ -219,12 +222,15 @@ def flushes(acidtest, tmp_path: Path, engine: str, level: str, commits: int) -> 
     return asked
 
 
-@pytest.mark.parametrize("engine", EMBEDDED)
+@pytest.mark.parametrize("engine", [one if one in FEW else pytest.param(one, marks=LONG) for one in EMBEDDED])
 def test_level_drive_flushes_at_each_commit_by_straces_count(acidtest, tmp_path: Path, engine: str) -> None:
     assert flushes(acidtest, tmp_path, engine, "drive", 100) >= 100
 
 
-@pytest.mark.parametrize(("engine", "level"), [("sqlite", "none"), *((engine, "os") for engine in FIREBIRDS)])
+@pytest.mark.parametrize(
+    ("engine", "level"),
+    [("sqlite", "none"), *(pytest.param(one, "os", marks=() if one in FEW else LONG) for one in FIREBIRDS)],
+)
 def test_weaker_levels_do_not_flush_at_each_commit(acidtest, tmp_path: Path, engine: str, level: str) -> None:
     # Opening and closing the database flushes a few times; commits do not.
     assert flushes(acidtest, tmp_path, engine, level, 300) - flushes(acidtest, tmp_path, engine, level, 100) < 5
@@ -252,7 +258,7 @@ def test_a_scan_counts_reads_and_says_how_the_engine_read(acidtest, tmp_path: Pa
         assert row["reads"]["rows"] > 1000
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql-15"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql-15", marks=LONG)])
 def test_a_measurement_waits_for_a_steady_rate(acidtest, tmp_path: Path, engine: str) -> None:
     """Whether the rate of a busy machine comes to be steady is not ours to say: both ends are told as they are."""
     file = tmp_path / "gate.toml"

@@ -12,15 +12,15 @@ TEXT = """
 name = "searched"
 durability = "os"
 repetitions = 1
+engine = "sqlite"
 [factors]
-engine = ["sqlite", "postgresql-15"]
+terminals = [1, 2]
 [search]
 limit = "p50 < 30 s"
 runs_max = 10
 step_percent = 20
-[workload.tpcb]
-terminals = 2
-duration_s = 1
+[workload.commits]
+duration_s = 0.3
 """
 ENDINGS = {"limit", "saturated", "generator", "none", "open", "too few", "budget"}
 
@@ -36,7 +36,7 @@ def test_a_search_ends_and_is_told_again_without_another_run(acidtest: Any, tmp_
     held = (out / "search.jsonl").read_bytes()
     found = json.loads(acidtest("search", file, "--out", out, "--json").stdout)
     assert (out / "search.jsonl").read_bytes() == held
-    assert [one["levels"]["engine"] for one in found["searches"]] == ["sqlite", "postgresql-15"]
+    assert [one["levels"]["terminals"] for one in found["searches"]] == ["1", "2"]
     for one in found["searches"]:
         assert one["ended"]
         assert one["limited_by"] in ENDINGS

@@ -42,7 +42,7 @@ too-few-repetitions = "one is enough here"
 """
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "firebird-5.0", "postgresql-17"])
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql-17", pytest.param("firebird-5.0", marks=pytest.mark.long)])
 def test_what_was_asked_for_is_in_the_journal_and_in_the_report(acidtest, tmp_path: Path, engine: str) -> None:
     file, out = tmp_path / "shapes.toml", tmp_path / "out"
     file.write_text(SHAPES.format(engine=engine))

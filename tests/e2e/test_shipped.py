@@ -1,24 +1,30 @@
-"""Each shipped experiment, run for real at a size of seconds: one cell for each level, everything in it as small as it goes."""
+"""Each shipped experiment, run for real at a size of seconds: one cell for each level, everything in it as small as it goes.
+
+``make test`` runs few of them, in which each conductor, kind of place, workload and family of engines is there once.
+tests/experiment/test_shipped.py plans all of them.
+"""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acidtest import experiment, plan
+from acidtest.engine import catalogue
 from acidtest.journal.models import NOT_APPLICABLE
 from acidtest.workload import WORKLOADS
 
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 # Without those whose load comes from several machines, which tests/fleet runs over hosts, and that of a machine which is
 # cut while another one looks on: test_plug.py runs it.
 SHIPPED = [
     file
-    for file in sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+    for file in sorted(EXPERIMENTS.glob("*.toml"))
     if "load" not in tomllib.loads(file.read_text()) and file.stem != "plug"
 ]
 # The most that a cell of these tests is given, by key of a workload. One terminal, for conflicts between terminals make
@@ -28,6 +34,8 @@ MOST = {
     "size_mb": 8, "terminals": 1,
 }  # fmt: skip
 OF_CUTS = {spec.model_fields["kind"].default for spec in WORKLOADS if spec.CAN_BE_SURVEYED}
+# Each of their cells boots an emulated machine: test_guest.py and test_whole_machine.py run such places.
+BOOTS = {("place", "guest"), ("place", "machine")}
 SIZES, HELD_OUT = ["6 MB", "10 MB"], ["14 MB"]
 # On a busy machine a flush may take longer than such a run: then the experiment is run once more with longer ones.
 NOTHING_IN_TIME, LONGER_S = ("invalid", "no transaction was committed"), 20
@@ -141,7 +149,69 @@ def struck_nothing(cut: dict[str, Any]) -> bool:
     return "did not strike" in why or "never read again" in why
 
 
-@pytest.mark.parametrize("file", SHIPPED, ids=[file.stem for file in SHIPPED])
+def members(file: Path) -> set[tuple[str, str]]:
+    """The conductors, kinds of place, workloads and families of engines that a small size of this experiment asks for."""
+    written = tomllib.loads(file.read_text())
+    small = overlaid(written, written["quick"])
+    kinds = {name: parameters.get("kind", name) for name, parameters in small["workload"].items()}
+    workloads = {kinds[name] for name in levels_of(small, "workload") or kinds}
+    conductors = {"powercut"} if workloads & OF_CUTS else set()
+    conductors |= {table for table in ("search", "growth", "replication") if table in small}
+    if workloads - OF_CUTS:
+        conductors |= {"search"} if "search" in small else {"run"}
+    return {
+        *(("conductor", conductor) for conductor in conductors),
+        *(("place", kind) for kind in levels_of(small, "place.kind") or {"directory"}),
+        *(("workload", kind) for kind in workloads),
+        *(("family", family_of(engine, small)) for engine in levels_of(small, "engine")),
+    }
+
+
+def levels_of(small: dict[str, Any], name: str) -> set[str]:
+    """What an experiment, its factors and what their levels set give for ``name``."""
+    table, _, key = name.rpartition(".")
+    given = (small.get(table, {}) if table else small).get(key)
+    found = {given} if isinstance(given, str) else set()
+    for factor, levels in small["factors"].items():
+        for level in levels if isinstance(levels, list) else [levels]:
+            value = level.get("value", level.get("name")) if isinstance(level, dict) else level
+            sets = level.get("set", {}) if isinstance(level, dict) else {}
+            found |= {str(one) for one in (value if factor == name else None, sets.get(name)) if one is not None}
+    return found
+
+
+def family_of(engine: str, small: dict[str, Any]) -> str:
+    own = small.get("engines", {}).get(engine)
+    return str(own["family"]) if own else catalogue.describe(engine).family
+
+
+def cover(files: Iterable[Path]) -> set[Path]:
+    """Few of these experiments, in which all members are that any of them has: always the one that adds most for its size."""
+    left = {file: members(file) for file in files}
+    left = {file: found for file, found in left.items() if not found & BOOTS}
+    missing = set().union(*left.values())
+    chosen = set()
+    while missing:
+        best = max(left, key=lambda file: len(left[file] & missing) / size(file))
+        missing -= left[best]
+        chosen.add(best)
+    return chosen
+
+
+def size(file: Path) -> int:
+    """About how many cells it has with one cell for each level."""
+    written = tomllib.loads(file.read_text())
+    factors = overlaid(written, written["quick"])["factors"].values()
+    return max(len(levels) if isinstance(levels, list) else 1 for levels in factors)
+
+
+IN_MAKE_TEST = cover(SHIPPED)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, marks=[] if file in IN_MAKE_TEST else pytest.mark.long, id=file.stem) for file in SHIPPED],
+)
 def test_it_runs_is_reported_and_audited(acidtest: Callable[..., Any], tmp_path: Path, file: Path) -> None:
     written, out = tomllib.loads(file.read_text()), tmp_path / "out"
     for parameters in written["workload"].values():

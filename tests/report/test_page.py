@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import jinja2
 import pytest
 from playwright.sync_api import Browser, Page
 
 from acidtest.report.numbers import number, percent
-from acidtest.report.page import _library, write_page
+from acidtest.report.page import _library, templates, write_page
 from acidtest.report.results import Results, results
 from factory import file_systems, journal, limited, recording, result, tpcc
 from pages import NARROW, WIDE, opened, turned, unreadable
@@ -237,3 +238,21 @@ def test_the_plots_library_is_bundled_once_and_kept_where_that_is_allowed(
         assert len(bundled) == times
     _library.cache_clear()
     assert [file.suffix for file in (tmp_path / "page").iterdir()] == [".js"]
+
+
+def test_templates_are_compiled_once_and_kept_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+    compile_ = jinja2.Environment._compile
+    monkeypatch.setattr(
+        jinja2.Environment, "_compile", lambda self, source, name: compiled.append(name) or compile_(self, source, name)
+    )
+    for home, times in ((tmp_path, 1), (Path("/dev/null/nowhere"), 3)):  # on top of each other
+        monkeypatch.setenv("ACIDTEST_HOME", str(home))
+        for _ in range(2):
+            templates.cache_clear()
+            templates().get_template("charts.html.j2")
+        assert len(compiled) == times
+    templates.cache_clear()
+    assert [file.name.partition("-")[0] for file in (tmp_path / "page").iterdir()] == ["template"]

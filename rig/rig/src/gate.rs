@@ -39,6 +39,10 @@ pub fn heard(said: Said) -> Option<u32> {
     if unsafe { libc::poll(&mut polled, 1, 0) } != 1 {
         return None;
     }
-    let line = said.next()?.ok()?;
-    serde_json::from_str::<MeasureFrom>(&line).ok().map(|asked| asked.second)
+    second(&said.next()?.ok()?)
+}
+
+/// The second from which on the lab wants to measure, where this line says so.
+pub fn second(line: &str) -> Option<u32> {
+    serde_json::from_str::<MeasureFrom>(line).ok().map(|asked| asked.second)
 }

@@ -101,6 +101,9 @@ fn jobs() -> anyhow::Result<ExitCode> {
     let mut lines = std::io::stdin().lock().lines();
     while let Some(line) = lines.next() {
         let line = line.context("reading standard input")?;
+        if gate::second(&line).is_some() {
+            continue; // the job before had begun to measure by itself when the lab said so
+        }
         let job: protocol::Job = serde_json::from_str(&line).context("a line of standard input is no Job")?;
         performed = job::perform(&admitted(job)?, &mut lines, &mut std::io::stdout().lock());
         if performed.is_err() {

@@ -14,6 +14,7 @@ from typing import Any
 
 import jinja2
 import vl_convert
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from acidtest.analysis.effects import conclusion
@@ -115,13 +116,24 @@ def templates() -> jinja2.Environment:
     """Where pages come from; what is shown of other people is escaped. A template is compiled once."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("acidtest.report"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, bytecode_cache=_Compiled(),
     )  # fmt: skip
     environment.filters |= {"number": number, "percent": percent, "interval": interval, "median": median}
     environment.filters |= {"mib": mib, "share": share, "short": short, "ms": ms, "size": size_text, "counted": counted}
     environment.filters |= {"name": _name, "lower_by": lower_by, "harmless": harmless}
     environment.globals |= {"name_of": name_of, "counted": COUNTED, "outline": OUTLINES.__getitem__}
     return environment
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """Keeps compiled templates for the pages to come: to compile one takes longer than to fill it."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            bucket.bytecode_from_string(_kept(f"template-{bucket.key}").read_bytes())
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        _keep(_kept(f"template-{bucket.key}"), bucket.bytecode_to_string())
 
 
 def write_whole(html: str, path: Path) -> None:
@@ -169,23 +181,32 @@ def plots(results: Results) -> dict[str, Chart]:
 def _library() -> str:
     """Vega, Vega-Lite and vega-embed in one script, from the package: nothing is fetched.
 
-    Bundling takes seconds, so the script is kept for the pages to come, where acidtest may write there.
+    Bundling takes seconds, so the script is kept for the pages to come.
     """
-    kept = state_directory() / "page" / f"vega-{version('vl-convert-python')}.js"
+    kept = _kept(f"vega-{version('vl-convert-python')}.js")
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]
     script = bundle.replace("</script", "<\\/script")
+    _keep(kept, script.encode())
+    return script
+
+
+def _kept(name: str) -> Path:
+    return state_directory() / "page" / name
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Write a file of the state directory whole, or not at all where acidtest may not write there."""
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
         try:
-            fresh.write_text(script, encoding="utf-8")
+            fresh.write_bytes(content)
             fsync_path(fresh)
-            fresh.rename(kept)
+            fresh.rename(path)
         finally:
             fresh.unlink(missing_ok=True)
-    return script
 
 
 def _distinct(descriptions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -971,6 +971,16 @@ fn a_job_that_cannot_go_on_says_what_it_was_doing_and_why() {
 }
 
 #[test]
+fn a_measurement_that_is_asked_for_after_its_job_is_no_job() {
+    let place = Place::new();
+    let mut input = serde_json::to_vec(&place.job(commits(), vec![load()])).unwrap();
+    input.extend(b"\n{\"second\":3}\n");
+    let output = rig(&["jobs"], &input);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
 fn a_rig_that_nobody_listens_to_ends_quietly() {
     use std::io::Write;
     let place = Place::new();
