@@ -110,5 +110,6 @@ def _covering(items: list[pytest.Item], strength: int = 1) -> list[pytest.Item]:
 
 def _combinations(item: pytest.Item, strength: int) -> set[tuple[tuple[str, str], ...]]:
     call = getattr(item, "callspec", None)
+    # By their text: callspec.indices numbers the tests, not the values, where several parametrize marks meet.
     values = sorted((name, repr(value)) for name, value in call.params.items()) if call else []
     return set(itertools.combinations(values, min(strength, len(values))))
