@@ -98,6 +98,7 @@ def test_what_the_published_series_foretells_holds_what_was_measured() -> None:
 
 
 @pytest.mark.covering(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("curve", [CLIFF, BEND], ids=["cliff", "bend"])
 @pytest.mark.parametrize("sizes", [6, 8, 11])
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.05])

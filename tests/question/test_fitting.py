@@ -70,6 +70,7 @@ def test_every_question_is_answered_for_every_family_on_every_storage(question: 
     assert kinds <= {STORAGES[storage].kind, "raw"}
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.data())
 def test_whatever_the_time_it_is_kept_or_the_least_is_named(data: st.DataObject) -> None:
