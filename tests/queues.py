@@ -78,7 +78,7 @@ class Server:
         series = [
             Second.model_construct(
                 at_s=float(second), length_s=1.0, committed=len(part), conflicts=0, errors=0,
-                latency_ns_p50=int(np.sort(part)[len(part) // 2]) if len(part) else 0, latency_ns_p99=0, latency_ns_max=0,
+                latency_ns_p50=int(np.median(part)) if len(part) else 0, latency_ns_p99=0, latency_ns_max=0,
             )
             for second, part in enumerate(np.split(latency, splits)[:-1])
         ]  # fmt: skip
