@@ -108,8 +108,11 @@ def _covering(items: list[pytest.Item], strength: int = 1) -> list[pytest.Item]:
     return [item for item in items if item in kept]
 
 
-def _combinations(item: pytest.Item, strength: int) -> set[tuple[tuple[str, str], ...]]:
-    call = getattr(item, "callspec", None)
-    # By their text: callspec.indices numbers the tests, not the values, where several parametrize marks meet.
-    values = sorted((name, repr(value)) for name, value in call.params.items()) if call else []
+def _combinations(item: pytest.Item, strength: int) -> set[tuple[str, ...]]:
+    """Names that are given values together, as in ``parametrize(("a", "b"), ...)``, are one parameter."""
+    given = _parameters(item)
+    marks = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    together = [names.replace(",", " ").split() if isinstance(names, str) else list(names) for names in marks]
+    alone = [[name] for name in given if name not in itertools.chain(*together)]
+    values = sorted(repr([(name, given.get(name)) for name in names]) for names in together + alone)
     return set(itertools.combinations(values, min(strength, len(values))))

@@ -269,11 +269,11 @@ def test_the_archive_of_firebird_is_to_be_unpacked_whole(tmp_path: Path) -> None
 
 
 def test_a_library_says_how_it_was_built() -> None:
-    engine = build("sqlite", sqlite_library("-DSQLITE_DEFAULT_PAGE_SIZE=8192"))
+    engine = build("sqlite", sqlite_library())
     facts = engine.facts()
     assert facts.build is not None
     assert facts.build.options[0].startswith("source id: 20")
-    assert {"DEFAULT_PAGE_SIZE=8192", "THREADSAFE=1"} <= set(facts.build.options)
+    assert {"ENABLE_DBSTAT_VTAB", "THREADSAFE=1"} <= set(facts.build.options)
     assert (facts.mode, facts.known_as, engine.embedded) == ("embedded", "sqlite", True)
     assert engine.files() == [Path(facts.build.file)]
 

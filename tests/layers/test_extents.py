@@ -17,6 +17,7 @@ def items(*marks: pytest.Mark) -> list:
         SimpleNamespace(
             callspec=SimpleNamespace(indices=(at := dict(zip(SIZES, values, strict=True))), params=at),
             get_closest_marker=lambda name: next((mark for mark in marks if mark.name == name), None),
+            iter_markers=lambda name: (mark for mark in marks if mark.name == name),
         )
         for values in itertools.product(*map(range, SIZES.values()))
     ]
@@ -35,6 +36,12 @@ def test_each_combination_of_so_many_parameters_stays(strength: int, count: int)
         every = itertools.product(*(range(list(SIZES.values())[position]) for position in positions))
         assert values == set(every)
     assert count <= len(found) <= count + 2
+
+
+def test_names_that_are_given_values_together_are_one_parameter() -> None:
+    found = kept(items(pytest.mark.covering.mark, pytest.mark.parametrize("size, level", []).mark))
+    assert {one[:2] for one in found} == set(itertools.product(range(4), range(3)))
+    assert len(found) == 12
 
 
 def test_a_sample_is_spread_evenly() -> None:
