@@ -65,9 +65,9 @@ def test_what_a_replica_has_shown_it_gives_back_when_it_is_promoted(
     file, out = tmp_path / "contract.toml", tmp_path / "out"
     file.write_text(EXPERIMENT.format(engine=server, mode=mode, failure=failure))
     code = command("powercut", file, "--out", out, "--json")
-    told = json.loads(capsys.readouterr().out)
-    (cut,) = (one["cut"] for one in told["cuts"])
-    assert code == 0, cut  # what is lost is announced
+    printed = capsys.readouterr()
+    assert code == 0, printed.out + printed.err  # what is lost is announced
+    (cut,) = (one["cut"] for one in json.loads(printed.out)["cuts"])
     assert shown, "the replica showed nothing of the load"
     fate, verdict = cut["fate"], cut["verdict"]
     if failure == "lost-disk":
