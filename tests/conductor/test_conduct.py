@@ -13,10 +13,11 @@ from acidtest import plan
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
 from acidtest.conductor.conduct import conduct
 from acidtest.conductor.context import RunContext
+from acidtest.conductor.grid import _place_of
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome, RecordingBuilder
 from acidtest.engine import Engine
-from acidtest.errors import AcidtestError, BadInput
+from acidtest.errors import AcidtestError, BadInput, CellFailed
 from acidtest.experiment import parse
 from acidtest.plan import Cell, Plan
 from support import journal_lines
@@ -97,3 +98,13 @@ def test_recordings_that_do_not_count_are_run_again(three_cells: Plan, tmp_path:
     conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock())
     assert conduct(three_cells, AllAtOnce(), again, Path("t.toml"), Mock()).ran == 1
     assert len(journal_lines(out)) == 4
+
+
+def test_the_place_of_a_cell_that_fails_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    place, context = Mock(), Mock(holds=Mock(return_value=False))
+    monkeypatch.setattr("acidtest.conductor.grid.make_place", Mock(return_value=place))
+    monkeypatch.setattr("acidtest.conductor.grid.template_bytes", Mock(return_value=0))
+    with pytest.raises(CellFailed), _place_of(Mock(), context) as made:
+        assert made is place
+        raise CellFailed("the engine did not start")
+    place.release.assert_called_once()
