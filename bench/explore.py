@@ -22,8 +22,9 @@ from acidtest import experiment, powercut
 from acidtest.analysis import disk_log
 from acidtest.cli.run import Lines, watching
 from acidtest.conductor import Exploring, plan_of
-from acidtest.fleet import FleetSpec, cluster, conduct, tasks
+from acidtest.fleet import cluster, conduct, tasks
 from acidtest.fleet.messages import packed
+from acidtest.fleet.spec import FleetSpec
 from acidtest.journal.models import Explored
 from acidtest.journal.reader import CUTS, explored, read
 from acidtest.journal.writer import JournalWriter

@@ -25,8 +25,9 @@ from acidtest.cli.run import Lines
 from acidtest.conductor.run import output_of
 from acidtest.errors import Problems
 from acidtest.files import find_rig
-from acidtest.fleet import FleetSpec, conduct
+from acidtest.fleet import conduct
 from acidtest.fleet.cluster import Host
+from acidtest.fleet.spec import FleetSpec
 from acidtest.journal.models import Recording
 from acidtest.plan import Cell, Plan
 
@@ -104,6 +105,8 @@ class Simulated:
     def _answer(self, function: str, host: Host, arguments: tuple[Any, ...]) -> Any:
         if function == "clock":
             return time.time()
+        if function == "facts":
+            return json.dumps({"answer": self._answers["facts"]})
         request = json.loads(arguments[-1])
         if request["do"] != "step":
             return json.dumps({"answer": self._answers[request["do"]]})
@@ -148,7 +151,7 @@ def _answers(recording: Recording) -> dict[str, Any]:
         "rig_sha256": hashlib.sha256(find_rig().read_bytes()).hexdigest(),
     }  # fmt: skip
     begun = {
-        "recordings": [], "machine": machine, "place": recording.place.model_dump(mode="json"),
+        "recordings": [], "explored": [], "machine": machine, "place": recording.place.model_dump(mode="json"),
         "hash_mb_per_s": 1.0, "flushes_per_s": 1.0,
     }  # fmt: skip
     return {"facts": facts, "admit": {"engines": {}, "devices": {}}, "begin": begun, "end": {}}
