@@ -65,7 +65,7 @@ def smallest(written: dict[str, Any], duration_s: float = MOST["duration_s"]) ->
         more["workload"] = {name: {**one, "duration_s": max(12, duration_s)} for name, one in workloads.items()}
         more["place"] = {"disk_recovery_s": 5}
     if "disk_states" in small.get("place", {}):
-        more["place"] = {"disk_states": 10}
+        more["place"] = {"disk_states": 5}
     if "search" in small:
         more["search"] = {"runs_max": 10}
     if "growth" in small:
