@@ -20,7 +20,7 @@ Value = Any  # None, or one of {"int": 1}, {"real": 0.5}, {"text": "a"}, {"bytes
 @cache
 def program() -> str:
     """Where the program is, which is built when it is not."""
-    asked = ["cargo", "build", "--locked", "-p", "session", "--example", "ask", "--message-format", "json"]
+    asked = ["cargo", "build", "--locked", "--workspace", "--example", "ask", "--message-format", "json"]
     built = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=True, timeout=800).stdout
     (found,) = (line["executable"] for line in map(json.loads, built.splitlines()) if line.get("executable"))
     return str(found)
