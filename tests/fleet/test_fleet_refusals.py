@@ -64,6 +64,37 @@ def test_a_host_that_is_not_there(tmp_path: Path, name: str) -> None:
     assert "same command" in error.value.remedy
 
 
+def test_a_worker_that_does_not_say_that_it_has_started_is_not_waited_for_without_end(
+    tmp_path: Path, hosts: SshHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "START_S", 3.0)
+    silent, other = hosts.hosts
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 600\n")
+    python.chmod(0o755)
+    file = hosts.fleet(tmp_path / "fleet.toml")
+    file.write_text(file.read_text().replace(sys.executable, str(python), 1))
+    with pytest.raises(AcidtestError) as error, cluster.opened(read(file), file):
+        pass
+    assert f"{silent.address}: its worker did not say within 3 s that it has started" in error.value.message
+    assert f"{other.address}: its worker" not in error.value.message
+
+
+def test_workers_over_ssh_say_that_they_have_started_however_quiet_dask_is_here(
+    tmp_path: Path, hosts: SshHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fleet on this machine has workers that say nothing, and leaves the environment as it was."""
+    monkeypatch.delenv("DASK_LOGGING__DISTRIBUTED", raising=False)
+    local = tmp_path / "local.toml"
+    local.write_text("local = 1\n")
+    with cluster.opened(read(local), local) as fleet:
+        assert len(fleet.hosts()) == 1
+    assert "DASK_LOGGING__DISTRIBUTED" not in os.environ
+    quiet = {"DASK_LOGGING__DISTRIBUTED": "critical"}
+    command = Command(tmp_path, "clean", "--fleet", hosts.fleet(tmp_path / "fleet.toml"), **quiet)
+    assert command.process.wait(100) == 0, command.said
+
+
 def test_other_versions_of_acidtest_or_none(hands: Hands, refused: Refused) -> None:
     first, second = hands.machines
     first.seen.append(partial(mock.patch.dict, sys.modules, {"acidtest": None, "acidtest.fleet": None}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import os
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dask
 from distributed import Client, Scheduler
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
@@ -32,6 +34,7 @@ GONE = (KilledWorker, CancelledError, FutureCancelledError, CommClosedError)
 RESOURCE = "machine"  # of which each worker has one: who has it measures
 POLL_S = 2.0
 COME_S = 120.0  # for the first worker of each host
+START_S = 120.0  # over ssh: to connect, and for the worker to say that it has started
 SSH_OPTIONS = {"connect_timeout": 30, "login_timeout": 60, "keepalive_interval": 15}  # seconds; of asyncssh
 LOOPBACK = "127.0.0.1"
 QUIET_ADDRESS = f"{LOOPBACK}:0"
@@ -279,10 +282,25 @@ def _close(cluster: Any) -> None:
         cluster.close(timeout=30)
 
 
+@contextmanager
+def _in_environment(name: str, value: str) -> Iterator[None]:
+    """Has processes that are started within find ``name``; one that the user has set stays."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+
+
 def _of_local(spec: FleetSpec, held: ExitStack) -> tuple[Any, int]:
     assert spec.local is not None
     names = [f"local-{number}" for number in range(1, spec.local + 1)]
-    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")  # of their processes, which share our standard error
+    # Their processes share our standard error. It is in our environment only meanwhile: what a process of ours starts
+    # over ssh later must say that it has started.
+    held.enter_context(_in_environment("DASK_LOGGING__DISTRIBUTED", "critical"))
     # Each in a process of its own: Dask's LocalCluster would have them import the command's own script.
     workers = {
         name: {
@@ -302,12 +320,33 @@ def _of_ssh(spec: FleetSpec, held: ExitStack) -> tuple[Any, int]:
     import asyncssh  # noqa: F401 - told of before anything is started
     from distributed.deploy.ssh import Worker
 
+    class InTime(Worker):  # type: ignore[misc]
+        """Which Dask takes for started when it reads so in what the worker logs, and waits for that without end."""
+
+        proc: Any
+        connection: Any
+
+        async def start(self) -> None:
+            try:
+                await asyncio.wait_for(super().start(), START_S)
+            except TimeoutError:
+                if self.proc is not None:
+                    self.proc.kill()
+                if self.connection is not None:
+                    self.connection.close()
+                self.proc = self.connection = None
+                raise TimeoutError(
+                    f"{self.address}: its worker did not say within {START_S:.0f} s that it has started"
+                ) from None
+
+    # Those lines of the log are needed, whatever the user has set for Dask here, which is passed on to the hosts.
+    held.enter_context(dask.config.set(logging={"distributed": "info"}))
     options = spec.ssh_options.model_dump(exclude_none=True, exclude={"client_keys"}) | SSH_OPTIONS
     if keys := spec.ssh_options.client_keys:
         options["client_keys"] = list(keys)
     workers = {
         name: {
-            "cls": Worker,
+            "cls": InTime,
             "options": {
                 "address": name,
                 "connect_options": dict(options),
