@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from acidtest.errors import BadInput
+from acidtest.files import MARK, TOKEN, tag
 from acidtest.place import DirectoryPlace, Ledger, leftovers, release_leftovers
-from acidtest.place.ledger import MARK, TOKEN, _family
+from acidtest.place.ledger import _family
 
 
 def killed_lab(body: str) -> None:
@@ -92,7 +93,8 @@ def test_what_a_lab_made_is_released_though_it_was_killed_while_it_started_a_pro
 def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_found(tmp_path: Path) -> None:
     killed_lab(f"""
         import time
-        from acidtest.place.ledger import TOKEN, _family
+        from acidtest.files import TOKEN
+        from acidtest.place.ledger import _family
         ledger._made("process", command=["sleep", "1000"], token="late-token")
         if (pid := os.fork()) == 0:
             os.close(ledger._file.fileno())
@@ -108,7 +110,8 @@ def test_a_process_that_has_not_begun_its_command_when_the_lab_is_killed_is_foun
 def test_a_process_whose_pid_was_not_written_yet_is_found_by_its_token(tmp_path: Path) -> None:
     killed_lab(f"""
         import subprocess
-        from acidtest.place.ledger import TOKEN, _family
+        from acidtest.files import TOKEN
+        from acidtest.place.ledger import _family
         ledger._made("process", command=["sleep", "1000"], token="secret-token")
         process = subprocess.Popen(["sleep", "1000"], env={{**os.environ, TOKEN: "secret-token"}})
         Path({str(tmp_path / "pid")!r}).write_text(str(process.pid))
@@ -167,6 +170,44 @@ def test_what_a_killed_labs_process_started_is_released_too(tmp_path: Path, chil
     assert alive(pid)
     assert len(release_leftovers()) == 2
     assert not alive(pid)
+
+
+def test_what_a_killed_lab_let_work_in_its_directory_without_a_line_ends_before_the_directory_is_removed(
+    tmp_path: Path,
+) -> None:
+    """As an engine's program that makes a database: it writes on, for as long as it is not ended."""
+    database, stranger = tmp_path / "db", subprocess.Popen(["sleep", "1000"], cwd=tmp_path)
+    writing = "i=0; while :; do i=$((i + 1)); mkdir -p $i; echo >$i/file; done"
+    try:
+        killed_lab(f"""
+            import subprocess
+            from acidtest.files import tag
+            at = Path({str(database)!r})
+            ledger.make_directory(at)
+            (at / "run").mkdir()
+            helper = subprocess.Popen(
+                ["sh", "-c", "({writing}) & wait"], cwd=at / "run", env={{**os.environ, **tag(at / "run")}}
+            )
+            Path({str(tmp_path / "pid")!r}).write_text(str(helper.pid))
+            while not list((at / "run").iterdir()):
+                pass
+        """)
+        helpers = _family(int((tmp_path / "pid").read_text()))
+        assert len(helpers) >= 2
+        said = release_leftovers()
+        assert f"removed {database}" in said
+        assert any(f"(at work in {database})" in line for line in said)
+        assert not any(map(alive, helpers))
+        assert not database.exists()
+        assert stranger.poll() is None
+        assert leftovers() == []
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_directory_that_no_lab_made_tags_nothing(tmp_path: Path) -> None:
+    assert tag(tmp_path) == {}
 
 
 def test_a_recycled_pid_is_not_signalled(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ recorded one, a loop device only if the recorded image is behind it, a mount onl
 directory, a simulated disk only at the recorded directory, queue settings and a drive's cache only of the very disk
 that they were set on, a file system on a device only if it has the label that the lab gave it. Newest first: processes
 end before what they use is unmounted, and so on down; but before all of them simulated disks are ended, so that nothing
-waits for one.
+waits for one, and then the processes that have the id of a directory as their token (``files.tag``): an engine's own
+programs, which make or check a database in it, have no line of their own and may outlive the lab by what they do.
 """
 
 from __future__ import annotations
@@ -25,20 +26,18 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from acidtest.errors import AcidtestError, BadInput, CellFailed
-from acidtest.files import fsync_path, kernel_text, remove_once_idle, state_directory
+from acidtest.files import MARK, TOKEN, fsync_path, kernel_text, remove_once_idle, state_directory
 from acidtest.place import device_safety, drive_cache, loops, mounts, queue, tracing
 from acidtest.place.mounts import DISK_SOURCE
 
-MARK = ".made-by-acidtest"
 MEMORY_SOURCE = Path("acidtest-memory")  # stands where other mounts name their device
 APPEAR_S = 5.0  # for the environment of a process that has just begun its command
-TOKEN = "ACIDTEST_PROCESS_TOKEN"  # noqa: S105 - a name tag, not a secret
 
 
 @dataclass(frozen=True)
@@ -356,6 +355,7 @@ def release_leftovers() -> list[str]:
             failed = False
             abandoned = _leftovers_of(path, file)
             _abort_disks(leftover.entry for leftover in abandoned if leftover.entry["boot"] == _boot_id())
+            released += _end_helpers(leftover for leftover in abandoned if leftover.kind == "directory")
             for leftover in abandoned:
                 try:
                     released += _release(leftover)
@@ -374,6 +374,18 @@ def _abort_disks(entries: Iterable[Mapping[str, Any]]) -> None:
     for entry in entries:
         if entry["kind"] == "fuse":
             mounts.abort_fuse(Path(entry["path"]), DISK_SOURCE)
+
+
+def _end_helpers(directories: Iterable[Leftover]) -> list[str]:
+    """End what works in these directories without a line of its own: it would go on to write into them."""
+    tokens = {leftover.id: leftover.what for leftover in directories}
+    found = _tagged(tokens).items()
+    families = {pid: (start_time, token) for one, token in found for pid, start_time in _family(one).items()}
+    return [
+        f"killed process {pid} (at work in {tokens[token]})"
+        for pid, (start_time, token) in families.items()
+        if _kill(pid, start_time)
+    ]
 
 
 def _dead_ledgers() -> list[tuple[Path, IO[bytes]]]:
@@ -532,13 +544,18 @@ def _pids(entry: Mapping[str, Any]) -> list[int]:
 
 def _carriers(token: str) -> list[int]:
     """Processes that were started with ``token``, the recorded one or one that it started; see proc(5)."""
-    wanted = f"{TOKEN}={token}".encode()
-    pids = []
-    for status in Path("/proc").glob("[0-9]*/environ"):
+    return list(_tagged([token]))
+
+
+def _tagged(tokens: Collection[str]) -> dict[int, str]:
+    """Processes that were started with one of these tokens, and which."""
+    wanted = {f"{TOKEN}={token}".encode(): token for token in tokens}
+    found: dict[int, str] = {}
+    for status in Path("/proc").glob("[0-9]*/environ") if wanted else []:
         with contextlib.suppress(OSError):
-            if wanted in status.read_bytes().split(b"\0"):
-                pids.append(int(status.parent.name))
-    return pids
+            for variable in wanted.keys() & set(status.read_bytes().split(b"\0")):
+                found[int(status.parent.name)] = wanted[variable]
+    return found
 
 
 def _family(pid: int) -> dict[int, str]:
@@ -608,14 +625,22 @@ def _start_time(pid: int) -> str:
 
 def _stat(pid: int) -> list[str]:
     """Fields of ``/proc/PID/stat`` from the third on, none when there is no such process; see proc(5)."""
+    return _stat_of(Path(f"/proc/{pid}"))
+
+
+def _stat_of(task: Path) -> list[str]:
     try:
-        return kernel_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        return kernel_text(task / "stat").rpartition(")")[2].split()
     except OSError:
         return []
 
 
 def _is_gone(pid: int) -> bool:
-    return _stat(pid)[:1] in ([], ["Z"])
+    """Also each of its threads: the first one may be dead while others still end what they do in the kernel."""
+    if _stat(pid)[:1] not in ([], ["Z"]):
+        return False
+    threads = Path(f"/proc/{pid}/task").glob("[0-9]*")
+    return all(_stat_of(thread)[:1] in ([], ["Z"], ["X"]) for thread in threads)
 
 
 def _wait_gone(pid: int, seconds: float = 60.0) -> None:

@@ -32,7 +32,7 @@ from acidtest.engine.sampling import Figures
 from acidtest.engine.server import log_tail
 from acidtest.engine.statements import StatementTrace
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_path
+from acidtest.files import fsync_path, tag
 from acidtest.formats import firebird_header, gstat
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
@@ -125,7 +125,7 @@ class FirebirdInstance(Instance):
 
     def _admin(self, do: str, **request: Any) -> None:
         """Have a process of its own ``do`` it with the engine embedded; see admin.py."""
-        environment = {**os.environ, **self.environment()}
+        environment = {**os.environ, **self.environment(), **tag(self.directory)}
         ended = subprocess.run(
             services.ADMIN,
             input=self._request(do, request),
@@ -203,7 +203,7 @@ class FirebirdInstance(Instance):
         return figures.of_cache(shared=self._settings.get("server_mode", "Super") == "Super")
 
     def statement_trace(self) -> StatementTrace:
-        return FirebirdTrace(self.target(), FILE, self.environment())
+        return FirebirdTrace(self.target(), FILE, {**self.environment(), **tag(self.directory)})
 
     def witness(self, processes: Sequence[int]) -> bool:
         if not self._engine.version.has_config_table:
@@ -322,7 +322,8 @@ class FirebirdInstance(Instance):
         """See validation.py; "" when the engine found nothing."""
         if self._validator is None:
             library = self._root / LIBRARY
-            self._validator = Validator(library, self.directory / FILE, USER, self.environment())
+            environment = {**self.environment(), **tag(self.directory)}
+            self._validator = Validator(library, self.directory / FILE, USER, environment)
         try:
             return self._validator.validate(VALIDATION_S)
         finally:

@@ -48,7 +48,7 @@ from acidtest.engine.server import (
     port_for,
 )
 from acidtest.errors import CellFailed
-from acidtest.files import sync_filesystem
+from acidtest.files import sync_filesystem, tag
 from acidtest.formats import innodb
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
@@ -268,7 +268,7 @@ class MysqlInstance(ServedInstance):
             ended = subprocess.run(
                 [*self._files.command, f"--defaults-file={self._configuration}", *options],
                 input=sql,
-                env=self.environment(),
+                env={**self.environment(), **tag(self.directory)},
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",

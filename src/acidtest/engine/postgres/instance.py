@@ -48,7 +48,7 @@ from acidtest.engine.server import (
     port_for,
 )
 from acidtest.errors import CellFailed
-from acidtest.files import fsync_path, kernel_text, sync_filesystem
+from acidtest.files import fsync_path, kernel_text, sync_filesystem, tag
 from acidtest.journal.models import DatabaseStatistics, Integrity, Scalar, SettingInForce
 from acidtest.journal.protocol import Inspection, Settings
 
@@ -193,7 +193,7 @@ class PostgresInstance(ServedInstance):
         return subprocess.run(
             command,
             input=stdin,
-            env=self._environment,
+            env={**self._environment, **tag(self.directory)},
             capture_output=True,
             encoding="utf-8",
             errors="replace",
