@@ -80,7 +80,11 @@ class Forked:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Fork for every request, until nobody can send one any more."""
+    """Fork for every request, until nobody can send one any more.
+
+    Nobody waits for these forks: what they used would count a second time when this process ends.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         data, files, _, _ = socket.recv_fds(requests, MESSAGE, 3)
         if not data:
@@ -90,19 +94,11 @@ def _serve(requests: socket.socket) -> None:
             _attend(json.loads(data), *files)
         for file in files:
             os.close(file)
-        while _reaped():
-            pass
-
-
-def _reaped() -> bool:
-    try:
-        return os.waitpid(-1, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return False
 
 
 def _attend(request: dict[str, Any], answers: int, stdout: int, stderr: int) -> None:
     """Fork the command itself, and say how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if pid == 0:
         os.dup2(stdout, 1)

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 extent=whole
+alone=()
 case ${1:-} in fast | long | durations) extent=$1 && shift ;; esac
 export ACIDTEST_TESTS=${extent/durations/whole}
 cores=$(nproc)
@@ -39,7 +40,9 @@ else
   part beside "${beside[@]}" $((2 * cores)) -m "${these}not alone" "$@" # most of them wait most of the time
   wait
   cat "$work/rust"
-  part alone -m "${these}alone" "$@"
+  # To collect all tests once more would take seconds.
+  [ $# -gt 0 ] || mapfile -t alone < <(grep -rl --include='test_*.py' 'mark\.alone' tests)
+  part alone -m "${these}alone" "${alone[@]}" "$@"
 fi
 if [ $extent = durations ]; then # each test as the least extent runs it that has it
   export ACIDTEST_TESTS=long
