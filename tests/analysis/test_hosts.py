@@ -39,6 +39,7 @@ def measured(seed: int, *, of_host: float, noise: float = 0.05, count: int = 3, 
     return found
 
 
+@pytest.mark.slow
 def test_alike_hosts_are_doubted_no_more_often_than_said() -> None:
     doubted = sum(measured(seed, of_host=0.0).differ for seed in range(150))
     assert doubted <= 8  # of 150 at 1 %: 9 or more have a chance of 0.003 %

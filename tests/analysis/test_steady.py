@@ -30,6 +30,7 @@ def test_noise_alone_is_seldom_taken_for_change() -> None:
     assert unsteady <= scipy.stats.binom.ppf(0.999, 200, 0.10)  # two tests at five percent each
 
 
+@pytest.mark.slow
 def test_noise_of_five_repetitions_is_seldom_taken_for_change() -> None:
     rows = [[noisy(np.full(8, 1000), 5 * row + n, noise=0.25) for n in range(5)] for row in range(200)]
     assert sum(not row_steadiness(row).steady for row in rows) <= scipy.stats.binom.ppf(0.999, 200, 0.15)

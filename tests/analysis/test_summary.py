@@ -11,6 +11,7 @@ EXPERIMENTS = 200
 
 
 # The coverage that docs/ANALYSIS.md tells: 94 % for 5 samples, 98 % for 7, 96 % for 10 and more.
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "low", "high"), [(5, 0.90, 0.98), (7, 0.95, 1.0), (10, 0.93, 0.99), (15, 0.93, 0.995)])
 def test_the_interval_holds_the_true_median_in_most_experiments(n: int, low: float, high: float) -> None:
     rng = np.random.default_rng(n)

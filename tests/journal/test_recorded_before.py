@@ -19,6 +19,8 @@ import pytest
 
 from support import ACIDTEST
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parent / "recorded_before"
 
 # What later versions may say in other words, or judge by more rules; where a key has another name since.

@@ -27,6 +27,8 @@ from factory import recording
 from support import work_of
 
 # SQLite has no page_buffers, so that combinations become equal; one entry excludes some.
+pytestmark = pytest.mark.slow
+
 TEXT = """
 name = "many"
 title = "Many [of] them"

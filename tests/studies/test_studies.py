@@ -22,6 +22,8 @@ from acidtest.journal.models import Journal
 from factory import file_systems, journal, recording, result, study, tpcc
 from studies import pages, pictures, recordings
 
+pytestmark = pytest.mark.slow  # it reads all kept recordings
+
 BASE = {"place.filesystem": "raw"}
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -74,7 +76,6 @@ def made() -> dict[str, pages.Page]:
     return {page.name: page for page in pages.made()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_a_page_is_what_its_recordings_make(made: dict[str, pages.Page], name: str) -> None:
     page = made[name]
@@ -83,14 +84,12 @@ def test_a_page_is_what_its_recordings_make(made: dict[str, pages.Page], name: s
     assert drawn == {one: pictures.fingerprint(spec) for one, spec in page.pictures.items()}, "make studies draws it"
 
 
-@pytest.mark.slow
 def test_the_table_of_tables_is_what_the_studies_say(made: dict[str, pages.Page]) -> None:
     every = list(made.values())
     assert (pages.PAGES / "README.md").read_text() == pages.readme(every)
     assert pages.README.read_text() == pages.in_readme(pages.README.read_text(), every)
 
 
-@pytest.mark.slow
 def test_what_is_kept_belongs_to_a_study_and_names_nothing_of_its_machine() -> None:
     for path in recordings.KEPT.rglob("*.xz"):
         study_name, experiment = path.parts[-3:-1]
