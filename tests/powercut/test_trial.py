@@ -14,6 +14,7 @@ import factory
 from acidtest.errors import CellFailed
 from acidtest.place import Ledger, mounts
 from acidtest.place.guest.agent import Gone
+from acidtest.powercut.acknowledgement_log import Acknowledgement, AcknowledgementLog
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.failures import FAILURES
 from acidtest.powercut.trial import Trial, unkept
@@ -60,6 +61,19 @@ def test_what_is_amiss_without_a_cut_is_known_before_the_first() -> None:
     made = trial(None)
     made._judge_without_cut(CutEvidence(read_error="no such library"))
     assert made.broken_without_cut == ["the engine does not give its data back: no such library"]
+
+
+def test_what_is_acknowledged_after_the_cut_does_not_count(tmp_path: Path) -> None:
+    log = AcknowledgementLog(tmp_path)
+    lines = [Acknowledgement(1, count, 0, count, 0, count).as_line() + b"\n" for count in (1, 2)]
+    with log.path.open("wb", buffering=0) as pipe:
+        pipe.write(lines[0])
+        log.drain()
+        made = trial(None)
+        made._instance = Mock(lose_power=lambda: pipe.write(lines[1]))
+        found = made.killed(Mock(acknowledged=log, answers=[]), CutEvidence())
+    log.close()
+    assert [line.count for line in found] == [1]
 
 
 def test_the_power_is_cut_while_the_engine_recovers() -> None:
