@@ -135,11 +135,11 @@ class Recorder:
             with self._costs.open() as file:
                 file.seek(self._read)
                 lines, self._read = file.read().splitlines(), file.tell()
-            costs: Counter[str] = Counter()
+            costs: dict[str, float] = defaultdict(float)
             for line in lines:
                 kind, _, seconds = line.partition("\t")
-                costs[kind] += float(seconds)  # type: ignore[assignment]
-            costs["processor"] += sum(os.times()[:4]) - self._cpu_before  # type: ignore[assignment]
+                costs[kind] += float(seconds)
+            costs["processor"] += sum(os.times()[:4]) - self._cpu_before
             extent = next((name for name in ("long", "fast") if item.get_closest_marker(name)), "test")
             report.user_properties.append(("extent", extent))
             report.user_properties.append(("costs", {kind: round(s, 2) for kind, s in costs.items() if s > 0.01}))

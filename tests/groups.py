@@ -7,7 +7,7 @@ are marked ``alone`` measure, or change the whole machine; they come after all o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 
 import pytest
 
@@ -22,13 +22,13 @@ def arrange(items: list[pytest.Item]) -> None:
     """Give each test its marks and its group, and begin with the group that takes longest."""
     mark(items)
     kept = durations.Kept()
-    takes: Counter[str] = Counter()
+    takes: dict[str, float] = defaultdict(float)
     groups: dict[pytest.Item, str] = {}
     for item in items:
         if group := _group(item):
             item.add_marker(pytest.mark.xdist_group(group))
         groups[item] = group or item.nodeid
-        takes[groups[item]] += kept.seconds(item.nodeid)  # type: ignore[assignment]
+        takes[groups[item]] += kept.seconds(item.nodeid)
     items.sort(key=lambda item: -takes[groups[item]])  # stable: within a group the order stays
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from acidtest.conductor.rig import converse
 from acidtest.engine import Engine, Instance
-from acidtest.engine.statements import StatementTrace
 from acidtest.journal.models import TracedStatements
 from acidtest.journal.protocol import (
     Begins,
@@ -32,9 +31,10 @@ firebirds = pytest.mark.parametrize("engine", FAMILIES["firebird"].engines, indi
 OF_RECORDS = ("inserts", "updates", "deletes", "seq_reads", "idx_reads")
 
 
-def traced(instance: Instance, trace: StatementTrace, ledger: Ledger) -> tuple[TracedStatements, Counted]:
+def traced(instance: Instance, ledger: Ledger) -> tuple[TracedStatements, Counted]:
     """A load, two rounds of as many inserts, updates and deletes as there are rows, and a check."""
-    counters = instance.counters()
+    trace, counters = instance.statement_trace(), instance.counters()
+    assert trace is not None
     assert counters is not None
     run = RunPhase(
         terminals=1, pacing=ClosedLoop(think_ms=0), warmup_s=0, extent=Count(transactions=4 * ROUNDS), retries=10
@@ -45,27 +45,25 @@ def traced(instance: Instance, trace: StatementTrace, ledger: Ledger) -> tuple[T
     )  # fmt: skip
     told: list[Counted] = []
     committed = 0
-    trace.begin()
-    for event in converse(job, ledger, instance.environment()):
-        match event:
-            case Begins():
-                trace.terminals_begin(event)
-            case Counted():
-                told.append(event)
-            case Result():
-                committed = event.counts.committed
-    (counted,) = told
-    return trace.finish(committed), counted
+    try:
+        trace.begin()
+        for event in converse(job, ledger, instance.environment()):
+            match event:
+                case Begins():
+                    trace.terminals_begin(event)
+                case Counted():
+                    told.append(event)
+                case Result():
+                    committed = event.counts.committed
+        (counted,) = told
+        return trace.finish(committed), counted
+    finally:
+        trace.end()
 
 
 @firebirds
 def test_the_trace_and_the_counters_agree(instance: Instance, ledger: Ledger) -> None:
-    trace = instance.statement_trace()
-    assert trace is not None
-    try:
-        found, counted = traced(instance, trace, ledger)
-    finally:
-        trace.end()
+    found, counted = traced(instance, ledger)
     assert found.not_traced is None
     assert not found.lost, found
     assert found.commits == found.committed == 4 * ROUNDS
@@ -98,12 +96,7 @@ def test_an_instance_that_cannot_trace_says_why(
         for plugin in plugins:
             plugin.unlink()
         instance.start(ledger)
-        trace = instance.statement_trace()
-        assert trace is not None
-        try:
-            found, counted = traced(instance, trace, ledger)
-        finally:
-            trace.end()
+        found, counted = traced(instance, ledger)
     finally:
         instance.release()
     assert found.not_traced is not None
