@@ -339,6 +339,7 @@ def test_every_fault_in_the_documents_is_one() -> None:
         standing.check_fault(fault)
 
 
+@pytest.mark.long  # the example of a document
 def test_fio_finds_what_was_flushed_and_misses_what_was_not() -> None:
     script = Path(__file__).parents[2] / "docs" / "examples" / "disk-under-fio.sh"
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
