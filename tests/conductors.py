@@ -32,7 +32,7 @@ class Member:
 GRID = "repetitions = 2\n[workload.commits]\ncount = 300\n"
 GROWTH = (
     'repetitions = 1\n[growth]\nsizes = ["4 MB", "6 MB"]\nstatistics = false\n'
-    "[workload.tpcc]\nduration_s = 0.5\nwarehouse_percent = 1\n"
+    "[workload.tpcc]\nduration_s = 0.5\nthink_ms = 5\nwarehouse_percent = 1\n"  # so few deliveries that orders never run out
 )
 
 CUTS = (

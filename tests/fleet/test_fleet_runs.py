@@ -115,6 +115,7 @@ sizes = ["4 MB", "6 MB"]
 statistics = false
 [workload.tpcc]
 duration_s = 0.5
+think_ms = 5
 warehouse_percent = 1
 """
 
