@@ -13,7 +13,10 @@ from fleet_commands import cells, each_once
 from acidtest.cli import fleets, planning
 from acidtest.errors import AcidtestError
 from acidtest.experiment import Experiment
+from acidtest.fleet import lab
+from acidtest.fleet.conduct import FleetRun
 from acidtest.journal import reader
+from factory import journal, recording
 
 CELLS = 6
 ASKED = 12  # of the labs, by a run in which nothing happens
@@ -83,6 +86,30 @@ def test_a_host_that_comes_back_is_told_of_once_and_what_it_had_measured_is_take
         "one: 1 cell that it had measured taken from there",
     ]
     each_once(tmp_path / "out", CELLS)
+
+
+def test_recordings_that_no_journal_has_stay(tmp_path: Path) -> None:
+    runs = {}
+    for name, acknowledged in (("had", True), ("not-had", False)):
+        runs[name] = run = tmp_path / f"{lab.PREFIX}{name}"
+        run.mkdir()
+        one = recording()
+        lines = [journal([one]).header.model_dump_json(), one.model_dump_json(by_alias=True)]
+        (run / reader.NAME).write_text("\n".join(lines) + "\n")
+        if acknowledged:
+            lab.Lab()._acknowledge(run, [one.cell])
+    answer = lab.Lab().clean({"directory": str(tmp_path), "dry_run": False})
+    assert [run.exists() for run in runs.values()] == [False, True]
+    assert answer["kept"] == [f"{runs['not-had']}: 1 recording that no journal has"]
+
+
+@pytest.mark.parametrize("name", ["../beside", "link/beside", "/tmp/beside"])
+def test_a_host_writes_nothing_outside_of_the_directory_of_the_run(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "link").symlink_to(tmp_path)
+    with pytest.raises(AcidtestError, match="a host sent a file that does not belong into"):
+        FleetRun._keep(Mock(_output=Mock(directory=out)), name, b"")
 
 
 def test_a_pool_spreads_repetitions(tmp_path: Path, hands: Hands) -> None:

@@ -171,9 +171,9 @@ def test_a_pool_whose_engines_and_devices_differ(
 @pytest.mark.parametrize("holds", ["", "ext4"])
 def test_a_device_is_named_by_host(tmp_path: Path, experiment: Path, refused: Refused, holds: str) -> None:
     """And what is on it is not overwritten unasked; the remedy is a line of the fleet's file."""
-    with loop_over(tmp_path / "image", 400) as device:
+    with loop_over(tmp_path / "image", 400) as device, loop_over(tmp_path / "other", 400) as other:
         experiment.write_text(EXPERIMENT + f'[place]\nkind = "device"\ndevice = "{device}"\nfilesystem = "ext4"\n')
-        use = ""
+        use = f'use_devices = ["{other}"]'
         if holds:
             subprocess.run(["mkfs.ext4", "-q", device], check=True, capture_output=True)
             use = f'use_devices = ["{device}"]'
