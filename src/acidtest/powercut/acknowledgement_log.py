@@ -110,8 +110,12 @@ class AcknowledgementLog:
                 return
             if not chunk:
                 return
-            *lines, self._pending = (self._pending + chunk).split(b"\n")
-            self._lines += lines
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        """Add what one read has given."""
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        self._lines += lines
 
     def lines(self, start: int) -> list[bytes]:
         """As they were drained, without the first ``start``."""
