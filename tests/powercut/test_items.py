@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from acidtest.errors import CellFailed
 from acidtest.powercut.acknowledgement_log import Acknowledgement, parse
 from acidtest.powercut.items import ITEM_MAX, ItemLog, answers, buffered, fate, planted
+from acidtest.powercut.load import Load
 from acidtest.powercut.plug.wire import is_acknowledgement
 from acidtest.powercut.plug.witness import planted as planted_line
 
@@ -222,3 +223,22 @@ class TestLateAcknowledgements:
     def test_a_planted_item_comes_by_itself(self) -> None:
         alone = LOG[-1]
         assert buffered([alone, *parse([planted_line([alone])])]) == ""
+
+    def test_what_comes_while_something_else_is_done_has_its_own_time(self, tmp_path: Path) -> None:
+        """Crash states demand what had been acknowledged before a write to the disk."""
+
+        class Idle(Load):
+            def follow(self) -> None: ...
+            def kill(self) -> None: ...
+
+        with closing(ItemLog(tmp_path)) as log, log.writer() as pipe:
+
+            def work() -> int:
+                pipe.write(b"key-1\n")
+                end = time.monotonic() + 60
+                while not len(log) and time.monotonic() < end:
+                    time.sleep(0.001)
+                return time.monotonic_ns()
+
+            ended_ns = Idle(log).meanwhile(work)
+            assert log.times_ns(0)[0] < ended_ns
