@@ -25,6 +25,7 @@ from acidtest.powercut.coverage import Asked, Exploration, rank
 from acidtest.powercut.crash_states import State
 from acidtest.powercut.evidence import CutEvidence
 from acidtest.powercut.inspector import Kept
+from acidtest.powercut.items import buffered
 from acidtest.powercut.recorded_load import LoadFile, RecordedLoad
 from acidtest.powercut.trial import Trial, unkept
 from acidtest.words import counted
@@ -289,6 +290,8 @@ def _contradicted(first: Judgement, second: Judgement) -> Judgement:
 
 def inspect_state(trial: Trial, load: RecordedLoad, state: State, evidence: CutEvidence) -> None:
     """Build ``state`` and find out what the engine makes of it."""
+    if evidence.is_program:
+        evidence.buffered = buffered(load.acknowledged)
     evidence.cut = DiskCut(kept_bytes=0, lost_bytes=0, torn_writes=len(state.torn))
     trial.place.begin(state.on(load.log))
     try:

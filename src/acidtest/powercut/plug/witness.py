@@ -460,6 +460,8 @@ def planted(log: Sequence[Acknowledgement]) -> bytes:
         last,
         count=max(line.count for line in log if line.terminal == last.terminal) + 1,
         number=max(line.number for line in log) + BEYOND,
+        began_ns=last.acknowledged_ns + 1,
+        acknowledged_ns=last.acknowledged_ns + 1,
         item=planted_item([line.item for line in log]) if last.item else "",
     ).as_line()
 
