@@ -120,6 +120,8 @@ def test_a_server_whose_files_are_elsewhere(acidtest: Run, tmp_path: Path) -> No
         (("--minutes", "0"), "--minutes 0: must be 0.25 to 60"),
         (("--minutes", "nan"), "--minutes nan: must be"),
         (("no-such-place",), "no-such-place: is no directory"),
+        (("text",), "did you mean --database text?"),
+        (("mysql://u:secret@h/d",), "give a server as --database URL"),
         (("--database", "no-such-file"), "cannot be read: No such file"),
         (("--database", "."), "is a directory"),
         (("--database", "text"), "is neither a Firebird nor a SQLite database"),

@@ -429,7 +429,7 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
     says = "On a small database no setting that was found is shown to be slower than sane ones"
     smallest = [one.judged.smallest_ratio for one in like if one.judged.smallest_ratio is not None]
-    would = f": {power.in_words(min(smallest))} would have been shown (power {power.POWER})" if smallest else ""
+    would = f": {power.in_words(min(smallest))} {power.NOTICED}" if smallest else ""
     return is_("unlikely", f"{says}{would}.")
 
 
@@ -437,7 +437,7 @@ def _smallest(judged: Judged) -> str:
     """Behind "no difference shown": which one would have been."""
     if judged.verdict != "no difference shown" or judged.smallest_ratio is None:
         return ""
-    return f" ({power.in_words(judged.smallest_ratio)} would have been)"
+    return f" ({power.in_words(judged.smallest_ratio)} {power.NOTICED})"
 
 
 def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:

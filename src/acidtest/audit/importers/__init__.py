@@ -62,7 +62,7 @@ def read(root: Path) -> Bench:
             elif file.notes:
                 pass  # they say why
             elif file.size > SEARCHED_BYTES:
-                walk.passed.append(Evidence(f"is of no kind that is read at this size: {file.size:,} bytes", file.name))
+                walk.passed.append(Evidence(f"too large for a file of an unknown kind: {file.size:,} bytes", file.name))
             else:
                 unread.append(file.name)
             parts += [(file.name, part) for part in _counted(file, of_file)]
