@@ -91,7 +91,11 @@ def test_a_sentence_is_prose() -> None:
     run = Published(Where("run.txt", 9), "fio", "writes", rate=5_000.0, terminals=1, flushed=True, unit="writes")
     turns = Statement(DRIVE, "turns", "a disk of 7,200 rpm", 7_200)
     found = _only(Bench([], published=[run], texts=[turns]), "faster-than-it-turns")
-    assert (found.severity, found.certainty, found.lowered) == ("doubtful", "read from prose", "it is read from prose, whose words may mean something else")
+    assert (found.severity, found.certainty, found.lowered) == (
+        "doubtful",
+        "read from prose",
+        "it is read from prose, whose words may mean something else",
+    )
 
 
 def test_a_figure_against_itself_is_two_facts() -> None:

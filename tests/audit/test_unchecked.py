@@ -358,4 +358,7 @@ def test_files_that_are_passed_over_for_one_reason_are_counted_together(
         (tmp_path / name).write_bytes(b"\0" * 9)
     output = io.StringIO()
     shown.print_findings(importers.read(tmp_path), [], [], Console(file=output, width=200))
-    assert "not read: 3 files: too large for a file of an unknown kind (2 in pg_wal, 1 in the top directory)" in output.getvalue()
+    assert (
+        "not read: 3 files: too large for a file of an unknown kind (2 in pg_wal, 1 in the top directory)"
+        in output.getvalue()
+    )

@@ -248,8 +248,8 @@ def _of_method(
             why = "More than the block and its flush may be behind that: it says nothing of the flush."
         elif took.interval.high < 1e6 / TURNS_PER_S_MOST:
             why = (
-                "Too fast for a disk, not too fast for an SSD with power-loss protection: its data sheet or a pulled plug "
-                "decides."
+                "Too fast for a disk, not too fast for an SSD with power-loss protection: "
+                "its data sheet or a pulled plug decides."
             )
         else:
             why = "The flush takes hardly longer than an empty command does: only a pulled plug decides."

@@ -102,7 +102,7 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
         console.print(f"All with {', '.join(fixed)}.", markup=False)
     planning.print_told(planned, console)
     repetitions = planned.experiment.repetitions
-    order = "interleaved" if not largest else "size by size"
+    order = "size by size" if largest else "each combination as a block" if planned.cuts else "interleaved"
     console.print(
         f"\n{counted(len(planned.cells), 'cell')} ({counted(len(rows), 'combination')} × "
         f"{counted(repetitions, 'repetition')}, {order}), about {span(seconds)}: an assumption until the first cells "

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from acidtest.engine import Engine, catalogue, foreign, tls
 from acidtest.engine.builds import Wanted
 from acidtest.engine.program import Program
-from acidtest.errors import BadInput, Problems, not_among
+from acidtest.errors import Problems
 from acidtest.experiment import Experiment
 from acidtest.experiment.models import ServerSpec
 from acidtest.plan import Path, Plan, Tell, make, reached
@@ -42,7 +42,7 @@ def describe_all(experiment: Experiment, ids: Iterable[str], where: str = "") ->
             continue
         known = known or catalogue.all_engines()
         if id not in known:
-            raise BadInput(not_among("engine", id, (*known, *experiment.servers, *experiment.engines)))
+            raise catalogue.unknown("engine", id, (*known, *experiment.servers, *experiment.engines))
         engines[id] = known[id]
     problems.check()
     return engines

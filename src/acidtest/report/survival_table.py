@@ -225,7 +225,7 @@ def page_tables(journal: Journal) -> dict[str, Any]:
         "reasons_of": reasons_of,
         "agreeing": agreeing_checkers,
         "announced_by": announced_text,
-        "notes": [note for note in (tally(rows, announcers(journal), noun(journal.recordings)), uncounted(journal.recordings)) if note],
+        "notes": [note for note in (tally(rows, announcers(journal), said), uncounted(journal.recordings)) if note],
         "worst_text": worst_text,
         "commits_text": commits_text,
         "again": partial(again, journal=journal),

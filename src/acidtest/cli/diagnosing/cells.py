@@ -42,7 +42,7 @@ def measured(
     course: Course, made: Diagnosis, found: Mapping[str, str]
 ) -> Iterator[tuple[Cells | None, Carried | None, Path | None, Journal | None]]:
     """What was measured on a scratch database, while the directory with its journal is there."""
-    product, version = product_of(course, made.audited)
+    product, version = product_of(course, made.audited, made.inside)
     try:
         if course.place is None:
             raise BadInput("where the server has its files is not known: name a PLACE on the same drive")
