@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 
 from acidtest.engine import Engine, catalogue, foreign, tls
-from acidtest.engine.builds import Wanted
+from acidtest.engine.builds import OfUser, Wanted
 from acidtest.engine.program import Program
 from acidtest.errors import Problems
 from acidtest.experiment import Experiment
@@ -46,6 +46,19 @@ def describe_all(experiment: Experiment, ids: Iterable[str], where: str = "") ->
         engines[id] = known[id]
     problems.check()
     return engines
+
+
+def same_builds(plan: Plan) -> list[str]:
+    """Which builds of the user's are one and the same, a sentence each."""
+    by_identity: dict[str, list[str]] = {}
+    for name, engine in describe_all(plan.experiment, plan.engines).items():
+        if isinstance(engine, OfUser):
+            by_identity.setdefault(engine.facts().identity, []).append(name)
+    return [
+        f"{' and '.join(names)} are the same file ({identity[:16]}…): whatever differs between them is chance."
+        for identity, names in by_identity.items()
+        if len(names) > 1
+    ]
 
 
 def server(name: str, spec: ServerSpec) -> foreign.ForeignServer:

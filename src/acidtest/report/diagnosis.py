@@ -369,10 +369,10 @@ def _print_bottleneck(one: Bottleneck, console: Console) -> None:
     if one.threshold and one.standing != "not looked at":
         source = f" ({one.source})" if one.source else ""
         said.append(f"\n{one.threshold}{source}", style="not bold dim")
-    if one.remedy:
-        said.append(f"\n→ {one.remedy}", style="not bold")
     grid.add_row(Text(one.standing, style=STYLES[one.standing]), said)
     console.print(grid)
+    if one.remedy:
+        console.print(Text(f"{' ' * 15}→ {one.remedy}"), soft_wrap=True)  # a command in it is not broken
 
 
 def _print_audited(results: Report, console: Console) -> None:

@@ -154,8 +154,7 @@ def _print_signs(found: Sequence[Sign], console: Console) -> None:
             told += textwrap.wrap(
                 harmless(one), width=max(20, width - 3), initial_indent="  ", subsequent_indent="    "
             )
-        told += textwrap.wrap(sign.do, width=max(20, width - 5))
-        for line in told:
+        for line in (*told, sign.do):  # in what to do a command is not broken
             console.print(Text(f"   {line}"), soft_wrap=True)
         about = f"Threshold: {sign.threshold}. Source: {sign.source}"
         for line in textwrap.wrap(about, width=max(20, width - 3), break_long_words=False, break_on_hyphens=False):

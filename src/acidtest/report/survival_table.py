@@ -324,7 +324,7 @@ def _print_witness(row: Survival, console: Console, journal: Journal) -> None:
         console.print("  the engine noticed nothing: it starts, answers, and its own check holds", style="dim")
     if checkers := agreeing_checkers(recording):
         console.print(f"  checkers that answered {verdict}: {checkers}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"  again: {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
+    console.print(f"  again:\n  {again(recording, journal)}", style="dim", markup=False, soft_wrap=True)
 
 
 def as_json(journal: Journal) -> dict[str, Any]:
