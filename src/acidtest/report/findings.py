@@ -110,7 +110,7 @@ def in_short(passed: Sequence[Evidence]) -> list[tuple[str, str]]:
         told = [f"{many:,} in {directory}" for directory, many in where[:DIRECTORIES_MAX]]
         if rest := sum(many for _, many in where[DIRECTORIES_MAX:]):
             told.append(f"{rest:,} elsewhere")
-        pairs.append((f"{len(of):,} files", f"{reason} ({', '.join(told)})"))
+        pairs.append((counted(len(of), "file"), f"{reason} ({', '.join(told)})"))
     return pairs
 
 

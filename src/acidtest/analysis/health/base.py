@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from acidtest.journal.inspected import Inspected
+from acidtest.words import counted
 
 Severity = Literal["severe", "note"]
 
@@ -57,8 +58,8 @@ def alike(others: Iterable[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
-    lead = "Another is like it" if len(names) == 1 else f"{len(names):,} others are like it"
-    return f" {lead}: {', '.join(names[:NAMED_MAX])}{more}."
+    lead = "Another is" if len(names) == 1 else counted(len(names), "other is", "others are")
+    return f" {lead} like it: {', '.join(names[:NAMED_MAX])}{more}."
 
 
 def listed(name: str, fact: str, head: str, threshold: str, do: str, source: str) -> Rule:

@@ -1,4 +1,4 @@
-"""A few cells on a scratch database: with the settings that were found, and with sane ones."""
+"""A few cells on a scratch database: with the settings that were found, and with those of the reference."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _said(
     }[exact]
     said = [f"A scratch database of {which}, with one terminal."]
     if len(each) == 1:
-        said.append("What was found is what sane settings are, so that there is nothing to compare.")
+        said.append("What was found is the reference itself, so that there is nothing to compare.")
     if not any_found:
         said.append("No setting was found: the engine's own defaults stand in their place.")
     if DURABLE in each:
