@@ -290,7 +290,7 @@ def _show(findings: list[Finding]) -> None:
             table.add_column(no_wrap=True, width=width)
         table.add_column(overflow="fold")
         state = Text(finding["state"], style=styles.get(finding["state"], "yellow"))
-        table.add_row(finding["what"], state, Text(finding["detail"]))
+        table.add_row(Text(finding["what"]), state, Text(finding["detail"]))
         console.print(table)
         if finding["remedy"]:
             console.print(Text(f"  → {finding['remedy']}", style="bold"), soft_wrap=True)

@@ -131,7 +131,7 @@ class SearchResults:
             for verdict in ("no difference shown", "cannot tell")
         }
         if none := [ratio for ratio in ratios["no difference shown"] if ratio is not None]:
-            said.append(f"No difference shown: {found(none)} would have been, by these steps.")
+            said.append(f"No difference shown: {found(none)} would have been noticed with these steps.")
         if ratios["cannot tell"]:
             said.append("Cannot tell: steps are so wide that even half the rate would not have been shown to be lower.")
         return said

@@ -169,8 +169,8 @@ def tally(rows: Sequence[Survival], who: str, said: str) -> str:
     of = counted(all_, unit, unit.replace("cut", "cuts").replace("state", "states"))
     lost = f"acknowledged {said} were lost or damaged"
     if not unannounced:
-        return f"In {announced:,} of {of} {lost}, permitted by {who}.{doubt}"
-    others = f"; in {announced:,} more that is permitted by {who}" if announced else ""
+        return f"In {announced:,} of {of} {lost}, as permitted by {who}.{doubt}"
+    others = f"; in {announced:,} more, as permitted by {who}" if announced else ""
     return f"In {unannounced:,} of {of} {lost}, although nothing permits that{others}.{doubt}"
 
 
