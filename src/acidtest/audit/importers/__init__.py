@@ -38,7 +38,8 @@ def importers() -> tuple[Importer, ...]:
 def read(root: Path) -> Bench:
     """The benchmark in the directory ``root``. Raises BadInput when there is none or it cannot be read."""
     if not root.is_dir():
-        raise BadInput(f"{root}: no directory", "give the directory of a benchmark, or of a run of ours")
+        inspects = f"; a database is for acidtest inspect {root}" if root.is_file() else ""
+        raise BadInput(f"{root}: is no directory", f"give the directory of a benchmark, or of a run of ours{inspects}")
     parts: list[tuple[str, Part]] = []
     understood, unread = [], []
     broken: list[Evidence] = []
