@@ -149,9 +149,11 @@ def test_the_configuration(found: tuple[Ran, ...], standing: str) -> None:
     told = of(answer, "the configuration")
     assert told.standing == standing
     if standing == "unlikely":  # what no run has shown names what would have been
-        assert "% lower would have been shown (power 0.8)" in told.says
+        assert "% lower would probably have been noticed" in told.says
     if any("no difference shown" in figure for figure in told.figures):
-        assert all("would have been" in figure for figure in told.figures if "no difference shown" in figure)
+        assert all(
+            "would probably have been noticed" in figure for figure in told.figures if "no difference shown" in figure
+        )
 
 
 def test_what_the_log_and_the_database_say_is_possible() -> None:

@@ -76,8 +76,8 @@ def test_the_published_series_has_no_knee_at_memory_size() -> None:
     assert len(answer.sizes) == 11
     assert answer.knee.verdict == "no knee shown"
     assert answer.knee.near(answer.series.landmarks[0]) == (
-        "no knee shown at memory size (16 GB): one from which each doubling takes 10 % more would have been found "
-        "(power 0.8)"
+        "no knee shown at memory size (16 GB): one from which each doubling takes 10 % more would probably have been "
+        "noticed"
     )
     assert "No knee shown at memory size (16 GB)" in sentences(answer)[0]
     assert answer.loss is not None

@@ -144,6 +144,22 @@ def test_a_file_that_was_asked_for_is_written_or_refused(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
+@pytest.mark.parametrize("option", ["--page", "--csv", "--parquet"])
+def test_a_dash_is_standard_output(
+    option: str, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("report", kept / "run", option, tmp_path / "file") == 0
+    capfdbinary.readouterr()
+    assert command("report", kept / "run", option, "-") == 0
+    out, said = capfdbinary.readouterr()
+    assert out == (tmp_path / "file").read_bytes() or option == "--page"
+    assert out.startswith({"--page": b"<!doctype html>", "--csv": b'"', "--parquet": b"PAR1"}[option])
+    assert said and [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert command("report", kept / "run", option, "-", "--json") == 2
+    assert f"{option} and --json: standard output takes one of them".encode() in capfdbinary.readouterr().err
+
+
 def test_a_report_needs_no_right_to_write(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from unittest.mock import Mock
@@ -19,8 +20,10 @@ from acidtest.conductor.context import RunContext
 from acidtest.conductor.failing import why_failed
 from acidtest.conductor.output import Output, header
 from acidtest.conductor.recording import CellOutcome
+from acidtest.conductor.rig import Refused
 from acidtest.engine import Engine
 from acidtest.engine.base import Offer
+from acidtest.engine.foreign import ForeignServer
 from acidtest.engine.sqlite.engine import Sqlite
 from acidtest.errors import AcidtestError, CellFailed, MachineLacks
 from acidtest.experiment import parse
@@ -147,6 +150,23 @@ def test_a_server_by_url_that_went_away_is_named_with_what_to_do() -> None:
         "postgresql://me@db.example:5432/test: opening the database: receiving: Connection reset by peer; "
         "see whether the server still runs and lets acidtest in"
     )
+
+
+def test_a_statement_that_a_server_refuses_is_to_be_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Refused("loading: shop/first.sql:3: could not determine data type of parameter $1")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = Mock(
+            spec=ForeignServer, private=False, address=Mock(host="127.0.0.1", port=listening.getsockname()[1])
+        )
+        server.gone.return_value = None
+        server.last_facts.return_value = Mock(source="postgresql://me@here/test")
+        assert why_failed(refused, server) == (
+            f"{refused.message}; mend the statement there; where the type of a parameter is not known, write "
+            "cast(:name as integer)"
+        )
+        gone = why_failed(Refused("opening the database: no such user"), server)
+    assert gone.endswith("see whether the server still runs and lets acidtest in")
+    assert why_failed(refused, server).endswith("see whether the server still runs and lets acidtest in")
 
 
 def test_what_could_not_be_released_is_no_failed_cell(bench: Bench) -> None:

@@ -105,13 +105,11 @@ def test_a_directory_alone_tells_of_its_storage(acidtest: Run, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_whose_files_are_elsewhere(acidtest: Run, tmp_path: Path) -> None:
-    url = "postgresql://ann:secret@nowhere.invalid/shop"
-    ran = acidtest("diagnose", "--database", url, *SHORT, "--json")
-    told = found(ran)
-    assert told["place"] is None
-    assert {one["standing"] for one in told["bottlenecks"]} == {"not looked at"}
-    assert "secret" not in ran.stdout + ran.stderr
+def test_a_server_that_cannot_be_reached_is_an_error(acidtest: Run) -> None:
+    ran = acidtest("diagnose", "--database", "postgresql://ann:secret@127.0.0.1:1/shop", *SHORT, "--json")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "postgresql://ann@127.0.0.1:1/shop: 127.0.0.1:1: Connection refused" in ran.stderr
+    assert "secret" not in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -120,6 +118,8 @@ def test_a_server_whose_files_are_elsewhere(acidtest: Run, tmp_path: Path) -> No
         (("--minutes", "0"), "--minutes 0: must be 0.25 to 60"),
         (("--minutes", "nan"), "--minutes nan: must be"),
         (("no-such-place",), "no-such-place: is no directory"),
+        (("text",), "did you mean --database text?"),
+        (("mysql://u:secret@h/d",), "give a server as --database URL"),
         (("--database", "no-such-file"), "cannot be read: No such file"),
         (("--database", "."), "is a directory"),
         (("--database", "text"), "is neither a Firebird nor a SQLite database"),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from acidtest import conductor, experiment
 from acidtest.cli.answering import chosen
+from acidtest.cli.diagnosing.which import engine_of, product_of
+from acidtest.engine import catalogue
+from acidtest.engine.base import Offer
+from acidtest.journal.diagnosis import Database, Inside
 from acidtest.question import Answers, Storage
 from acidtest.question.base import ENOUGH
 from acidtest.question.configuration import Configuration, sane
@@ -47,3 +53,29 @@ def test_it_can_be_run(
         assert {cell.workload.terminals for cell in plan.cells} == {1}
         if wanted == {(None, "drive")}:
             assert plan.cells[0].settings == sane(engines[0])
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        ("15.14", ("postgresql-15", True)),
+        ("16.2", ("postgresql-17", False)),  # as near as 15, and newer
+        ("14", ("postgresql-15", False)),
+        ("19", ("postgresql-17", False)),
+        ("", ("postgresql-17", None)),
+    ],
+)
+def test_the_nearest_version_that_is_installed_is_taken(
+    version: str, wanted: tuple[str, bool | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = ("postgresql-12", "postgresql-15", "postgresql-17", "mysql-16.2")
+    monkeypatch.setattr(catalogue, "offers", lambda: [Offer(one, True, "", "", "", "", "") for one in ids])
+    engine, exact = engine_of("postgresql", version)
+    assert (engine.id, exact) == wanted
+
+
+def test_the_version_of_a_server_is_the_one_that_it_has_told() -> None:
+    course = Mock(database=Database(where="mysql://h/d", family="mysql", version="", bytes=None))
+    inside = Inside(findings=[], looked_at="MySQL 8.0.36")
+    assert product_of(course, None, inside) == ("mysql", "8.0.36")
+    assert product_of(course, None, None) == ("mysql", "")

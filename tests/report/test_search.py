@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from playwright.sync_api import Browser
@@ -15,7 +17,7 @@ import factory
 from acidtest.analysis.search import Asked, judge_of, replayed
 from acidtest.audit import ours
 from acidtest.journal.models import CLOSED_LOOP, RATE, Journal, Recording
-from acidtest.report.search import Relative, answers, results, sentences
+from acidtest.report.search import Relative, answers, results, said_of, sentences
 from acidtest.report.search_page import write_search_page
 from acidtest.report.search_terminal import print_searches
 from pages import NARROW, WIDE, opened, turned, unreadable
@@ -80,7 +82,11 @@ def test_the_rates_that_are_found_are_compared_with_the_base(searched: Journal) 
 @pytest.mark.parametrize(
     ("bounds", "verdict", "said"),
     [
-        ((98.0, 102.0), "no difference shown", "No difference shown: a rate 3.9 % lower would have been, by these"),
+        (
+            (98.0, 102.0),
+            "no difference shown",
+            "No difference shown: a rate 3.9 % lower would have been noticed with these",
+        ),
         ((40.0, 240.0), "cannot tell", "Cannot tell: steps are so wide that even half the rate"),
     ],
 )
@@ -94,6 +100,13 @@ def test_bounds_that_overlap_name_what_would_have_been_shown(
     (sentence,) = replace(whole, lines=(base, alike)).undecided
     assert sentence.startswith(said)
     assert whole.undecided == []
+
+
+def test_arrivals_without_an_answer_have_no_figure(searched: Journal) -> None:
+    limit = results(searched).lines[0].search.asked.limit
+    run = Mock(rate_per_s=900.0, values_ms=[math.inf], why="unserved")
+    assert said_of(run, limit) == "overloaded: arrivals left unanswered"
+    assert said_of(Mock(rate_per_s=900.0, values_ms=[8.2], why=None), limit) == "p99 8.2 ms: holds"
 
 
 def test_the_answer_is_told_in_words(searched: Journal) -> None:

@@ -196,7 +196,7 @@ def _verdict(
         return ("faster" if delta > 0 else "slower"), f"p = {p:.2g}{among}"
     if smallest is not None and power.decides(smallest):
         found = power.in_words(smallest)
-        return "no difference shown", f"p = {p:.2g}{among}; {found} would have been found (power {power.POWER})"
+        return "no difference shown", f"p = {p:.2g}{among}; {found} {power.NOTICED}"
     deviation = power.spread(pair)
     if deviation is None:
         return "cannot tell", f"p = {p:.2g}{among}; some rates are zero, and zero has no ratio"

@@ -189,6 +189,11 @@ def diagnose(figures: Figures) -> Answer:
     return Answer(compared, share, tuple(found))
 
 
+def called(configuration: str) -> str:
+    """A configuration in words; journals have "sane" for the settings that acidtest's own experiments share."""
+    return "reference" if configuration == "sane" else configuration
+
+
 def _not_looked(name: Name, figures: Figures) -> Bottleneck:
     return Bottleneck(name, "not looked at", figures.why.get(name, "It was not looked at."))
 
@@ -403,12 +408,13 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
     if not compared:
         return _not_looked(name, figures)
     said = tuple(
-        f"{one.workload}, {one.found.configuration}: {_times(one.ratio)} the rate of sane ones: {one.judged.verdict}"
+        f"{one.workload}, {called(one.found.configuration)}: {_times(one.ratio)} the rate of the reference: "
+        + one.judged.verdict
         + _smallest(one.judged)
         + ("" if one.alike else f", at durability {one.found.level} beside {one.sane.level}")
         for one in compared
-    ) + tuple(f"{name} sets {given}" for name, given in figures.settings.items())
-    threshold = f"likely where a rate is shown to be below {CONFIGURATION_LIKELY:.0%} of that under sane settings"
+    ) + tuple(f"{called(name)}: {given}" for name, given in figures.settings.items())
+    threshold = f"likely where a rate is shown to be below {CONFIGURATION_LIKELY:.0%} of the reference's"
     like = [one for one in compared if one.alike]
     slower = [one for one in like if one.judged.verdict == "slower" and one.ratio.median is not None]
     far = [one for one in slower if (one.ratio.median or 1.0) < CONFIGURATION_LIKELY]
@@ -417,7 +423,7 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
         return Bottleneck(name, standing, says, said, threshold, CONFIGURATION_SOURCE, remedy)
 
     if far:
-        says = f"The settings that were found make {_and(one.workload for one in far)} slower than sane ones do."
+        says = f"The settings that were found make {_and(one.workload for one in far)} slower than the reference does."
         return is_("likely", says, "Change them one at a time: the experiment that is proposed does.")
     if slower:
         return is_("possible", "The settings that were found cost something, and less than a fifth.")
@@ -427,9 +433,9 @@ def _configuration(figures: Figures, compared: Sequence[Compared]) -> Bottleneck
     if any(one.judged.verdict == "cannot tell" for one in like):
         reasons = "; ".join(dict.fromkeys(one.judged.reason for one in like if one.judged.verdict == "cannot tell"))
         return is_("cannot tell", f"No setting is shown to be slower, and not each can be told: {reasons}.", MORE)
-    says = "On a small database no setting that was found is shown to be slower than sane ones"
+    says = "On a small database no setting that was found is shown to be slower than the reference settings"
     smallest = [one.judged.smallest_ratio for one in like if one.judged.smallest_ratio is not None]
-    would = f": {power.in_words(min(smallest))} would have been shown (power {power.POWER})" if smallest else ""
+    would = f": {power.in_words(min(smallest))} {power.NOTICED}" if smallest else ""
     return is_("unlikely", f"{says}{would}.")
 
 
@@ -437,7 +443,7 @@ def _smallest(judged: Judged) -> str:
     """Behind "no difference shown": which one would have been."""
     if judged.verdict != "no difference shown" or judged.smallest_ratio is None:
         return ""
-    return f" ({power.in_words(judged.smallest_ratio)} would have been)"
+    return f" ({power.in_words(judged.smallest_ratio)} {power.NOTICED})"
 
 
 def _listed(name: Name, held: Sequence[str] | None, figures: Figures, nothing: str) -> Bottleneck:

@@ -26,6 +26,7 @@ GAP = "  "
 ORDERS_SHOWN = 3
 OWN = ("terminals", "lasts", "runs as cell")  # columns beside those of the factors
 RIGHT = ("terminals", "lasts")
+ORDERS = {False: "runs interleaved", True: "cuts one combination after another"}  # by whether power is cut
 
 
 def plan(
@@ -102,7 +103,8 @@ def _print(planned: Plan, seconds: float, largest: Mapping[str, int], *, everyth
         console.print(f"All with {', '.join(fixed)}.", markup=False)
     planning.print_told(planned, console)
     repetitions = planned.experiment.repetitions
-    order = "interleaved" if not largest else "size by size"
+    cut = {cell.workload.CAN_BE_SURVEYED for cell in planned.cells}
+    order = "size by size" if largest else " and ".join(words for of, words in ORDERS.items() if of in cut)
     console.print(
         f"\n{counted(len(planned.cells), 'cell')} ({counted(len(rows), 'combination')} × "
         f"{counted(repetitions, 'repetition')}, {order}), about {span(seconds)}: an assumption until the first cells "

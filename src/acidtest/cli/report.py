@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from acidtest.cli import streams
 from acidtest.cli.journals import opened
 from acidtest.errors import BadInput, cannot_write, not_among
 
@@ -37,7 +38,7 @@ class Page:
         if self.unwritten:
             older = "; the page there is an older one" if self.path.exists() else ""
             print(f"acidtest: {self.unwritten.message}: {self.unwritten.remedy}{older}", file=sys.stderr)
-        elif not json:
+        elif not json and self.path != streams.STDOUT:
             console.print(f"\nPage: {self.path}", soft_wrap=True)
 
 
@@ -132,7 +133,8 @@ def _written(directory: Path, asked: Path | None, write: Callable[[Path], None])
     """The page, written to the file that was asked for, or into ``directory``."""
     path = asked or directory / PAGE
     try:
-        write(path)
+        with streams.taken(path) as file:
+            write(file)
     except OSError as error:
         if asked:
             raise cannot_write(path, error, "name another --page") from None
@@ -143,7 +145,9 @@ def _written(directory: Path, asked: Path | None, write: Callable[[Path], None])
 
 def report(
     directory: Annotated[Path, typer.Argument(help="The directory that acidtest run wrote to.", metavar="DIR")],
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write one row for each cell as CSV.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write one row for each cell as CSV; - is standard output.")
+    ] = None,
     parquet: Annotated[Path | None, typer.Option("--parquet", help="Write one row for each cell as Parquet.")] = None,
     describe: Annotated[
         bool, typer.Option("--describe", help="Print type, unit and meaning of each column of --csv and --parquet.")
@@ -170,7 +174,7 @@ def report(
                 raise BadInput(f"{option}: a probe has one table", f"leave {option} out, or use --json")
         _report_probe(directory / probe.NAME, json)
         return
-    console = Console(highlight=False)
+    console = Console(stderr=streams.is_taken(json=json, csv=csv, parquet=parquet, page=page), highlight=False)
     cuts = directory / CUTS
     searched = directory / SEARCH
     if searched.exists() and not (directory / NAME).exists() and not cuts.exists():
@@ -216,7 +220,8 @@ def _export(journal: Journal, csv: Path | None, parquet: Path | None) -> None:
     for option, path, write in (("--csv", csv, export.to_csv), ("--parquet", parquet, export.to_parquet)):
         if path:
             try:
-                write(journal, path)
+                with streams.taken(path) as file:
+                    write(journal, file)
             except OSError as error:
                 raise cannot_write(path, error, f"name another {option}") from None
 

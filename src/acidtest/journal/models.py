@@ -90,6 +90,11 @@ class EngineFacts(Record):
     build: BuildFacts | None = Field(default=None, exclude_if=lambda build: build is None)
 
     @property
+    def identity(self) -> str:
+        """What two builds of the user's have in common that are one; "" of any other engine."""
+        return f"{self.build.sha256} {self.mode}" if self.build else ""
+
+    @property
     def known_as(self) -> str:
         """The id that tells its family: its own, or of a build, which the user has named, that of the series it is."""
         return self.build.series if self.build else self.id

@@ -246,7 +246,7 @@ def completed(
         if judgement.verdict != outcome.verdict:
             judgement = _contradicted(Judgement(outcome.verdict, [], outcome.checks), judgement)
         many = exploration.count(outcome.verdict)
-        at = f"{counted(many, 'state')}, the shortest up to record {reduced.state.to} ({reduced.state.of})"
+        at = f"{counted(many, 'state')}, the shortest: {crash_states.in_words(reduced.state)}"
         update |= {
             "verdict": judgement.verdict,
             "reasons": [at, *judgement.reasons],
@@ -315,6 +315,6 @@ def shrunk(worst: InspectedState, inspect: Callable[[State], InspectedState]) ->
             left -= 1
             shown = inspect(smaller)
             if shown.verdict == "lost" and shown.unannounced >= worst.unannounced:
-                worst, again = replace(shown, state=replace(smaller, of=f"{smaller.of}, shrunk")), True
+                worst, again = replace(shown, state=smaller), True
                 break
     return worst

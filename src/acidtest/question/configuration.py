@@ -34,7 +34,7 @@ class Configuration(Question):
         self._found, self._settings, self._level, self._by_level = found, settings, level, by_level
 
     def title(self, answers: Answers) -> str:
-        return f"The settings that were found beside sane ones, on {answers.engines[0].id}"
+        return f"The settings that were found beside those of the reference, on {answers.engines[0].id}"
 
     def heading(self, answers: Answers) -> tuple[str, ...]:
         return (f"{self.asks} Written by acidtest diagnose.",)

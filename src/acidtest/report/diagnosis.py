@@ -24,6 +24,7 @@ from acidtest.analysis.diagnosis import (
     Sizes,
     Standing,
     Storage,
+    called,
     diagnose,
 )
 from acidtest.analysis.latency import percentile_ns
@@ -193,7 +194,7 @@ def _why(diagnosis: Diagnosis) -> dict[Name, str]:
         "memory and cache": f"{size[:1].upper()}{size[1:]}." if diagnosis.database else "No --database was named.",
         "the configuration": first(CELLS, CONFIGURATION)
         if diagnosis.cells is None or len(diagnosis.cells.levels) > 1
-        else "What was found is what sane settings are, so that there is nothing to compare.",
+        else "What was found is the reference itself, so that there is nothing to compare.",
         "the engine's log": first(LOG, CONFIGURATION),
         "the database inside": first(INSIDE),
     }
@@ -266,8 +267,8 @@ def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None)
         rate = summarise(ran.rates)
         shown.append(
             Shown(
-                f"{ran.workload}, settings {ran.configuration}, durability {ran.level}: {number(rate.median)} commits "
-                f"a second ({interval(rate)}).",
+                f"{ran.workload}, settings {called(ran.configuration)}, durability {ran.level}: "
+                f"{number(rate.median)} commits a second ({interval(rate)}).",
                 rate,
             )
         )
@@ -275,7 +276,8 @@ def _shown(figures: Figures, answer: Answer, probed: probe_report.Report | None)
         unlike = "" if one.alike else f"; but a commit is at {one.found.level} beside {one.sane.level}"
         shown.append(
             Shown(
-                f"{one.workload}: settings {one.found.configuration} reach {_ratio(one.ratio)} the rate of sane ones: "
+                f"{one.workload}: settings {called(one.found.configuration)} reach {_ratio(one.ratio)} the rate of the "
+                f"reference: "
                 f"{one.judged.verdict}{unlike}.",
                 one.ratio,
                 one.judged.verdict,
@@ -369,10 +371,10 @@ def _print_bottleneck(one: Bottleneck, console: Console) -> None:
     if one.threshold and one.standing != "not looked at":
         source = f" ({one.source})" if one.source else ""
         said.append(f"\n{one.threshold}{source}", style="not bold dim")
-    if one.remedy:
-        said.append(f"\n→ {one.remedy}", style="not bold")
     grid.add_row(Text(one.standing, style=STYLES[one.standing]), said)
     console.print(grid)
+    if one.remedy:
+        console.print(Text(f"{' ' * 15}→ {one.remedy}"), soft_wrap=True)  # a command in it is not broken
 
 
 def _print_audited(results: Report, console: Console) -> None:

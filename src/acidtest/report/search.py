@@ -24,7 +24,7 @@ from acidtest.workload import unit
 
 WHY = {
     "limit": "over the limit",
-    "unserved": "not all served",
+    "unserved": "overloaded: arrivals left unanswered",
     "growing": "queue grows",
     "generator": "generator late",
     "too few": "too few transactions",
@@ -131,7 +131,7 @@ class SearchResults:
             for verdict in ("no difference shown", "cannot tell")
         }
         if none := [ratio for ratio in ratios["no difference shown"] if ratio is not None]:
-            said.append(f"No difference shown: {found(none)} would have been, by these steps.")
+            said.append(f"No difference shown: {found(none)} would have been noticed with these steps.")
         if ratios["cannot tell"]:
             said.append("Cannot tell: steps are so wide that even half the rate would not have been shown to be lower.")
         return said
@@ -223,9 +223,11 @@ def said_of(run: SearchRun, limit: Limit) -> str:
     if run.rate_per_s is None:
         return f"{rate(run.served_per_s)} a second"
     values = ", ".join(
-        f"{clause.figure} {milliseconds(value)}" for clause, value in zip(limit.clauses, run.values_ms, strict=True)
+        f"{clause.figure} {milliseconds(value)}"
+        for clause, value in zip(limit.clauses, run.values_ms, strict=True)
+        if math.isfinite(value)
     )
-    return f"{values}: {WHY[run.why] if run.why else 'holds'}"
+    return ": ".join(filter(None, (values, WHY[run.why] if run.why else "holds")))
 
 
 def sentences(line: Line) -> list[str]:
@@ -309,7 +311,7 @@ def _ending(search: Search, refuted: Rate | None) -> str:
 def _over(refuted: Rate, clauses: Sequence[Clause]) -> str:
     worst = max(refuted.taken, key=lambda one: one.run.ratio).run
     over = [
-        f"{clause.figure} {'had no end' if math.isinf(value) else f'was {milliseconds(value)}'}"
+        f"{clause.figure} {'left arrivals unanswered' if math.isinf(value) else f'was {milliseconds(value)}'}"
         for clause, value in zip(clauses, worst.values_ms, strict=True)
         if value >= clause.limit_ms
     ]
@@ -441,7 +443,7 @@ class RateLine:
     def figure(self, clause: int) -> str:
         values = figures(self.rate, clause)
         if not values:
-            return "no end"
+            return "unanswered"
         low, high = number(min(values)), number(max(values))
         return low if low == high else f"{low} to {high}"
 
@@ -458,7 +460,7 @@ class RateLine:
         """Whether it holds."""
         wanted = self.search.asked.rules.confirmations
         if self.rate.refuted:
-            return WHY[self.rate.why or "limit"]
+            return WHY[self.rate.why or "limit"].partition(":")[0]
         if self.rate.confirmed(wanted):
             return f"holds, {len(self.rate.fresh):,} of {len(self.rate.fresh):,}"
         if self.rate.fresh:

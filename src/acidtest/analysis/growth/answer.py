@@ -81,7 +81,7 @@ class SmallestKnee:
         if self.leaves is None or not self.decides:
             return "a rate that halves with each doubling beyond it, and not before, would have been missed"
         takes = 100 * (1 - self.leaves)
-        return f"one from which each doubling takes {takes:.3g} % more would have been found (power {power.POWER})"
+        return f"one from which each doubling takes {takes:.3g} % more {power.NOTICED}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Knee:
             )
         here = next((one for one in self.smallest if one.bytes == landmark.bytes), None)
         if here is None:
-            return f"cannot tell whether there is a knee at {at}: what would have been found there is not known"
+            return f"cannot tell whether there is a knee at {at}: what would have been noticed there is not known"
         verdict = "no knee shown" if here.decides else "cannot tell whether there is a knee"
         return f"{verdict} at {at}: {here.said}"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from acidtest.analysis import database
 from acidtest.analysis.database import PAGES_MIN, Unusual
-from acidtest.analysis.health.base import GSTAT, Rule, Sign, number
+from acidtest.analysis.health.base import GSTAT, Rule, Sign, alike, number
 from acidtest.journal.inspected import Inspected
 from acidtest.journal.models import DatabaseStatistics
 from acidtest.words import counted
@@ -68,8 +68,7 @@ def _of_statistics(
         unusual = ask(inspected.statistics) if inspected.statistics else []
         if unusual and not (name == "versions-many" and "not_vacuumed" in inspected.listed):  # which tells the same
             first, *others = unusual
-            more = f", and {len(others):,} more" if others else ""
-            says = f"{head}: {first.where}, {first.text}{more}."
+            says = f"{head}: {first.where}, {first.text}.{alike(one.where for one in others)}"
             evidence = tuple(f"{one.where}: {one.text}" for one in unusual)
             yield Sign(name, "note", says, threshold, do(inspected), source, evidence)
 

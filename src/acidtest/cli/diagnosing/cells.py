@@ -1,4 +1,4 @@
-"""A few cells on a scratch database: with the settings that were found, and with sane ones."""
+"""A few cells on a scratch database: with the settings that were found, and with those of the reference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def measured(
     course: Course, made: Diagnosis, found: Mapping[str, str]
 ) -> Iterator[tuple[Cells | None, Carried | None, Path | None, Journal | None]]:
     """What was measured on a scratch database, while the directory with its journal is there."""
-    product, version = product_of(course, made.audited)
+    product, version = product_of(course, made.audited, made.inside)
     try:
         if course.place is None:
             raise BadInput("where the server has its files is not known: name a PLACE on the same drive")
@@ -137,7 +137,7 @@ def _said(
     }[exact]
     said = [f"A scratch database of {which}, with one terminal."]
     if len(each) == 1:
-        said.append("What was found is what sane settings are, so that there is nothing to compare.")
+        said.append("What was found is the reference itself, so that there is nothing to compare.")
     if not any_found:
         said.append("No setting was found: the engine's own defaults stand in their place.")
     if DURABLE in each:

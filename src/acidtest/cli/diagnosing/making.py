@@ -70,9 +70,9 @@ def _made(course: Course) -> Made:
     course.say(f"About {span(60 * course.asked.minutes)} in all")
     doubts = _doubts(course)
     facts, all_bytes, beneath = _storage(course)
+    inside = _inside(course)
     probed = _probe(course)
     configured, found = audited(course)
-    inside = _inside(course)
     made = Diagnosis(
         acidtest_version=__version__,
         started_at=started_at,
@@ -144,6 +144,8 @@ def _inside(course: Course) -> Inside | None:
         # Reading it whole is left out: that would empty it from the file cache, which slows down whoever uses it.
         inspected = inspect(course.asked.database, Options(False, longest_s, pages_s=longest_s), lambda *_: None)
     except AcidtestError as error:
+        if course.database.bytes is None:  # a server that cannot be asked is not the one in question
+            raise
         course.missing(report.INSIDE, told(error))
         return None
     if inspected.statistics is None and inspected.statistics_said:
