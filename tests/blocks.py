@@ -24,6 +24,8 @@ def loop_over(image: Path, size_mb: int = 0) -> Iterator[Path]:
         time.sleep(0.1)  # another test took that number
     device = Path(attached.stdout.strip())
     try:
+        # The kernel keeps what an earlier user of this number has set.
+        Path(f"/sys/block/{device.name}/queue/scheduler").write_text("none")
         yield device
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)

@@ -86,9 +86,9 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(
     file = tmp_path / "memory.toml"
     file.write_text(
         'name = "memory"\nrepetitions = 1\ndurability = "os"\n[factors]\n'
-        f'engine = {json.dumps(engines)}\n"place.memory_mb" = [40, 200]\n'
+        f'engine = {json.dumps(engines)}\n"place.memory_mb" = [64, 300]\n'
         + small_caches
-        + "[workload.tpcb]\nscale = 5\nduration_s = 6\nthink_ms = 5\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
+        + "[workload.tpcb]\nscale = 7\nduration_s = 6\nthink_ms = 5\n"  # sampling PostgreSQL's many files waits up to 2 s for its share
     )
     lab = Lab(file, tmp_path / "out")
     printed = lab.ended()
@@ -114,9 +114,9 @@ def test_a_memory_limit_is_a_factor_on_embedded_engines_and_servers(
         in_force = {s["name"]: s["in_force"] for s in recording["settings"]}
         assert in_force["place.memory_mb"] == limit
     for engine in engines:
-        small, large = found[engine, "40"], found[engine, "200"]
-        assert 40 * MIB < small["database_bytes"] < 200 * MIB, engine
-        assert small["memory"]["samples"][-1]["resident_bytes"] < 40 * MIB
+        small, large = found[engine, "64"], found[engine, "300"]
+        assert 64 * MIB < small["database_bytes"] < 300 * MIB, engine
+        assert small["memory"]["samples"][-1]["resident_bytes"] < 64 * MIB
         assert small["memory"]["peak_bytes"] < large["memory"]["peak_bytes"]
     assert lab.left() == []
 
