@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidtest.place import place_facts
+from acidtest.place import place_facts, queue
 from acidtest.place.facts import mount_of, mounts_now, parse_mountinfo
 
 MOUNTINFO = r"""
@@ -45,3 +45,22 @@ def test_this_machine(tmp_path: Path) -> None:
     seen = subprocess.run(["findmnt", "-no", "FSTYPE", "-T", tmp_path], capture_output=True, text=True, check=True)
     assert facts.filesystem == seen.stdout.strip()
     assert facts.free_bytes > 0
+
+
+def test_every_setting_of_a_queue_is_put_back(tmp_path: Path) -> None:
+    before = {
+        "scheduler": "none",
+        "rotational": "0",
+        "write_cache": "write back",
+        "nr_requests": "64",
+        "read_ahead_kb": "128",
+    }
+    for name, value in before.items():
+        (tmp_path / name).write_text(value)
+    kept = queue.snapshot(tmp_path, before)
+    assert kept == before
+    for changed in before:
+        queue.put(tmp_path, tmp_path, {changed: "7"})
+        assert queue.restore(tmp_path, kept)
+        assert {name: queue.read(tmp_path, name) for name in before} == before
+    assert not queue.restore(tmp_path, kept)
