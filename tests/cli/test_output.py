@@ -9,11 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import factory
-from acidtest.errors import cannot_write
+from acidtest.cli.diagnosing.keeping import keep as keep_diagnosis
+from acidtest.errors import AcidtestError, BadInput, cannot_write
 from acidtest.journal.models import Journal
 from acidtest.report import page, survival_page
 from support import command
@@ -289,3 +291,24 @@ def test_a_name_that_is_not_utf8_is_refused_where_it_would_be_written_down(
     assert command("report", strange / "run") == 0  # somebody may have moved it
     assert "caf\\xe9/run/report.html" in capsys.readouterr().out
     assert (strange / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.EAGAIN])
+def test_an_error_of_the_system_that_nobody_has_foreseen_is_told_in_two_lines(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = os.strerror(number)
+    monkeypatch.setattr("acidtest.cli.app", Mock(side_effect=OSError(number, why, "/somewhere")))
+    assert command("report") == AcidtestError.exit_code
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"acidtest: /somewhere: {why}" and second.startswith("  mend that; ")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])
+def test_a_diagnosis_that_cannot_be_kept_whole_is_not_kept(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.cli.diagnosing.keeping.recordings.write", Mock(side_effect=error))
+    with pytest.raises(BadInput if isinstance(error, OSError) else type(error)):
+        keep_diagnosis(tmp_path / "out", Mock(next=None), None, None)
+    assert list(tmp_path.iterdir()) == []

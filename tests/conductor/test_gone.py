@@ -7,14 +7,16 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from acidtest import plan
 from acidtest.conductor.base import Begun, Conductor, Ended, Steps
-from acidtest.conductor.cell import recorded
+from acidtest.conductor.cell import measure, recorded
 from acidtest.conductor.conduct import conduct
 from acidtest.conductor.context import RunContext
 from acidtest.conductor.failing import why_failed
@@ -241,3 +243,19 @@ def test_the_cell_of_a_damaged_line_runs_again_and_the_line_is_told(bench: Bench
     doubts.reset_mock()
     assert bench.run(raising(GONE), doubts=doubts) == 0
     doubts.assert_not_called()
+
+
+@pytest.mark.parametrize("work", [None, CellFailed("the rig ended")])
+def test_a_server_that_has_died_is_noticed_however_its_work_ended(
+    bench: Bench, work: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidtest.conductor.cell.run_in_rig", Mock(side_effect=[work]))
+    monkeypatch.setattr("acidtest.conductor.cell.CellDevice", Mock())
+    died = "it ended with code 0; its log ends: "
+    instance = Mock(died=Mock(return_value=died), database_files=Mock(return_value=[bench.place]))
+    outcome, cell = CellOutcome(), bench.plan.cells[0]
+    context: Any = Mock(generators=None, engine=Mock(return_value=Mock(adopt=Mock(return_value=instance))))
+    with suppress(CellFailed):
+        measure(cell, context, Mock(disk_log=Mock(return_value=None)), bench.place, outcome)
+    assert outcome.died == died
+    instance.release.assert_called_once_with()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
@@ -14,7 +16,7 @@ from acidtest.cli import fleets, planning
 from acidtest.errors import AcidtestError
 from acidtest.experiment import Experiment
 from acidtest.fleet import lab
-from acidtest.fleet.conduct import FleetRun
+from acidtest.fleet.conduct import FleetRun, WorkingHost
 from acidtest.journal import reader
 from factory import journal, recording
 
@@ -101,6 +103,23 @@ def test_recordings_that_no_journal_has_stay(tmp_path: Path) -> None:
     answer = lab.Lab().clean({"directory": str(tmp_path), "dry_run": False})
     assert [run.exists() for run in runs.values()] == [False, True]
     assert answer["kept"] == [f"{runs['not-had']}: 1 recording that no journal has"]
+
+
+def test_what_a_host_had_in_hand_is_the_next_item_again() -> None:
+    second, third = [Mock()], [Mock()]
+    worker = WorkingHost(Mock(), Mock(), deque([third]), left=second, began=True)
+    worker.give_back()
+    worker.give_back()  # it had nothing in hand any more
+    assert (list(worker.queue), worker.is_done, worker.admitted, worker.began) == ([second, third], False, False, False)
+
+
+def test_a_host_is_told_of_no_recording_that_could_not_be_written() -> None:
+    worker = WorkingHost(Mock(), Mock(), deque())
+    run = Mock(_write=Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    line = recording().model_dump_json(by_alias=True)
+    with pytest.raises(OSError, match="No space left"):
+        FleetRun._stepped(run, worker, {"files": {}, "recordings": [line], "cell": "cell"})
+    assert worker.unheard == []
 
 
 @pytest.mark.parametrize("name", ["../beside", "link/beside", "/tmp/beside"])

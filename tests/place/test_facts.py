@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidtest.files import MARK
-from acidtest.place import drives_mounted, facts, place_facts
+from acidtest.place import drives_mounted, facts, place_facts, queue
 from acidtest.place.facts import Mount, mount_of, mounts_now, parse_mountinfo
 
 MOUNTINFO = r"""
@@ -57,3 +57,22 @@ def test_what_a_lab_has_mounted_is_offered_to_nobody(tmp_path: Path, monkeypatch
     table = [Mount("254:9", "/", str(tmp_path / name), "rw", "ext4", f"/dev/{name}") for name in names]
     monkeypatch.setattr(facts, "mounts_now", lambda: table)
     assert [one.path for one in drives_mounted(0)] == [str(tmp_path / "own/mnt")]
+
+
+def test_every_setting_of_a_queue_is_put_back(tmp_path: Path) -> None:
+    before = {
+        "scheduler": "none",
+        "rotational": "0",
+        "write_cache": "write back",
+        "nr_requests": "64",
+        "read_ahead_kb": "128",
+    }
+    for name, value in before.items():
+        (tmp_path / name).write_text(value)
+    kept = queue.snapshot(tmp_path, before)
+    assert kept == before
+    for changed in before:
+        queue.put(tmp_path, tmp_path, {changed: "7"})
+        assert queue.restore(tmp_path, kept)
+        assert {name: queue.read(tmp_path, name) for name in before} == before
+    assert not queue.restore(tmp_path, kept)

@@ -14,7 +14,7 @@ from rich.console import Console
 from acidtest.audit.finding import together, wording
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
-from acidtest.report.results import Results, results
+from acidtest.report.results import Results, _Notes, results
 from acidtest.report.side_by_side import side_by_side
 from acidtest.report.terminal import print_results
 from factory import journal, limited, loaded, recording, study, tpcc
@@ -64,6 +64,21 @@ def test_every_finding_has_a_number_beside_a_figure_and_its_words_below(found: R
         mark = str(position).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
         assert text.count(mark) >= 2
         assert " ".join(finding.text.split())[:60] in " ".join(text.split())
+
+
+def test_a_finding_keeps_its_number_when_others_come_between(found: Results) -> None:
+    first, second, *_ = found.findings
+    notes = _Notes({})
+    assert [notes.number(one) for one in (first, second, first, second)] == [1, 2, 1, 2]
+
+
+def test_findings_are_under_the_waivers_of_the_experiment_unless_others_are_given(found: Results) -> None:
+    waive = {one.rule.name: f"{one.rule.name} is known" for one in (*found.findings, *found.overall)}
+    header = found.journal.header.model_copy(update={"experiment": {**found.journal.header.experiment, "waive": waive}})
+    held = found.journal.model_copy(update={"header": header})
+    for given, reasons in ((None, waive), ({}, {})):
+        again = results(held, waivers=given)
+        assert {one.rule.name: one.waiver for one in (*again.findings, *again.overall) if one.waiver} == reasons
 
 
 def test_cells_without_a_number_are_named_with_their_reason(found: Results) -> None:
