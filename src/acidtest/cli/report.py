@@ -56,8 +56,11 @@ def render(
     waivers: Mapping[str, str] | None = None,
     predict: Sequence[str] = (),
     page: Path | None = None,
+    base: Sequence[str] = (),
 ) -> Rendered:
     """Compute the report of ``directory``'s journal and write its page: to ``page``, or beside the journal.
+
+    ``base`` are factors and levels, ``FACTOR=LEVEL``, in place of the experiment's own.
 
     Raises BadInput where ``page`` cannot be written; beside the journal it need not be possible.
     """
@@ -66,7 +69,7 @@ def render(
     from acidtest.report.page import write_page
     from acidtest.report.results import results
 
-    journal = opened(directory / NAME)
+    journal = _based(opened(directory / NAME), base)
     cuts = directory / CUTS
     for option, factor in (("--rows", down), ("--columns", across)):
         varied = [name for name, levels in journal.header.factors.items() if len(levels) > 1 and name != "workload"]
@@ -80,6 +83,21 @@ def render(
     held = opened(cuts) if cuts.exists() else None
     run_results = results(journal, down=down, across=across, cuts=held, waivers=waivers, predict=sizes)
     return Rendered(run_results, _written(directory, page, lambda path: write_page(run_results, path)))
+
+
+def _based(journal: Journal, given: Sequence[str]) -> Journal:
+    """The journal with this base in place of its own. Raises BadInput for factors and levels that it does not have."""
+    base = {}
+    for one in given:
+        factor, equals, level = one.partition("=")
+        if not equals:
+            raise BadInput(f"--base {one}: is not FACTOR=LEVEL", "name both, as the experiment's base does")
+        if factor not in journal.header.factors:
+            raise BadInput(not_among("--base: factor", factor, journal.header.factors))
+        if level not in journal.header.factors[factor]:
+            raise BadInput(not_among(f"--base: {factor}", level, journal.header.factors[factor]))
+        base[factor] = level
+    return journal.model_copy(update={"header": journal.header.model_copy(update={"base": base})}) if base else journal
 
 
 def show_cuts(journal: Journal, directory: Path, console: Console, *, json: bool, page: Path | None = None) -> Page:
@@ -153,6 +171,14 @@ def report(
     predict: Annotated[
         list[str] | None, typer.Option("--predict", help="Predict the rate at this size: 1.8TB. May be repeated.")
     ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--base",
+            help="Another base (= 100) than the experiment's: engine=sqlite. May be repeated.",
+            metavar="FACTOR=LEVEL",
+        ),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the page to this file, not to DIR/report.html.", metavar="FILE")
     ] = None,
@@ -178,7 +204,7 @@ def report(
             name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
         ):
             raise BadInput(f"{option}: searches have one table", f"leave {option} out")
-        journal = opened(searched)
+        journal = _based(opened(searched), base or ())
         if describe:
             _describe(journal, console, json)
             return
@@ -190,14 +216,16 @@ def report(
         return
     if cuts.exists() and not (directory / NAME).exists():
         for option in (
-            name for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict)) if given
+            name
+            for name, given in (("--rows", rows), ("--columns", columns), ("--predict", predict), ("--base", base))
+            if given
         ):
             raise BadInput(f"{option}: power cuts have one table", f"leave {option} out")
         journal = opened(cuts)
         _export(journal, csv, parquet)
         show_cuts(journal, directory, console, json=json, page=page)
         return
-    rendered = render(directory, rows, columns, predict=predict or (), page=page)
+    rendered = render(directory, rows, columns, predict=predict or (), page=page, base=base or ())
     _export(rendered.results.journal, csv, parquet)
     if json:
         print(json_.dumps(rendered.results.as_json(), indent=2))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL as ENOUGH
+from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
 from acidtest.question.answers import Answers, Chosen, Storage, StorageKind
@@ -17,6 +17,7 @@ from acidtest.question.verdicts import shown_nothing
 from acidtest.words import counted
 
 WARM_UP = 0.2  # of the measurement's length, before it
+ENOUGH = REPETITIONS_FOR_INTERVAL
 STEADY_S = 8.0  # from here on the results say whether a rate was steady
 
 
