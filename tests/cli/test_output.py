@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -244,6 +245,24 @@ def test_a_report_is_read_against_another_base_without_a_new_run(
     for wrong, said in (("nothing", "FACTOR=LEVEL"), ("nothing=1", "factor"), (f"{factor}=nothing", "nothing")):
         assert command("report", kept / "run", "--page", page, "--base", wrong) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "begins"), [("--svg", b"<svg"), ("--png", b"\x89PNG")])
+def test_each_chart_is_a_file_with_its_caption(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, begins: bytes
+) -> None:
+    page, drawn = tmp_path / "page.html", tmp_path / "a" / "drawn"
+    assert command("report", kept / "run", "--page", page, option, drawn) == 0
+    charts = set(re.findall(r'<div id="([\w-]+)" role="img"', page.read_text(encoding="utf-8")))
+    assert {file.stem for file in drawn.iterdir()} == charts
+    assert charts
+    assert all(file.read_bytes().startswith(begins) for file in drawn.iterdir())
+    if option == "--svg":
+        text = " ".join(file.read_text(encoding="utf-8") for file in drawn.iterdir())
+        assert "bar and figure: median" in text or "median and 95 % interval" in text
+    (tmp_path / "file").touch()
+    assert command("report", kept / "run", "--page", page, option, tmp_path / "file") == 2
+    assert f"name another {option}" in capsys.readouterr().err
 
 
 def test_runs_without_a_common_combination_are_refused_with_what_differs(

@@ -116,7 +116,8 @@ def _apart(one: Journal, two: Journal) -> Iterator[tuple[str, str, str]]:
     for factor in dict.fromkeys([*levels[0], *levels[1]]):
         a, b = (of.get(factor, set()) for of in levels)
         if not a & b:
-            yield factor, *(", ".join(journal.header.factors.get(factor, ["–"])) for journal in (one, two))
+            mine, theirs = (", ".join(journal.header.factors.get(factor, ["–"])) for journal in (one, two))
+            yield factor, mine, theirs
 
 
 def _by_levels(journal: Journal, ignore: Collection[str]) -> dict[tuple[tuple[str, str], ...], Row]:

@@ -273,7 +273,7 @@ def analyse(series: Series) -> GrowthAnswer:
         _loss(points, around),
         _per_doubling(x, z, straight),
         _knee(series, x, z, knee),
-        step and _between(points, x, z, step, straight),
+        _between(points, x, z, step, straight) if step else None,
         tuple(models(x, z, shown, misses)) if len(points) >= SIZES_FOR_PREDICTION else (),
         None,
     )
