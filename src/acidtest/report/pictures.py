@@ -45,7 +45,8 @@ class Picture:
     def specification(self, base: str) -> Spec:
         """The picture with its title and caption in it."""
         said = [line for text in (self.caption, *self.chart.notes) for line in wrap(text, CAPTION_CHARACTERS)]
-        title = {"text": wrap(self.title, CAPTION_CHARACTERS), "subtitle": said, "anchor": "start"}
+        name = self.title.removesuffix(self.caption).rstrip(": ") or self.title
+        title = {"text": wrap(name, CAPTION_CHARACTERS), "subtitle": said, "anchor": "start"}
         colours = {"color": "currentColor", "subtitleColor": "currentColor"}
         return {**specification(self.chart, base), "title": {**title, **colours}}
 
