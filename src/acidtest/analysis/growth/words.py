@@ -132,24 +132,24 @@ def _losses(answer: GrowthAnswer) -> list[str]:
     # A gain is told as one: "loses -3 %" is read twice.
     loss, doubling = answer.loss, answer.per_doubling
     whole = f"it loses {share(loss)}" if loss.value >= 0 else f"it gains {share(_gained(loss))}"
-    whole = f"{whole} of its rate" if loss.value >= -1 else f"its rate becomes {_times(loss)} as high"
+    whole = f"{whole} of its rate" if loss.value >= -1 else f"its rate is multiplied by {_factor(loss)}"
     each = f"takes {share(doubling)}" if doubling.value >= 0 else f"adds {share(_gained(doubling))}"
-    each = each if doubling.value >= -1 else f"makes it {_times(doubling)} as high"
+    each = each if doubling.value >= -1 else f"multiplies it by {_factor(doubling)}"
     beside = ", beside the step" if answer.step and answer.step.share < 0 else ""
     return [f"From {first} to {last} {whole}; each doubling {each}{beside}."]
 
 
-def _times(loss: Estimate) -> str:
-    """``4.2 times (3.1 to 5.6)``, of a gain so large that a share of it says little."""
+def _factor(loss: Estimate) -> str:
+    """``4.2 (3.1 to 5.6)``, of a gain so large that a share of it says little."""
     of = loss.interval
     between = f" ({plain(1 - of.high)} to {plain(1 - of.low)})" if of else ""
-    return f"{plain(1 - loss.value)} times{between}"
+    return f"{plain(1 - loss.value)}{between}"
 
 
 def _step(lost: float) -> str:
     if lost >= 0:
         return f"down by {change(lost)}"
-    return f"up by {change(-lost)}" if lost >= -1 else f"up to {plain(1 - lost)} times"
+    return f"up by {change(-lost)}" if lost >= -1 else f"up by a factor of {plain(1 - lost)}"
 
 
 def _reads(answer: GrowthAnswer) -> list[str]:
