@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -246,6 +247,56 @@ def test_a_damaged_line_is_told_by_a_report_in_its_json_and_on_its_page(
     ]  # fmt: skip
     assert found["missing_cells"] == 1
     assert said.removeprefix("acidtest: ").strip() in (directory / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_is_read_against_another_base_without_a_new_run(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert command("report", kept / "run", "--json", "--page", page) == 0
+    before = json.loads(capsys.readouterr().out)
+    factor, level = next((f, row["levels"][f]) for f in before["base"] for row in before["rows"] if not row["is_base"])
+    assert command("report", kept / "run", "--json", "--page", page, "--base", f"{factor}={level}") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["base"] == {factor: level}
+    assert {row["levels"][factor] for row in found["rows"] if row["is_base"]} == {level}
+    for wrong, said in (("nothing", "FACTOR=LEVEL"), ("nothing=1", "factor"), (f"{factor}=nothing", "nothing")):
+        assert command("report", kept / "run", "--page", page, "--base", wrong) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "begins"), [("--svg", b"<svg"), ("--png", b"\x89PNG")])
+def test_each_chart_is_a_file_with_its_caption(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, begins: bytes
+) -> None:
+    page, drawn = tmp_path / "page.html", tmp_path / "a" / "drawn"
+    assert command("report", kept / "run", "--page", page, option, drawn) == 0
+    charts = set(re.findall(r'<div id="([\w-]+)" role="img"', page.read_text(encoding="utf-8")))
+    assert {file.stem for file in drawn.iterdir()} == charts
+    assert charts
+    assert all(file.read_bytes().startswith(begins) for file in drawn.iterdir())
+    if option == "--svg":
+        text = " ".join(file.read_text(encoding="utf-8") for file in drawn.iterdir())
+        assert "bar and figure: median" in text or "median and 95 % interval" in text
+    (tmp_path / "file").touch()
+    assert command("report", kept / "run", "--page", page, option, tmp_path / "file") == 2
+    assert f"name another {option}" in capsys.readouterr().err
+
+
+def test_runs_without_a_common_combination_are_refused_with_what_differs(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for level in ("drive", "none"):
+        levels = {"workload": "commits", "engine": "sqlite", "durability": level}
+        runs.append(keep(factory.journal([factory.recording(levels, n) for n in (1, 2)]), tmp_path / level))
+    assert command("compare", *runs) == 2
+    err = capsys.readouterr().err
+    assert "A has durability drive, B none" in err
+    assert f"acidtest compare {runs[0]} {runs[1]} --ignore durability" in err
+    assert command("compare", *runs, "--ignore", "durability", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ignored"] == ["durability"]
+    assert command("compare", *runs, "--ignore", "durabillity") == 2
 
 
 def test_a_damaged_line_is_told_by_every_command_that_reads_a_journal(

@@ -54,7 +54,7 @@ def refusal(*arguments: str) -> BadInput:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_and_defaults_are_enough(question: str) -> None:
-    engines = ["--engine", "firebird-4.0,firebird-5.0"] if question == "build" else []
+    engines = ["--engine", "firebird-4.0,firebird-5.0"] if QUESTIONS[question].compares_engines else []
     done = init("--question", question, *engines, "--yes", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -104,7 +104,7 @@ def test_a_file_that_is_there_is_kept_unless_it_is_forced() -> None:
         (["nowhere/my.toml", "--question", "durability"], "is no directory"),
         ([".", "--question", "durability"], "is a directory"),
         (["_.toml", "--question", "durability"], "no name"),
-        (["--question", "durability", "--sql", "shop"], "is of another question"),
+        (["--question", "durability", "--sql", "shop"], "has a workload of its own"),
         (["--sql", "missing.sql"], "there is no such file"),
         (["--sql", "a/b"], "a is no directory"),
         (["--sql", "a", "--sql", "b"], "name one folder"),
@@ -174,7 +174,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 def test_what_is_wrong_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = iter([
-        "", "9", "wat", "1, 2", "page-and-cache",  # the question
+        "", "99", "wat", "1, 2", "page-and-cache",  # the question
         "sqlite, firebird-5.0", "firebird-5.0",  # engines of two families have settings of their own
         "/nowhere", "a, b", "disk",
         "soon", "2s", "2m",

@@ -46,6 +46,10 @@ def test_it_draws_without_a_network_and_never_scrolls_sideways(
         assert plots.count() == sum(2 if table.workload == "commits" else 3 for table in studied.tables)
         # A plot must be more than its frame.
         assert page.locator("#bars-0 svg .mark-rect path").count() >= len(studied.tables[0].lines)
+    # Where there is room, no column of a table is out of sight.
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    hidden = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
+    assert page.evaluate(hidden) == 0
     assert trouble == []
     page.context.close()
 

@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 from acidtest.audit.finding import together, wording
+from acidtest.errors import BadInput
 from acidtest.journal.models import Journal
 from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import Results, _Notes, results
-from acidtest.report.side_by_side import side_by_side
+from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
 from factory import journal, limited, loaded, recording, study, tpcc
 
@@ -210,6 +211,27 @@ def test_side_by_side_names_what_else_differs() -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert re.search(r"A commits/s +B commits/s", printed)
     assert "differs: machine kernel: A Linux 6.1, B Linux 6.12" in printed
+
+
+@pytest.mark.parametrize("factor", ["durability", "place.filesystem"])
+def test_side_by_side_pairs_what_is_alike_but_for_a_factor_and_names_it(factor: str) -> None:
+    def run(*levels: str) -> Journal:
+        return journal([
+            recording({"workload": "tpcb", "engine": "sqlite", factor: level}, n) for level in levels for n in (1, 2)
+        ])  # fmt: skip
+
+    first, second = run("drive"), run("none")
+    assert side_by_side(first, second).pairs == []
+    assert unlike(first, second) == {factor: ("drive", "none")}
+    found = side_by_side(first, second, [factor])
+    assert found.different[0] == {"what": factor, "a": "drive", "b": "none"}
+    (row,) = found.as_json()["rows"]
+    assert (row["levels"][factor], row["b_levels"][factor]) == ("drive", "none")
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    found.show(console)
+    assert f"differs: {factor}: A drive, B none" in console.file.getvalue()  # type: ignore[attr-defined]
+    with pytest.raises(BadInput, match="drive and os differ in nothing but what is ignored"):
+        side_by_side(run("drive", "os"), second, [factor])
 
 
 def test_what_storage_does_not_tell_is_marked_at_that_storage_alone() -> None:

@@ -44,16 +44,13 @@ class Given:
     force: bool
     sql: tuple[str, ...] = ()
 
-    def is_of_sql(self) -> bool:
-        """Whether the question, as far as it is said, is about the user's own SQL."""
-        return self.question in QUESTIONS and QUESTIONS[str(self.question)].of_sql
-
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
         wanted = {"--question": self.question is not None}
-        if not defaults or self.question == "build":
+        asked = QUESTIONS.get(self.question or "")
+        if not defaults or (asked and asked.compares_engines):
             wanted["--engine or --server"] = bool(self.engines or self.servers)
-        if not defaults and self.is_of_sql():
+        if not defaults and asked and asked.of_sql:
             wanted["--sql"] = bool(self.sql)
         if not defaults:
             wanted["--storage"] = bool(self.storage) or (bool(self.servers) and not self.engines)
@@ -162,9 +159,10 @@ def _ask_question(asker: Asker) -> Question:
 
 
 def _sql(given: Given, question: Question, asker: Asker | None) -> Found | None:
-    if not question.of_sql:
-        if given.sql:
-            raise BadInput(f"{question.name}: --sql is of another question", f"--question {OWN_SQL}, or leave it out")
+    if given.sql and not question.takes_sql:
+        others = " or ".join(name for name, other in QUESTIONS.items() if other.takes_sql)
+        raise BadInput(f"{question.name}: has a workload of its own, and --sql names another", f"--question {others}")
+    if not given.sql and not question.of_sql:
         return None
     if given.sql or asker is None:
         return own_sql.read(given.sql or [own_sql.FOLDER])
@@ -190,14 +188,15 @@ def _engines(given: Given, question: Question, asker: Asker | None) -> tuple[Cho
         return read([*given.engines, *given.servers])
     offers = sorted(catalogue.offers(), key=lambda offer: offer.lack() is not None)  # stable: those that are here first
     # Of two that are compared, only the user knows which.
-    default = offers[0].id if question.name != "build" else ""
+    default = "" if question.compares_engines else offers[0].id
     if asker is None:
         return read([default])
     choices = [Choice(offer.id, _state(offer)) for offer in offers]
     hint = "One or more, with commas."
     if not question.no_servers:
         hint += f" Or a server of yours: {' or '.join(f'{name}://USER@HOST:PORT/DATABASE' for name in SERVERS)}"
-    heading = "Which ones? The others are held against the first." if question.name == "build" else "On which engine?"
+    beside = "Which ones? The others are held against the first."
+    heading = beside if question.compares_engines else "On which engine?"
     return asker.ask(heading, read, choices=choices, default=default, hint=hint)
 
 

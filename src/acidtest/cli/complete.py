@@ -17,7 +17,9 @@ from acidtest.filesystems import FILESYSTEMS
 from acidtest.reference.words import words
 
 # Those of acidtest.question, whose import a shell would wait for.
-QUESTIONS = ("file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut")
+QUESTIONS = (
+    "engine", "file-system", "durability", "page-and-cache", "build", "growth", "highest-rate", "own-sql", "power-cut",
+)  # fmt: skip
 LIMITS = ("p99 < 10 ms", "p99.9 < 50 ms", "p90 < 1 s", "mean < 2 ms", "max < 1 s")  # of acidtest search
 DISK_KEEPS = ("none", "torn", "reordered", "all")  # of ``disk_keeps`` in ``[place]``
 SERVERS = ("firebird://", "postgresql://", "mysql://", "mariadb://")  # of acidtest.families, with their other names

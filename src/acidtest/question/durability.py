@@ -43,7 +43,7 @@ class Durability(Question):
         levels = parts.durabilities(answers, wanted)
         factors = (
             parts.engines(answers),
-            Line("durability", [parts.level(answers, level) for level in levels], _levels_said(levels)),
+            Line("durability", [parts.level(answers, level) for level in levels], parts.levels_said(levels)),
             Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
         )
         commits = (
@@ -72,13 +72,3 @@ def _cut(answers: Answers) -> tuple[Table, ...]:
         return ()
     said = "For acidtest powercut, which says what each level loses: a cut falls on one of the first commits."
     return (Table("workload.numbered", (Line("count", CUTS),), said),)
-
-
-def _levels_said(levels: Sequence[str]) -> str:
-    said = {
-        "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
-        "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
-        "drive": "drive: it was flushed to the drive.",
-    }
-    where = " docs/DURABILITY.md has each engine's settings."
-    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where

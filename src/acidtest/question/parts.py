@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from acidtest.families import FAMILIES
-from acidtest.question.answers import Answers, Storage, listed
+from acidtest.question.answers import Answers, OwnSql, Storage, listed
 from acidtest.question.base import ENOUGH, STEADY_S, WARM_UP, Question
 from acidtest.question.text import Line, Scalar, Table, Value
 
@@ -74,6 +74,17 @@ def level(answers: Answers, name: str) -> Value:
     if name == "none" and "postgresql" in answers.families:
         return {"name": name, "value": name, "set": {"postgresql.fsync": True}}
     return name
+
+
+def levels_said(levels: Sequence[str]) -> str:
+    """What these durability levels are."""
+    said = {
+        "none": "none: the engine still has it in its own hands (PostgreSQL: synchronous_commit = off).",
+        "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
+        "drive": "drive: it was flushed to the drive.",
+    }
+    where = " docs/DURABILITY.md has each engine's settings."
+    return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where
 
 
 def lacking(answers: Answers, levels: Sequence[str]) -> tuple[Table, ...]:
@@ -180,4 +191,41 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
         ),
         "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md; "
         "SQL of your own: docs/YOUR-WORKLOAD.md.",
+    )
+
+
+def scripts(answers: Answers) -> tuple[Line, ...]:
+    """The factor of the user's own scripts, where there are several."""
+    if answers.sql is None or len(answers.sql.names) < 2:
+        return ()
+    return (Line("workload", list(answers.sql.names), "Each of your scripts has rows of its own."),)
+
+
+def workloads(answers: Answers, scale: int, terminals: int, seconds: float) -> tuple[Table, ...]:
+    """The user's own SQL where some is given, else TPC-B-like transactions at that scale."""
+    own = answers.sql
+    if own is None:
+        return (tpcb(scale, terminals, seconds),)
+    return tuple(
+        _own_workload(own, name, path, terminals, seconds, first=not position)
+        for position, (name, path) in enumerate(zip(own.names, own.paths, strict=True))
+    )
+
+
+def _own_workload(own: OwnSql, name: str, path: str, terminals: int, seconds: float, *, first: bool) -> Table:
+    def said(comment: str) -> str:
+        return comment if first else ""
+
+    lines = [Line("kind", "sql"), Line("path", path, said("It begins at the directory of this file."))]
+    if own.database:
+        tables = said("The tables, rows and conditions are those of this folder.")
+        lines.append(Line("database", own.database, tables))
+    if own.variables:
+        instead = said("In place of what workload.toml says.")
+        lines.append(Line("variables", dict(own.variables), instead, offered=True))
+    lines.append(Line("terminals", terminals, said("Clients at once.")))
+    return Table(
+        f"workload.{name}",
+        (*lines, *measured(seconds)),
+        said("Your SQL; docs/YOUR-WORKLOAD.md tells how the folder works."),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from acidtest.analysis import power
 from acidtest.analysis.samples import base_of
-from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, varying
+from acidtest.analysis.search import Rate, Search, SearchRun, figures, name_of, searches, unordered, varying
 from acidtest.analysis.summary import REPETITIONS_FOR_INTERVAL
 from acidtest.audit import judge, ours
 from acidtest.audit.finding import Finding
@@ -237,7 +237,7 @@ def sentences(line: Line) -> list[str]:
         return [f"The search broke off: {search.broken.cell} is {search.broken.status}: {search.broken.reason}"]
     if search.found is None:
         return [f"The search has not ended: {counted(len(search.taken), 'run')} so far. The same command goes on."]
-    return [*_answer(search), *_picture(search)]
+    return [*_answer(search), *_out_of_order(search), *_picture(search)]
 
 
 def _answer(search: Search) -> list[str]:
@@ -258,6 +258,25 @@ def _answer(search: Search) -> list[str]:
         told.append(f"No rate was confirmed to hold {limit}.")
     told.append(_ending(search, refuted))
     return [one for one in told if one]
+
+
+def _out_of_order(search: Search) -> list[str]:
+    """Runs that another one of the same rate contradicts, and a rate that does not hold below one that does."""
+    limit = search.asked.limit
+    told = [
+        f"One run at {rate(one.rate_per_s)} a second did not hold ({said_of(one.aside.run, limit)}), and the next one "
+        "there did: the first is set aside."
+        for one in search.rates
+        if one.aside
+    ]
+    if pair := unordered(search.rates):
+        low, high = pair
+        told.append(
+            f"The rates are out of order: {rate(low.rate_per_s)} a second did not hold "
+            f"({said_of(low.first[0], limit)}), and {rate(high.rate_per_s)} did ({said_of(high.first[0], limit)}). "
+            "Something else than the load acts here, such as a checkpoint, so no knee is shown: make the runs longer."
+        )
+    return told
 
 
 def _ending(search: Search, refuted: Rate | None) -> str:
@@ -463,6 +482,8 @@ class RateLine:
             return WHY[self.rate.why or "limit"].partition(":")[0]
         if self.rate.confirmed(wanted):
             return f"holds, {len(self.rate.fresh):,} of {len(self.rate.fresh):,}"
+        if self.rate.aside:
+            return "held when tried again"
         if self.rate.fresh:
             return f"held in {len(self.rate.fresh):,} of {wanted:,}"
         return "held once" if self.rate.clearly_holds else "near the limit"
