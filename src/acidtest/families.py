@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from acidtest.risk import ANY_COMMITS, NO_RISK, Risk, Settings
+from acidtest.filesystems import flushes_each_write
+from acidtest.risk import ANY_COMMITS, ANYHOW, NO_RISK, Risk, Settings
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,15 @@ class Family:
     configured_as: Mapping[str, str] = field(default_factory=dict)
     # What its levels do not say: by the beginning of an engine's id, in a few words.
     faults: Mapping[str, str] = field(default_factory=dict)
+
+    def risk_on(self, level: str, settings: Settings, filesystem: str, mount_options: str) -> Risk:
+        """``risk`` on a file system with these mount options. Where each write is flushed, a crash of the OS or a power
+        cut takes what the end of the engine's process takes, and beyond that what it may take at ``drive``."""
+        risk = self.risk(level, settings)
+        if not flushes_each_write(filesystem, mount_options):
+            return risk
+        breaks = ANYHOW if risk.breaks_when_killed else self.risk("drive", settings).breaks
+        return replace(risk, lost=risk.lost_when_killed, breaks=breaks)
 
     def fault(self, engine: str) -> str:
         """What the engine of this id was seen to lose at any level; "" when nothing is known."""
