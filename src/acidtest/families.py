@@ -100,7 +100,7 @@ def _postgresql_risk(level: str, settings: Settings) -> Risk:
     if level == "drive":
         return Risk(breaks=torn)
     last = f"up to {3 * _seconds(settings.get('wal_writer_delay'), 0.2):g} s of commits" if level == "none" else ""
-    if level == "none" and settings.get("fsync") == "true":
+    if level == "none" and settings.get("fsync") != "false":
         return Risk(lost=last, lost_when_killed=last, breaks=torn)
     return replace(ANY_COMMITS, lost_when_killed=last)
 

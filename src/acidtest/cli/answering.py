@@ -22,7 +22,7 @@ from acidtest.families import FAMILIES, SERVERS
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
-from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, toml
+from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, parts, toml
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -77,7 +77,7 @@ def answers(
         free(given.file, force=given.force)
     question = _read(given.question, _question, asker, _ask_question)
     found = _sql(given, question, asker)
-    engines = _engines(given, question, asker)
+    engines = _whole(question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
     answered = with_storage(engines, storage)
     if found is not None:
@@ -199,6 +199,28 @@ def _engines(given: Given, question: Question, asker: Asker | None) -> tuple[Cho
         hint += f" Or a server of yours: {' or '.join(f'{name}://USER@HOST:PORT/DATABASE' for name in SERVERS)}"
     heading = "Which ones? The others are held against the first." if question.name == "build" else "On which engine?"
     return asker.ask(heading, read, choices=choices, default=default, hint=hint)
+
+
+def _whole(question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> tuple[Chosen, ...]:
+    """The engines with the levels that are wanted: some lose the last commits, others may break the database."""
+    breaking = parts.breaking(engines)
+    if asker is None or not question.of_levels or not breaking:
+        return engines
+
+    def read(word: str) -> tuple[Chosen, ...]:
+        if word not in ("yes", "no"):
+            raise BadInput(f"{word}: is neither yes nor no", "give one of the two")
+        kept = engines if word == "yes" else tuple(map(parts.whole, engines))
+        if all(len(engine.levels) < 2 for engine in kept):
+            raise BadInput("without them each engine has one level left, and nothing is compared", "answer yes")
+        return kept
+
+    said = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
+    choices = [Choice("yes", f"all levels; the database may break at {said}"), Choice("no", "leave these out")]
+    return asker.ask(
+        "Also levels at which a power cut may break the database, not only lose commits?",
+        _single(read), choices=choices, default="yes",
+    )  # fmt: skip
 
 
 def _state(offer: Offer) -> str:

@@ -47,6 +47,7 @@ class Question(ABC):
     scarce: ClassVar[tuple[Rung, ...]] = (Rung(ENOUGH, 0.5), Rung(3, 0.5), Rung(2, 0.5), Rung(1, 0.5))
     no_servers: ClassVar[str] = ""  # why servers by URL cannot answer it; "": they can
     compares_directories: ClassVar[bool] = False
+    of_levels: ClassVar[bool] = False  # of what durability levels cost and lose
     of_sql: ClassVar[bool] = False  # of the user's own, which is asked for
     command: ClassVar[str] = "run"
 
