@@ -99,7 +99,9 @@ def test_known_faults_are_of_engines_that_ran() -> None:
 def test_the_mount_options_in_force_are_part_of_the_risk() -> None:
     usual = row("firebird-5.0", "os", storage="ext4")
     flushed = [
-        one.model_copy(update={"place": one.place.model_copy(update={"filesystem": "ext4", "mount_options": "rw,sync"})})
+        one.model_copy(
+            update={"place": one.place.model_copy(update={"filesystem": "ext4", "mount_options": "rw,sync"})}
+        )
         for one in row("firebird-5.0", "os", storage="ext4 sync")
     ]
     risks = [(one.engines, one.risk.lost if one.risk else "?") for one in _risks(usual, flushed)]

@@ -67,7 +67,7 @@ def shared(answers: Answers) -> tuple[str, ...]:
 
 
 def breaking(engines: Sequence[Chosen]) -> dict[str, list[str]]:
-    """By level, weakest first, the engines whose database itself may break there, as they are set by the level alone."""
+    """By level, weakest first, the engines whose database may break there, as the level alone sets them."""
     risks = {name: [one.id for one in engines if name in one.levels and _breaks(one, name)] for name in LEVELS}
     return {name: ids for name, ids in risks.items() if ids}
 
