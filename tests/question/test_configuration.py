@@ -53,13 +53,15 @@ def test_it_can_be_run(
     engines = chosen([engine])
     question = Configuration("found", settings, level, {"fsync", "forced_writes"})
     answers = Answers(engines, Storage("directory", ("/tmp",)), file="diagnosis.toml", name="diagnosis")
-    *whole, least = question.sketches(answers)
-    for sketch, workloads in (*((one, {"commits", "tpcb"}) for one in whole), (least, {"commits"})):
+    sketches = question.sketches(answers)
+    for sketch in sketches:
         text = sketch.draw(ENOUGH, 0.5).text(question.heading(answers))
         plan = conductor.plan_of(experiment.parse(text, "diagnosis.toml"))
-        assert {(cell.levels.get("configuration"), cell.durability) for cell in plan.cells} == wanted
+        step = {one for one in wanted if one[0] == "found, 128 MiB cache"} if sketch is sketches[-1] else set()
+        workloads = {"commits"} if sketch in sketches[-2:] else {"commits", "tpcb"}
+        assert {(cell.levels.get("configuration"), cell.durability) for cell in plan.cells} == wanted - step
         assert {cell.levels["workload"] for cell in plan.cells} == workloads
-        assert len(plan.cells) == ENOUGH * len(wanted) * len(workloads)
+        assert len(plan.cells) == ENOUGH * len(wanted - step) * len(workloads)
         assert {cell.workload.terminals for cell in plan.cells} == {1}
         if wanted == {(None, "drive")}:
             assert plan.cells[0].settings == reference(engines[0], 8192)

@@ -54,7 +54,7 @@ class Configuration(Question):
     def heading(self, answers: Answers) -> tuple[str, ...]:
         return (f"{self.asks} Written by acidtest diagnose.",)
 
-    def configurations(self, engine: Chosen) -> dict[str, tuple[str, dict[str, Scalar]]]:
+    def configurations(self, engine: Chosen, *, stepped: bool = True) -> dict[str, tuple[str, dict[str, Scalar]]]:
         """By name the durability level and the engine's settings.
 
         Where commits do not wait for the drive, what was found is also tried where they do, for only that can be
@@ -68,7 +68,7 @@ class Configuration(Question):
             each[DURABLE] = beside[0], rest
         *_, (_, last) = each.values()
         cache = parts.cache(engine.family, CACHE_MB, page, 1)
-        if last.keys() - beside[1].keys() and not cache.items() <= last.items():
+        if stepped and last.keys() - beside[1].keys() and not cache.items() <= last.items():
             each[f"{self._found}, {CACHE_MB} MiB cache"] = beside[0], {**last, **cache}
         each = {name: one for name, one in each.items() if one != beside}
         return {**each, self.reference_name(engine): beside}
@@ -79,13 +79,16 @@ class Configuration(Question):
         return f"{REFERENCE}: {pages}{CACHE_MB} MiB cache"
 
     def sketches(self, answers: Answers) -> Sequence[Sketch]:
-        breadths = dict.fromkeys([(WORKLOADS, self._scale(answers.engines[0])), (WORKLOADS, 1), (WORKLOADS[:1], 1)])
+        scale, both, one = self._scale(answers.engines[0]), WORKLOADS, WORKLOADS[:1]
+        breadths = dict.fromkeys([(both, scale, True), (both, 1, True), (one, 1, True), (one, 1, False)])
         return [Sketch(partial(self._draft, answers, *breadth)) for breadth in breadths]
 
-    def _draft(self, answers: Answers, workloads: Sequence[str], scale: int, repetitions: int, seconds: float) -> Draft:
+    def _draft(
+        self, answers: Answers, workloads: Sequence[str], scale: int, stepped: bool, repetitions: int, seconds: float
+    ) -> Draft:
         engine = answers.engines[0]
         name_of_reference = self.reference_name(engine)
-        each = self.configurations(engine)
+        each = self.configurations(engine, stepped=stepped)
         levels = list(dict.fromkeys(level for level, _ in each.values()))
         configuration: list[Value] = [
             {"name": name, "set": {f"{engine.family}.{key}": value for key, value in settings.items()}}

@@ -81,5 +81,5 @@ def _levels_said(answers: Answers, levels: Sequence[str]) -> str:
         "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
         "drive": "drive: it was flushed to the drive.",
     }
-    where = f"{parts.breaking_said(answers, levels)} docs/DURABILITY.md has each engine's settings."
+    where = parts.breaking_said(answers, levels) + " docs/DURABILITY.md has each engine's settings."
     return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where

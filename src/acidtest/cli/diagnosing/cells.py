@@ -99,6 +99,8 @@ def _planned(
         name="diagnosis",
     )
     fitted = fit(question, answers, assess)
+    ran = {cell.levels.get("configuration") for cell in fitted.plan.cells}
+    each = {name: one for name, one in each.items() if name in ran or len(each) == 1}
     offer = engine.offer()
     cells = Cells(
         engine=engine.id,
