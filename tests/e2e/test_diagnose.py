@@ -72,7 +72,9 @@ def test_a_file_of_sqlite(acidtest: Run, sqlite_file: Path, tmp_path: Path) -> N
     assert told["inside"]["looked_at"]
     assert {"diagnosis.json", "journal.jsonl", "probe.json", "next.toml"} <= {one.name for one in out.iterdir()}
     redrawn = json.loads(acidtest("report", out, "--json").stdout)
-    ran = {row["levels"]["configuration"] for row in redrawn["rows"]} - {"found, 128 MiB cache"}  # where the time allows
+    ran = {row["levels"]["configuration"] for row in redrawn["rows"]} - {
+        "found, 128 MiB cache"
+    }  # where the time allows
     assert ran == {"found", "reference: 4 KiB pages, 128 MiB cache"}
     assert told["processor"]["deflate_mb_per_s"] > 0
     assert acidtest("plan", out / "next.toml").returncode == 0

@@ -43,6 +43,7 @@ class Given:
     time: str | None
     force: bool
     sql: tuple[str, ...] = ()
+    whole: bool = False  # without levels at which the database may break
 
     def is_of_sql(self) -> bool:
         """Whether the question, as far as it is said, is about the user's own SQL."""
@@ -77,7 +78,7 @@ def answers(
         free(given.file, force=given.force)
     question = _read(given.question, _question, asker, _ask_question)
     found = _sql(given, question, asker)
-    engines = _whole(question, _engines(given, question, asker), asker)
+    engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
     answered = with_storage(engines, storage)
     if found is not None:
@@ -201,20 +202,27 @@ def _engines(given: Given, question: Question, asker: Asker | None) -> tuple[Cho
     return asker.ask(heading, read, choices=choices, default=default, hint=hint)
 
 
-def _whole(question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> tuple[Chosen, ...]:
+def _whole(given: Given, question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> tuple[Chosen, ...]:
     """The engines with the levels that are wanted: some lose the last commits, others may break the database."""
     breaking = parts.breaking(engines)
-    if asker is None or not question.of_levels or not breaking:
+    if not question.of_levels or not breaking:
         return engines
 
     def read(word: str) -> tuple[Chosen, ...]:
         if word not in ("yes", "no"):
             raise BadInput(f"{word}: is neither yes nor no", "give one of the two")
-        kept = engines if word == "yes" else tuple(map(parts.whole, engines))
+        if word == "yes":
+            return engines
+        kept = tuple(map(parts.whole, engines))
         if all(len(engine.levels) < 2 for engine in kept):
-            raise BadInput("without them each engine has one level left, and nothing is compared", "answer yes")
+            raise BadInput(
+                "without them each engine has one level left, and nothing is compared",
+                "leave --whole out, or answer yes",
+            )
         return kept
 
+    if given.whole or asker is None or (given.storage and given.time):  # who has said all else is asked nothing
+        return read("no" if given.whole else "yes")
     said = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
     choices = [Choice("yes", f"all levels; the database may break at {said}"), Choice("no", "leave these out")]
     return asker.ask(
