@@ -262,6 +262,7 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
 def test_a_dialogue_in_a_terminal_ends_with_a_file(terminal: Callable[..., Terminal]) -> None:
     asked = terminal("--engine", "sqlite")
     asked.answer("What is to be found out", b"2\n")
+    asked.answer("Also levels at which a power cut may break the database", b"no\n")
     asked.answer("On which storage", b"\n")
     asked.answer("How long may it take", b"1m\n")
     asked.answer("Into which file", b"mine.toml\n")
@@ -269,6 +270,7 @@ def test_a_dialogue_in_a_terminal_ends_with_a_file(terminal: Callable[..., Termi
     assert "acidtest run mine.toml --out results/mine" in asked.shown
     read = experiment.read(Path("mine.toml"))
     assert (read.name, read.title) == ("mine", "What a durability level costs on sqlite")
+    assert {cell.durability for cell in conductor.plan_of(read).cells} == {"os", "drive"}
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["Ctrl-C", "Ctrl-D"])
@@ -353,6 +355,12 @@ def test_the_dialogue_asks_which_sql(terminal: Callable[..., Terminal]) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- and it is run
+
+
+@pytest.mark.parametrize(("whole", "levels"), [((), {"none", "os", "drive"}), (("--whole",), {"os", "drive"})])
+def test_levels_at_which_the_database_may_break_are_left_out_if_asked(whole: tuple[str, ...], levels: set[str]) -> None:
+    assert init("--question", "durability", "--engine", "sqlite", "--yes", "--force", *whole).exit_code == 0
+    assert {cell.durability for cell in conductor.plan_of(experiment.read(Path("durability.toml"))).cells} == levels
 
 
 def test_what_was_written_runs_as_planned(acidtest: Run) -> None:

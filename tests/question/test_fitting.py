@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from acidtest import conductor, experiment
 from acidtest.analysis.compare import comparisons
 from acidtest.analysis.samples import rows
 from acidtest.cli.spans import seconds_of
+from acidtest.engine import catalogue
 from acidtest.errors import BadInput
 from acidtest.plan import Plan
-from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit
+from acidtest.question import ENOUGH, QUESTIONS, Answers, Fitted, Question, fit, parts
 from acidtest.question.verdicts import repetitions_for_verdicts, shown_nothing
 from questions import FILESYSTEMS, ONE_OF_FAMILY, SERVER, SHOP, STORAGES, answers, assess
 
@@ -196,8 +198,24 @@ def test_on_a_simulated_disk_the_same_file_tells_what_a_level_loses() -> None:
 @pytest.mark.parametrize("question", ["durability", "power-cut"])
 def test_postgresql_does_not_wait_as_it_does_in_production(question: str) -> None:
     plan = fitted(question, answers("postgresql", "sqlite", storage="disk", seconds=1200)).plan
-    asked = {cell.engine: cell.settings.get("fsync") for cell in plan.cells if cell.durability == "none"}
-    assert asked == {"postgresql-17": True, "sqlite": None}
+    meant = {
+        cell.engine: catalogue.describe(cell.engine).durability("none", cell.settings).means
+        for cell in plan.cells
+        if cell.durability == "none"
+    }
+    assert "fsync=on" in meant["postgresql-17"] and "stays whole" in meant["postgresql-17"]
+    text = fitted(question, answers("postgresql", "sqlite", storage="disk", seconds=1200)).text
+    text = " ".join(text.replace("#", " ").split())
+    assert "At none the database of sqlite may break" in text and "At os the database of postgresql-17 may" in text
+
+
+def test_levels_at_which_the_database_may_break_can_be_left_out() -> None:
+    asked = answers("postgresql", "sqlite", storage="disk", seconds=1200)
+    assert parts.breaking(asked.engines) == {"none": ["sqlite"], "os": ["postgresql-17"]}
+    plan = fitted("durability", replace(asked, engines=tuple(map(parts.whole, asked.engines)))).plan
+    assert {(cell.engine, cell.durability) for cell in plan.cells} == {
+        ("postgresql-17", "none"), ("postgresql-17", "drive"), ("sqlite", "os"), ("sqlite", "drive"),
+    }  # fmt: skip
 
 
 def test_a_cache_is_as_large_on_every_page_size() -> None:

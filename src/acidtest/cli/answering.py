@@ -22,7 +22,7 @@ from acidtest.families import FAMILIES, SERVERS
 from acidtest.place import drives_mounted, machine_facts, place_facts
 from acidtest.place.facts import mounts_now
 from acidtest.place.mkfs import can_be_made
-from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, toml
+from acidtest.question import QUESTIONS, Answers, Chosen, Question, Storage, StorageKind, parts, toml
 
 Answer = TypeVar("Answer")
 TIME = "10m"
@@ -43,6 +43,7 @@ class Given:
     time: str | None
     force: bool
     sql: tuple[str, ...] = ()
+    whole: bool = False  # without levels at which the database may break
 
     def complete(self, *, defaults: bool) -> None:
         """Raise BadInput for what is not said, and cannot be asked; with ``defaults`` only the question has none."""
@@ -74,7 +75,7 @@ def answers(
         free(given.file, force=given.force)
     question = _read(given.question, _question, asker, _ask_question)
     found = _sql(given, question, asker)
-    engines = _engines(given, question, asker)
+    engines = _whole(given, question, _engines(given, question, asker), asker)
     storage = _storages(given, question, engines, asker)
     answered = with_storage(engines, storage)
     if found is not None:
@@ -198,6 +199,35 @@ def _engines(given: Given, question: Question, asker: Asker | None) -> tuple[Cho
     beside = "Which ones? The others are held against the first."
     heading = beside if question.compares_engines else "On which engine?"
     return asker.ask(heading, read, choices=choices, default=default, hint=hint)
+
+
+def _whole(given: Given, question: Question, engines: tuple[Chosen, ...], asker: Asker | None) -> tuple[Chosen, ...]:
+    """The engines with the levels that are wanted: some lose the last commits, others may break the database."""
+    breaking = parts.breaking(engines)
+    if not question.of_levels or not breaking:
+        return engines
+
+    def read(word: str) -> tuple[Chosen, ...]:
+        if word not in ("yes", "no"):
+            raise BadInput(f"{word}: is neither yes nor no", "give one of the two")
+        if word == "yes":
+            return engines
+        kept = tuple(map(parts.whole, engines))
+        if all(len(engine.levels) < 2 for engine in kept):
+            raise BadInput(
+                "without them each engine has one level left, and nothing is compared",
+                "leave --whole out, or answer yes",
+            )
+        return kept
+
+    if given.whole or asker is None or (given.storage and given.time):  # who has said all else is asked nothing
+        return read("no" if given.whole else "yes")
+    said = "; ".join(f"{level}: {', '.join(ids)}" for level, ids in breaking.items())
+    choices = [Choice("yes", f"all levels; the database may break at {said}"), Choice("no", "leave these out")]
+    return asker.ask(
+        "Also levels at which a power cut may break the database, not only lose commits?",
+        _single(read), choices=choices, default="yes",
+    )  # fmt: skip
 
 
 def _state(offer: Offer) -> str:

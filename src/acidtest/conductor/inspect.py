@@ -95,6 +95,7 @@ def _file(path: Path, options: Options, watch: Watch, ledger: Ledger) -> Inspect
     statistics = looked.statistics and looked.statistics.model_copy(update={"bytes": size, "took_s": took})
     return _inspected(str(path), family, looked, notes).model_copy(
         update={
+            "is_held": held,
             "facts": {"file_bytes": size, **looked.facts},
             "statistics": statistics,
             "reading": reading,

@@ -258,9 +258,9 @@ class Engine(ABC):
     def durability(self, level: str, settings: Mapping[str, Scalar]) -> Durability:
         """What ``level`` means under these settings. Raises BadInput when the engine does not have it."""
 
-    def risk(self, level: str, settings: RiskSettings) -> Risk:
-        """What ``level`` may lose under these settings, which are in the words of a recording."""
-        return FAMILIES[self.family].risk(level, settings)
+    def risk(self, level: str, settings: RiskSettings, filesystem: str = "", mount_options: str = "") -> Risk:
+        """What ``level`` may lose under these settings, which are in the words of a recording, on such a mount."""
+        return FAMILIES[self.family].risk_on(level, settings, filesystem, mount_options)
 
     def promise(self, level: str) -> Promise | None:
         """What ``level`` may lose by the word of the user; None of an engine whose family is known."""

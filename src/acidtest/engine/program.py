@@ -138,7 +138,7 @@ class Program(Engine):
         said = self.risk(level, {}).sentence or "nothing that was acknowledged may be lost"
         return Durability(level, f"{variables or 'as its commands are'}: {said}, by [program]")
 
-    def risk(self, level: str, settings: RiskSettings) -> Risk:
+    def risk(self, level: str, settings: RiskSettings, filesystem: str = "", mount_options: str = "") -> Risk:
         said = self._level(level)
         if said.may_break:
             return Risk(lost=said.may_lose or "items", breaks=ANYHOW)

@@ -50,6 +50,7 @@ class Question(ABC):
     no_servers: ClassVar[str] = ""  # why servers by URL cannot answer it; "": they can
     compares_directories: ClassVar[bool] = False
     compares_engines: ClassVar[bool] = False  # so that it takes two, of which the first is the base
+    of_levels: ClassVar[bool] = False  # of what durability levels cost and lose
     of_sql: ClassVar[bool] = False  # of the user's own, which is asked for
     takes_sql: ClassVar[bool] = False  # in place of its own workload, where some is given
     command: ClassVar[str] = "run"

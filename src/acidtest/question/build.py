@@ -40,19 +40,19 @@ class Build(Question):
         """The durability levels, from all of them to those that will do."""
         return [("os", "drive"), ("drive",)]
 
-    def levels_said(self, levels: Sequence[str]) -> str:
+    def levels_said(self, answers: Answers, levels: Sequence[str]) -> str:
         """The comment at the durability levels."""
         return "drive: as in production. os: without the wait for the drive, where the engine's own work shows."
 
     def _draft(
         self, answers: Answers, levels: Sequence[str], scale: int, terminals: int, repetitions: int, seconds: float
     ) -> Draft:
-        said = self.levels_said(levels)
+        said = self.levels_said(answers, levels)
         if answers.servers:
             said = "Of a server a demand: nothing is run where the server does not have it."
         factors = (
             parts.engines(answers),
-            Line("durability", [parts.level(answers, level) for level in levels], said),
+            Line("durability", levels, said),
             *parts.scripts(answers),
         )
         return Draft(

@@ -23,6 +23,7 @@ class Durability(Question):
     name: ClassVar[str] = "durability"
     asks: ClassVar[str] = "What does a durability level cost?"
     storages: ClassVar[tuple[StorageKind, ...]] = ("directory", "loop", "disk", "device")
+    of_levels: ClassVar[bool] = True
     no_servers: ClassVar[str] = "acidtest changes nothing on a server of yours, and a level is made of its settings"
 
     def title(self, answers: Answers) -> str:
@@ -43,7 +44,7 @@ class Durability(Question):
         levels = parts.durabilities(answers, wanted)
         factors = (
             parts.engines(answers),
-            Line("durability", [parts.level(answers, level) for level in levels], parts.levels_said(levels)),
+            Line("durability", levels, parts.levels_said(answers, levels)),
             Line("terminals", terminals, "Clients at once: commits that wait at the same time may share a flush."),
         )
         commits = (

@@ -22,5 +22,5 @@ class Engine(Build):
         compared = [level for level in parts.LEVELS if sum(level in engine.levels for engine in answers.engines) > 1]
         return [compared, compared[-2:], compared[-1:]]
 
-    def levels_said(self, levels: Sequence[str]) -> str:
-        return parts.levels_said(levels)
+    def levels_said(self, answers: Answers, levels: Sequence[str]) -> str:
+        return parts.levels_said(answers, levels)

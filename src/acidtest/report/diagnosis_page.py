@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 
 from acidtest import __version__
-from acidtest.analysis.diagnosis import STANDINGS, called
+from acidtest.analysis.diagnosis import STANDINGS
 from acidtest.analysis.summary import Summary
 from acidtest.audit.finding import SEVERITIES
 from acidtest.report.diagnosis import Report, not_understood, settings_told, where, written
@@ -70,7 +70,6 @@ def write_page(results: Report, path: Path) -> None:
         settings=held.audited.settings[:SETTINGS_MAX] if held.audited else [],
         settings_told=settings_told,
         written=written,
-        called=called,
         findings=findings[:FINDINGS_MAX],
         more_findings=max(0, len(findings) - FINDINGS_MAX),
         not_understood=not_understood(held.audited.not_read, 40) if held.audited else [],

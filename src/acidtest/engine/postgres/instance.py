@@ -98,7 +98,7 @@ class PostgresInstance(ServedInstance):
         self._specs = specs_of(version)
         self.directory = directory.absolute()
         self._data = self.directory / "data"
-        flushed, commit = LEVELS[durability or "none"]
+        flushed, commit = LEVELS[durability] if durability else (False, "off")
         self._settings = filled(self._specs, {"fsync": flushed, **settings, "synchronous_commit": commit})
         if durability is None:
             self._settings["tls"] = False
