@@ -32,7 +32,7 @@ def runtime(version: str) -> str:
     return str(state_directory() / "engines" / f"firebird-{version}" / "firebird" / "embedded" / "runtime")
 
 
-def test_the_nine_are_here() -> None:
+def test_all_of_them_are_here() -> None:
     assert NAMES == [
         "diskcache-large-values",
         "ext4-second-flush",
@@ -41,6 +41,7 @@ def test_the_nine_are_here() -> None:
         "firebird-not-null",
         "firebird-rollback",
         "firebird-torn-page",
+        "firebird-two-alters",
         "mariadb-aria-torn-page",
         "mariadb-renamed-log",
     ]
@@ -88,6 +89,18 @@ def test_an_old_statement_writes_null_into_a_new_column(version: str, tmp_path: 
     assert (code, found["rows"]) == (SHOWN, {"1": 7, "2": 7, "3": None})
     code, found = reproduce("firebird-not-null", *asked, "--without-another")
     assert (code, set(found["rows"].values())) == (NOT_SHOWN, {7})
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("version", ["5.0", "4.0", "3.0"])
+@pytest.mark.usefixtures("engines_installed")
+def test_a_column_that_was_refused_leaves_its_format(version: str, tmp_path: Path) -> None:
+    asked = ("--runtime", runtime(version), "--work", str(tmp_path))
+    code, found = reproduce("firebird-two-alters", *asked)
+    assert (code, found["rdb_formats"], found["validation"][0]) == (SHOWN, [1, 2, 2], 1)
+    assert "wrong record length (183)" in found["error"]
+    code, found = reproduce("firebird-two-alters", *asked, "--in-turn")
+    assert (code, found["rdb_formats"], found["rows"]) == (NOT_SHOWN, [1, 2, 3], [1, 2, 3])
 
 
 @pytest.mark.sampled(1)
