@@ -69,7 +69,7 @@ def cuts_to_see(losses: int, cuts: int) -> int:
     After r losses in n cuts the next m have none with the probability (n / (n + m))^r, the rate itself being uncertain
     (the predictive distribution of a Poisson process whose rate has the prior 1/rate).
     """
-    return min(MOST, math.ceil(cuts * (MISSED ** (-1 / losses) - 1)))
+    return min(MOST, math.ceil(cuts * (math.pow(MISSED, -1 / losses) - 1)))
 
 
 def loss_of(recording: Recording) -> Loss | None:
