@@ -118,7 +118,7 @@ def watched(database: Path, commits: int) -> dict[str, Any]:
         if not (call := CALL.match(line)):
             continue
         name = call[1]
-        first, *others = [unhex(one) for one in re.findall(r'"([^"]*)"', line)] or [b""]
+        first = next((unhex(one) for one in re.findall(r'"([^"]*)"', line)), b"")
         if name == "write" and first in (BETWEEN, DONE):
             between = first == DONE
             returned += first == DONE
