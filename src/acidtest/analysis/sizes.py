@@ -20,14 +20,14 @@ class SizeSummary:
     """Medians of the repetitions, in bytes; None where it was not seen."""
 
     database_bytes: float  # when the measurement began
-    database_bytes_end: float | None  # a second or less before its end
+    database_bytes_max: float | None  # the most during it
     log: str  # the log's file or directory; "" of an engine that has none
     log_bytes_start: float | None  # when the measurement began
-    log_bytes_max: float | None  # the most during the measurement
+    log_bytes_max: float | None  # the most during it
 
     @property
     def database_grew(self) -> bool:
-        return grew(self.database_bytes, self.database_bytes_end)
+        return grew(self.database_bytes, self.database_bytes_max)
 
     @property
     def log_grew(self) -> bool:
@@ -46,7 +46,7 @@ def of_row(row: Row) -> SizeSummary | None:
     logs = [known for one in seen if (known := log_curve(one))]
     return SizeSummary(
         database_bytes=median([float(began(recording)) for recording in row.done]) or 0.0,
-        database_bytes_end=median([float(one.samples[-1].database_bytes) for one in seen]),
+        database_bytes_max=median([float(max(of.database_bytes for of in one.samples)) for one in seen]),
         log=next((one.log for one in seen if one.log), ""),
         log_bytes_start=median([float(known[0][1]) for known in logs]),
         log_bytes_max=median([float(max(size for _, size in known)) for known in logs]),

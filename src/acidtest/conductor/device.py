@@ -55,7 +55,9 @@ class CellDevice:
         self._log = self._log or (log[0].name if log else "")
         self._sizes.append(
             SizeSample(
-                at_s=at_s, database_bytes=_bytes(instance.data_files()), log_bytes=_bytes(log) if self._log else None
+                at_s=round(at_s, 3),
+                database_bytes=_bytes(instance.data_files()),
+                log_bytes=_bytes(log) if self._log else None,
             )
         )
 

@@ -184,8 +184,8 @@ SIZES = Group(
     "Of a measurement during which sizes were looked at",
     lambda recording: {"": recording.sizes} if recording.sizes and recording.result else {},
     (
-        Column("database_bytes_end", COUNT, "bytes", "size of tables and indexes, just before the run ended",
-               lambda sizes: sizes.samples[-1].database_bytes),
+        Column("database_bytes_max", COUNT, "bytes", "the most that tables and indexes took during the measurement",
+               lambda sizes: max(one.database_bytes for one in sizes.samples)),
         Column("log_bytes_max", COUNT, "bytes", "the most that the engine's log took during the measurement",
                lambda sizes: max((size for _, size in log_curve(sizes)), default=None)),
     ),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from acidtest.report.results import Line
 
 EXPLAINED = (
-    "MB are 10^6 bytes, medians of the repetitions. The database is its tables and indexes: when the run began → just "
-    "before it ended, where it grew. The log is the engine's write-ahead or redo log at its largest."
+    "MB are 10^6 bytes, medians of the repetitions. The database is its tables and indexes: when the measurement began "
+    "→ at its largest, where it grew. The log is the engine's write-ahead or redo log at its largest."
 )
 
 
@@ -26,7 +26,7 @@ def _database(line: Line) -> str:
     one = line.sizes
     if one is None:
         return "–"
-    return _mb(one.database_bytes) + (f" → {_mb(one.database_bytes_end)}" if one.database_grew else "")
+    return _mb(one.database_bytes) + (f" → {_mb(one.database_bytes_max)}" if one.database_grew else "")
 
 
 def columns(lines: Sequence[Line], *, database: bool = True) -> list[Column]:
