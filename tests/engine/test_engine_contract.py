@@ -108,6 +108,9 @@ def runs_with_everything_in_force(engine: Engine, instance: Instance, ledger: Le
     assert in_force(instance, events)
     assert instance.log() == ""
     assert instance.died() is None
+    log = instance.log_files()
+    assert bool(log) is (engine.family != "firebird")
+    assert engine.embedded or all(path.exists() for path in log)
     instance.release()
     assert engine.durability(level, {}).means
     return events

@@ -18,7 +18,7 @@ from acidtest.report.numbers import interval, number, percent
 from acidtest.report.results import Results, _Notes, results
 from acidtest.report.side_by_side import side_by_side, unlike
 from acidtest.report.terminal import print_results
-from factory import journal, limited, loaded, recording, study, tpcc
+from factory import grown_logs, journal, limited, loaded, recording, study, tpcc
 
 
 @pytest.fixture
@@ -154,6 +154,33 @@ def test_memory_stands_beside_the_numbers(width: int) -> None:
     assert re.search(r"^1024 +1,020 +200 +0.195", text, re.MULTILINE)
     told = results(limited()).as_json()["rows"][0]["memory"]
     assert (told["limit_bytes"], told["resident_at_end"], told["refaults"]) == (64 << 20, pytest.approx(0.24), 4400)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_sizes_stand_in_the_table_where_they_differ_or_grew(width: int) -> None:
+    text = shown(results(grown_logs()), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "database MB  log MB" in text
+    for row, sizes in (("reused", "20.0 +4.00"), ("held", "20.0 +110"), ("none", "40.0 → 90.0 +–")):
+        assert re.search(rf"^{row} .* {sizes}( |$)", text, re.MULTILINE)
+    assert "The log (a.db-wal) grew from 10 to 110 MB and was not reused" in " ".join(text.split())
+    told = {row["levels"]["reader"]: row["sizes"] for row in results(grown_logs()).as_json()["rows"]}
+    assert told["held"] == {
+        "database_bytes": 20e6, "database_bytes_max": 20e6, "log": "a.db-wal", "log_bytes_start": 10e6, "log_bytes_max": 110e6,
+    }  # fmt: skip
+    assert told["none"]["log_bytes_max"] is None
+
+
+def test_sizes_that_are_alike_take_no_column_and_those_of_older_journals_have_one_where_they_differ() -> None:
+    levels = {"workload": "tpcb", "engine": "sqlite", "durability": "os"}
+
+    def of(*bytes_: int) -> str:
+        held = [recording({**levels, "page": str(n)}, database_bytes=size) for n, size in enumerate(bytes_)]
+        return shown(results(journal(held)), 160)
+
+    assert "database MB" not in of(60_000_000, 61_000_000)
+    assert re.search(r"^1 .* 234$", of(59_000_000, 234_000_000), re.MULTILINE)
+    assert "log MB" not in of(59_000_000, 234_000_000)
 
 
 def test_a_load_is_told_once_for_all_rows_that_began_with_it() -> None:

@@ -24,6 +24,7 @@ from acidtest.journal.models import (
     Recording,
     ServerHost,
     SettingInForce,
+    Sizes,
     SteadyWait,
     TracedStatements,
     Warning,
@@ -63,6 +64,7 @@ class CellOutcome:
     server_host: ServerHost | None = None
     own_reports: list[OwnReport] = field(default_factory=list)
     device: DeviceWork | None = None
+    sizes: Sizes | None = None
     steady_wait: SteadyWait | None = None
     engine_counts: EngineCounts | None = None
     engine_samples: EngineSamples | None = None
@@ -128,6 +130,7 @@ class RecordingBuilder:
             memory=outcome.memory,
             database_size=outcome.database_size,
             device=outcome.device,
+            sizes=outcome.sizes,
             steady_wait=outcome.steady_wait,
             engine_counts=outcome.engine_counts,
             engine_samples=outcome.engine_samples,

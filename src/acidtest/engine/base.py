@@ -307,6 +307,15 @@ class Instance(ABC):
         """Of these the part that holds tables and indexes: no logs, and nothing that the engine has for itself."""
         return self.database_files()
 
+    def log_files(self) -> list[Path]:
+        """Files and directories of the log in which the engine writes what it has not written into its tables yet; none
+        of an engine without one."""
+        return []
+
+    def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
+        """At about what size the engine begins to reuse its log, by the settings in force; None: at none."""
+        return None
+
     def start(self, launcher: Launcher) -> None:  # noqa: B027 - an embedded engine has nothing to start
         """Start the server and wait until it answers. Raises CellFailed with the last lines of its log."""
 

@@ -38,6 +38,7 @@ from acidtest.report import (
     replays,
     risks,
     shapes,
+    sizes,
     statements,
     statistics_tables,
     verdicts,
@@ -68,7 +69,7 @@ def write_page(results: Results, path: Path, pictures: list[Picture] | None = No
          calls=calls, engine_work=engine_work, fleet=fleet, generators=generators, risks=risks, shapes=shapes,
          replays=replays, growth_tables=growth_tables, growth_scale=growth_scale,
          statements=statements, statistics_tables=statistics_tables, operations=operations, own_reports=own_reports,
-         landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
+         sizes=sizes, landmarks=growth_charts.marks, tints=charts.tints, pictures=pictures, **cuts)  # fmt: skip
 
 
 def fill(
@@ -177,6 +178,7 @@ def plots(results: Results) -> dict[str, Chart]:
         for kind, draw in (
             ("percentiles", charts.percentiles), ("series", charts.series), ("load", charts.load),
             ("residency", charts.residency), ("refaults", charts.refaults),
+            ("database-size", charts.database_size), ("log-size", charts.log_size),
         ):  # fmt: skip
             plots[f"{kind}-{position}"] = draw(table, looks)
         for number_, grid in enumerate(table.grids):

@@ -267,6 +267,13 @@ class PostgresInstance(ServedInstance):
         # A directory for each database, by its number; ours was made last.
         return [max((self._data / "base").glob("[0-9]*"), key=lambda path: int(path.name))]
 
+    def log_files(self) -> list[Path]:
+        return [self._data / "pg_wal"]
+
+    def log_limit_bytes(self, settings: Sequence[SettingInForce]) -> int | None:
+        megabytes = number_in_force(settings, "max_wal_size_mb")
+        return megabytes << 20 if megabytes is not None else None
+
     def target(self) -> PostgresTarget:
         isolation = str(self._settings["isolation"]).replace("_", " ")
         return PostgresTarget(
