@@ -44,7 +44,8 @@ CACHE_SOURCE = (
 MORE = "Give it more --minutes."
 CONFIGURATION_LIKELY = 0.8  # of the rate under sane settings
 CONFIGURATION_SOURCE = (
-    "Mann-Whitney with Holm's correction, p at most 0.05 (docs/ANALYSIS.md); the fifth is a threshold of acidtest"
+    "Mann-Whitney with Holm's correction, p at most 0.05 (acidtest help docs/ANALYSIS.md); the fifth is a threshold of "
+    "acidtest"
 )
 
 SYNCHRONOUS = ("sync", "dirsync")

@@ -13,7 +13,7 @@ from acidtest.words import counted
 
 FREE_MIN_PERCENT = 25
 
-RULES_SOURCE = "docs/STATISTICS.md, What is pointed out"
+RULES_SOURCE = "acidtest help docs/STATISTICS.md, What is pointed out"
 
 
 def damaged(inspected: Inspected) -> Iterator[Sign]:
@@ -28,7 +28,7 @@ def damaged(inspected: Inspected) -> Iterator[Sign]:
                 "-validate -full on the copy.",
                 "sqlite": "Copy the file, run PRAGMA integrity_check on the copy, and take the last good backup.",
             }.get(inspected.family, "Take the last good backup."),
-            "docs/INSPECT.md",
+            "acidtest help docs/INSPECT.md",
         )
 
 
