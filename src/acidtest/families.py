@@ -217,7 +217,7 @@ FIREBIRD = Family(
         "use_file_system_cache": "usefilesystemcache",
         "file_system_cache_threshold_pages": "filesystemcachethreshold",
     },
-    faults={"firebird-": "a known fault can hide committed rows after a crash (docs/ENGINES.md)"},
+    faults={"firebird-": "a known fault can hide committed rows after a crash (acidtest help docs/ENGINES.md)"},
 )
 
 POSTGRESQL = Family(

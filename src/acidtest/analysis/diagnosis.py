@@ -47,7 +47,8 @@ STOLEN_POSSIBLE = 0.05  # of the processors' time
 STOLEN_SOURCE = "proc_stat(5), steal; the share is a threshold of acidtest"
 CONFIGURATION_LIKELY = 0.8  # of the rate under the reference
 CONFIGURATION_SOURCE = (
-    "Mann-Whitney with Holm's correction, p at most 0.05 (docs/ANALYSIS.md); the fifth is a threshold of acidtest"
+    "Mann-Whitney with Holm's correction, p at most 0.05 (acidtest help docs/ANALYSIS.md); the fifth is a threshold of "
+    "acidtest"
 )
 
 SYNCHRONOUS = ("sync", "dirsync")

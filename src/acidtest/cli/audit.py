@@ -85,7 +85,8 @@ def audit(
         bench = importers.read(path)
         if not bench.read:
             raise BadInput(
-                f"{path}: nothing in it could be audited{_why(bench)}", "docs/AUDIT.md lists what can be audited"
+                f"{path}: nothing in it could be audited{_why(bench)}",
+                "acidtest help docs/AUDIT.md lists what can be audited",
             )
         findings = judge.waived(judge.of_bench(bench), waivers)
         unchecked = kit.unchecked(bench)

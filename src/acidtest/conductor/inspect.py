@@ -136,7 +136,9 @@ def _look_into_firebird(path: Path, watch: Watch, ledger: Ledger) -> Looked:
                 elif isinstance(event, Pages):
                     return firebird.look(event)
     except CellFailed as error:
-        raise CellFailed(f"{path}: {error.message}", "docs/INSPECT.md says which databases can be read") from None
+        raise CellFailed(
+            f"{path}: {error.message}", "acidtest help docs/INSPECT.md says which databases can be read"
+        ) from None
     raise CellFailed(f"{path}: its pages were not told")
 
 

@@ -97,7 +97,7 @@ def levels_said(answers: Answers, levels: Sequence[str]) -> str:
         "os": "os: it was handed to the operating system (PostgreSQL: fsync = off).",
         "drive": "drive: it was flushed to the drive.",
     }
-    where = breaking_said(answers, levels) + " docs/DURABILITY.md has each engine's settings."
+    where = breaking_said(answers, levels) + " acidtest help docs/DURABILITY.md has each engine's settings."
     return "Where a commit is when it is acknowledged. " + " ".join(said[level] for level in levels) + where
 
 
@@ -175,7 +175,8 @@ def place(
         "directory": "Where the databases lie, on the file system that is there.",
         "loop": "Each cell gets a new image file with a file system on it. Needs root.",
         "device": "The device is formatted for each cell; if it holds anything, only with --erase. Needs root.",
-        "disk": "Each cell gets a simulated disk with a file system: docs/SIMULATED-DISK.md. Needs root and FUSE.",
+        "disk": "Each cell gets a simulated disk with a file system: acidtest help docs/SIMULATED-DISK.md. "
+        "Needs root and FUSE.",
     }[kind]
     return (Table("place", (*lines, *more), said),)
 
@@ -202,8 +203,8 @@ def tpcb(scale: int, terminals: int, seconds: float) -> Table:
             Line("terminals", terminals, "Clients at once."),
             *measured(seconds),
         ),
-        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: docs/WORKLOADS.md; "
-        "SQL of your own: docs/YOUR-WORKLOAD.md.",
+        "TPC-B-like: a transaction changes an account, a teller and a branch. Other workloads: "
+        "acidtest help docs/WORKLOADS.md; SQL of your own: acidtest help docs/YOUR-WORKLOAD.md.",
     )
 
 
@@ -240,5 +241,5 @@ def _own_workload(own: OwnSql, name: str, path: str, terminals: int, seconds: fl
     return Table(
         f"workload.{name}",
         (*lines, *measured(seconds)),
-        said("Your SQL; docs/YOUR-WORKLOAD.md tells how the folder works."),
+        said("Your SQL; acidtest help docs/YOUR-WORKLOAD.md tells how the folder works."),
     )

@@ -91,6 +91,8 @@ def _place(answers: Answers) -> tuple[Table, ...]:
         lines += [Line("disk_medium", "file"), Line("path", answers.storage.paths[0], "Where the disk's content lies.")]
     return (
         Table(
-            "place", tuple(lines), "A simulated disk whose power can be cut; docs/POWER-CUTS.md. Needs root and FUSE."
+            "place",
+            tuple(lines),
+            "A simulated disk whose power can be cut; acidtest help docs/POWER-CUTS.md. Needs root and FUSE.",
         ),
     )

@@ -30,7 +30,7 @@ CACHES = {
     ),
 }  # fmt: skip
 
-RULES_SOURCE = "docs/STATISTICS.md, What is pointed out"
+RULES_SOURCE = "acidtest help docs/STATISTICS.md, What is pointed out"
 
 
 def damaged(inspected: Inspected) -> Iterator[Sign]:
@@ -45,7 +45,7 @@ def damaged(inspected: Inspected) -> Iterator[Sign]:
                 "-validate -full on the copy.",
                 "sqlite": "Copy the file, run PRAGMA integrity_check on the copy, and take the last good backup.",
             }.get(inspected.family, "Take the last good backup."),
-            "docs/INSPECT.md",
+            "acidtest help docs/INSPECT.md",
         )
 
 

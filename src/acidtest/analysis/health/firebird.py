@@ -110,7 +110,7 @@ def firebird_header(inspected: Inspected) -> Iterator[Sign]:
             "Forced writes are off: a power cut or a crash of the system can lose commits and damage the database.",
             "forced writes off",
             "Switch them on with gfix -write sync, unless all of it can be made again.",
-            "docs/DURABILITY.md",
+            "acidtest help docs/DURABILITY.md",
         )
     if inspected.facts.get("backup_locked") is True:
         yield Sign(
