@@ -114,7 +114,7 @@ def _make_smaller(
     cell = chosen(planned, only=[only])[0]
 
     def tell(found: power_cuts.FoundHistory) -> None:
-        came = f"{len(found.losses)} lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
+        came = f"{len(found.losses):,} lost: " + ", ".join(sorted(found.loss.broken)) if found.loss else "no loss"
         keys = {**found.workload.model_dump(exclude_defaults=True), "terminals": found.workload.terminals}
         shown = ", ".join(f"{key} = {value!r}" for key, value in sorted(keys.items()))
         console.print(f"{shown}: {came}, in {counted(found.cuts, 'cut')}", markup=False, soft_wrap=True)
