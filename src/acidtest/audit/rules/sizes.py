@@ -15,8 +15,8 @@ from acidtest.audit.finding import Found, rule
     over=Row,
     says="The engine's log grew all through the run and was not reused: readers held it back, one that keeps an "
     "old snapshot or several in turn. The longer such a run is, the larger the log, and the slower its readers.",
-    remedy="End transactions that stay open, and leave checkpoints a moment without readers; of PostgreSQL see replication "
-    "slots and archive_command.",
+    remedy="End transactions that stay open, and leave checkpoints a moment without readers; of PostgreSQL see "
+    "replication slots and archive_command.",
     source="SQLite's documentation, wal.html, Avoiding Excessively Large WAL Files; PostgreSQL's manual, 28.5",
 )
 def log_not_reused(row: Row) -> Iterator[Found]:
