@@ -56,7 +56,7 @@ def test_it_runs_an_experiment_with_the_rig_of_the_wheel(installed: Path, tmp_pa
     assert len(json.loads(acidtest("plan", "@key-value", "--quick", "--json"))["cells"]) > 1
     assert "20 cells" in acidtest("plan", "@quick")
     assert acidtest("experiments", "copy", "@shell-file", "copied").splitlines()[1:] == [
-        "copied/programs/shell-file/check", "copied/programs/shell-file/load"
+        "copied/programs/shell-file/load", "copied/programs/shell-file/check",
     ]  # fmt: skip
     assert acidtest("help", "docs/ENGINES.md").startswith("# Engines")
     assert "commits/s" in acidtest("run", "small.toml", "--out", "out")
